@@ -3,6 +3,7 @@ import type { AccessRequest, TraceStep } from './evaluate.ts'
 import type { ObservedCluster } from './observe.ts'
 import { countEnrolled, isGateway, serviceAccountName, someMayHaveSidecar, typicalPod } from './pods.ts'
 import type { Query } from './query.ts'
+import { nothingRuns } from './side.ts'
 
 const SIDECAR = 'the client has a sidecar, or may have one, and then an identity that is not known here'
 
@@ -23,11 +24,7 @@ export const resolveClient = ({ from, address }: Query, observed: ObservedCluste
   const { namespace, application } = from
   const labels = observed.fromNamespace?.metadata.labels ?? {}
   const pod = observed.from && typicalPod(observed.from, labels)
-  if (observed.from === undefined || pod === undefined)
-    throw new Refused(
-      404,
-      `query.from: there is neither a StatefulSet nor a Deployment nor a Gateway ${namespace}/${application}`,
-    )
+  if (observed.from === undefined || pod === undefined) throw new Refused(404, `query.from: ${nothingRuns(from)}`)
   const { on, of } = countEnrolled(observed.from, labels)
   const partly = on > 0 && on < of ? `only ${on} of its ${of} pods are on the mesh` : undefined
   const serviceAccount = on > 0 || isGateway(pod) ? serviceAccountName(pod) : undefined

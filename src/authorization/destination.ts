@@ -18,9 +18,9 @@ import {
   someMayHaveSidecar,
   typicalPod,
 } from './pods.ts'
-import { detectProtocol, lacksPort, type ServicePortSpec } from './protocol.ts'
+import { detectProtocol, lacksPort, tcpPorts } from './protocol.ts'
 import type { Query } from './query.ts'
-import { type Side, sideName } from './side.ts'
+import { nothingRuns, type Side, sideName } from './side.ts'
 import { findWaypoint, type WaypointResult } from './waypoint.ts'
 
 export type Destination = {
@@ -117,9 +117,10 @@ const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster
   const name = `${to.namespace}/${to.application}`
   if (to.kind === 'gateway')
     throw new Refused(404, `query.to: there is no Gateway ${name} that takes traffic from outside`)
+  if (to.kind === 'pod' && pods === undefined) throw new Refused(404, `query.to: ${nothingRuns(to)}`)
   if (via === 'pod' && pods === undefined)
     throw new Refused(404, `query.to: there is neither a StatefulSet nor a Deployment ${name}, nor a Service`)
-  if (via === 'pod') return undefined
+  if (via === 'pod' || to.kind === 'pod') return undefined
   const service = services.find(({ metadata }) => metadata.name === to.application)
   if (service) return service
   throw new Refused(
@@ -145,11 +146,11 @@ const directReason = (
 }
 
 const resolvePort = (
-  { spec }: KubernetesObject,
+  service: KubernetesObject,
   port: number,
   pod: PodLike | undefined,
 ): { podPort?: number | undefined; protocol?: 'http' | 'tcp' | undefined; note?: string; lacking?: string } => {
-  const ports = (spec?.ports ?? []) as ServicePortSpec[]
+  const ports = tcpPorts(service)
   const found = ports.find((one) => one.port === port)
   if (found === undefined) return { lacking: `the Service ${lacksPort(ports, port)}` }
   const { targetPort = port } = found

@@ -27,11 +27,13 @@ export type Gateway = z.infer<typeof Gateway>
 
 /** Tells if a waypoint admits Services of a namespace with these labels. By default it admits those of its own. */
 export const admits = ({ spec }: Gateway, isOwn: boolean, namespaceLabels: Labels): boolean => {
-  const listener = spec.listeners.find(({ protocol }) => protocol === 'HBONE')
+  const listener = spec.listeners.find(({ protocol, port }) => protocol === 'HBONE' && port === HBONE_PORT)
   const { from = 'Same', selector } = listener?.allowedRoutes?.namespaces ?? {}
   if (from === 'Selector') return selector !== undefined && selects(selector, namespaceLabels)
   return from === 'All' || isOwn
 }
+
+const HBONE_PORT = 15_008
 
 /** Tells if a listener may ask clients for certificates of their own: Istio and the Gateway API have several ways to say so. */
 export const takesCertificates = ({ spec }: Gateway, port: number): boolean => {

@@ -2,16 +2,26 @@ import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
 import { unenforced } from '../istio/acceptance.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../istio/mesh-config.ts'
+import { ENROLMENT_LABEL } from '../istio/names.ts'
 import { ifPermitted, ifServed, isForbidden } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import type { Kind, KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import { type Kind, type KubernetesObject, nameOf, type Reference } from '../kubernetes/objects.ts'
 import { formatSelector, isLive, isPodOf } from '../kubernetes/pods.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import type { Memories } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
 import { findBeacon, findMesh, findState } from './memories.ts'
-import { GATEWAY_NAME, type ObservedPods, podTemplate } from './pods.ts'
+import {
+  GATEWAY_NAME,
+  isLonePod,
+  lonePodName,
+  type ObservedPods,
+  type PodLike,
+  podTemplate,
+  saidWorkload,
+  serviceAccountName,
+} from './pods.ts'
 import type { Query } from './query.ts'
 import type { Side } from './side.ts'
 import type { GatewayClasses } from './waypoint.ts'
@@ -112,7 +122,7 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
 /** The client that pods are found with. */
 type Reader = Pick<Kubernetes, 'find' | 'list'>
 
-/** Finds the pods of a side as it is named: of a workload, else of a Service, else of a Gateway. Those that no workload has are found nowhere. */
+/** Finds the pods of a side as it is named: of a workload, else of a Service, else of a Gateway; or those that no workload has. */
 export const findSide = async (
   kubernetes: Reader,
   side: Side,
@@ -159,8 +169,41 @@ const findOtherPods = async (
   gateways: readonly KubernetesObject[] | undefined,
   service?: KubernetesObject,
 ): Promise<ObservedPods | undefined> => {
+  if (side.kind === 'pod') return await findLonePods(kubernetes, side)
+  if (side.kind === 'sa') return await findAccount(kubernetes, side)
   if (service && isApplication(side)) return await listServicePods(kubernetes, service)
   return side.kind === undefined || side.kind === 'gateway' ? await findProxies(kubernetes, side, gateways) : undefined
+}
+
+/** Finds the live pods that no workload has and that are called so, by what controls them or by themselves. */
+const findLonePods = async (kubernetes: Reader, side: Side): Promise<ObservedPods | undefined> => {
+  const running = await listLonePods(kubernetes, side.namespace, (pod) => lonePodName(pod) === side.application)
+  return running.length > 0 ? { running } : undefined
+}
+
+/** Finds who runs as an account, of no workload; where nobody does, a pod on the mesh that would. */
+const findAccount = async (kubernetes: Reader, { namespace, application }: Side): Promise<ObservedPods> => {
+  const runsAs = (pod: KubernetesObject) => serviceAccountName(pod as PodLike) === application
+  const running = await listLonePods(kubernetes, namespace, runsAs)
+  const next = { metadata: { labels: { [ENROLMENT_LABEL]: 'ambient' } }, spec: { serviceAccountName: application } }
+  return { running: running.length > 0 ? running : [next] }
+}
+
+const listLonePods = async (
+  kubernetes: Reader,
+  namespace: string,
+  isMeant: (pod: KubernetesObject) => boolean,
+): Promise<KubernetesObject[]> => {
+  const pods = (await kubernetes.list('Pod', namespace)).filter(isMeant)
+  const said = new Map(pods.flatMap((pod) => saidWorkload(pod) ?? []).map((one) => [nameOf(one), one]))
+  const found = await Promise.all([...said].map(async ([name, one]) => [name, await kubernetes.find(one)] as const))
+  const workloads = new Map(found)
+  return pods.filter((pod) => isLonePod(pod, workloads.get(saidName(pod))))
+}
+
+const saidName = (pod: KubernetesObject): string => {
+  const said = saidWorkload(pod)
+  return said ? nameOf(said) : ''
 }
 
 const listServicePods = async (kubernetes: Reader, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {

@@ -1,6 +1,7 @@
 import { ownValue } from '../base/own-value.ts'
 import { ENROLMENT_LABEL } from '../istio/names.ts'
-import type { KubernetesObject } from '../kubernetes/objects.ts'
+import type { KubernetesObject, Reference } from '../kubernetes/objects.ts'
+import { controllerNamed, isLive, isPodOf } from '../kubernetes/pods.ts'
 
 /** https://istio.io/latest/docs/ambient/usage/add-workloads/ */
 
@@ -91,3 +92,17 @@ export const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 /** The number of the port that is called so by a container. */
 export const findNamedPort = ({ spec }: PodLike, wanted: string): number | undefined =>
   spec?.containers?.flatMap(({ ports = [] }) => ports).find(({ name }) => name === wanted)?.containerPort
+
+/** The StatefulSet or Deployment that a pod says it is of: there may be none of that name, as where that was deleted without its pods, or another one. */
+export const saidWorkload = (pod: KubernetesObject): Reference | undefined => {
+  const { kind, name } = controllerNamed(pod) ?? {}
+  const { namespace } = pod.metadata
+  return name !== undefined && (kind === 'StatefulSet' || kind === 'Deployment') ? { kind, namespace, name } : undefined
+}
+
+/** Tells if a pod runs that is of no workload, and of no Gateway: of a job, a daemon, or by itself. `workload` is the one that it says it is of. */
+export const isLonePod = (pod: KubernetesObject, workload: KubernetesObject | undefined): boolean =>
+  isLive(pod) && !isGateway(pod as PodLike) && !(workload && isPodOf(workload, pod))
+
+/** The name that such a pod is told by: of what controls it, else its own. */
+export const lonePodName = (pod: KubernetesObject): string => controllerNamed(pod)?.name ?? pod.metadata.name

@@ -1,4 +1,5 @@
 import { joinAnd } from '../base/printed.ts'
+import type { KubernetesObject } from '../kubernetes/objects.ts'
 
 /** A port of a Service. */
 export type ServicePortSpec = {
@@ -7,6 +8,12 @@ export type ServicePortSpec = {
   readonly name?: string
   readonly appProtocol?: string
 }
+
+/** The ports of a Service that the mesh carries: those of TCP. A port of UDP may have the number of one. */
+export const tcpPorts = ({ spec }: KubernetesObject): readonly ServicePortSpec[] =>
+  ((spec?.ports ?? []) as (ServicePortSpec & { readonly protocol?: string })[]).filter(
+    ({ protocol = 'TCP' }) => protocol === 'TCP',
+  )
 
 const HTTP = ['http', 'http2', 'grpc', 'grpc-web', 'http_proxy']
 const TCP = ['tcp', 'https', 'tls', 'mongo', 'redis', 'mysql']

@@ -3,22 +3,17 @@ import { Refused } from '../base/errors.ts'
 import { Namespace } from '../base/names.ts'
 import { describeProblem, printValue } from '../base/printed.ts'
 import { Method, Port } from '../policies/endpoint.ts'
-import { parseSide } from './side.ts'
+import { A_CLIENT, ClientName, parseSide, TargetName } from './side.ts'
 
-const SUBJECT = /^([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])\/(gateway\/)?([a-z0-9]|[a-z0-9][-a-z0-9]{0,61}[a-z0-9])$/
-const A_SUBJECT =
-  'expected {namespace}/{application} or {namespace}/gateway/{name}, each of at most 63 lower-case letters, digits and hyphens'
 const A_PATH = 'expected a path: / and at most 1999 more printable characters of ASCII'
 const A_HOST = 'expected a host of at most 260 characters, with or without a port'
 const A_TRUST_DOMAIN = 'expected a trust domain: at most 253 letters, digits, dots, hyphens and underscores'
 
-const SideName = z.string(A_SUBJECT).regex(SUBJECT, A_SUBJECT).transform(parseSide)
-
 const fields = {
   /** Absent for a client outside the cluster. */
-  from: SideName.optional(),
-  /** A Service, a workload, or a Gateway: `{namespace}/gateway/{name}` is the Gateway, whatever else has its name. */
-  to: SideName,
+  from: ClientName.transform(parseSide).optional(),
+  /** A Service, a workload, or a Gateway: `{namespace}/gateway/{name}` is the Gateway, and `{namespace}/pod/{name}` pods that no workload has, whatever else has their name. */
+  to: TargetName.transform(parseSide),
   /** The client's IP address. */
   address: z.union([z.ipv4(), z.ipv6()], 'expected an IP address').optional(),
   /** That of the Service, or of the pod when it is asked `via=pod`. */
@@ -54,7 +49,7 @@ const Query = z
   })
   .refine(({ from, address }) => from !== undefined || address !== undefined, {
     path: ['from'],
-    message: `${A_SUBJECT}, or address= for a client outside the cluster`,
+    message: `${A_CLIENT}, or address= for a client outside the cluster`,
   })
 export type Query = z.infer<typeof Query>
 

@@ -62,9 +62,9 @@ export const parseApplication = (given: string, namespace: string): Name => {
   return name
 }
 
-/** Names a side of a request as the functions do: `[namespace/]application`, or `namespace/gateway/name`. */
+/** Names a side of a request as the functions do: `[namespace/]application`, or `namespace/gateway/name`, `namespace/pod/name` or `namespace/sa/account`. */
 export const parseSideName = (given: string, namespace: string): string => {
-  if (/^[-a-z0-9]+\/gateway\/[-a-z0-9]+$/.test(given)) return given
+  if (/^[-a-z0-9]+\/(gateway|pod|sa)\/[-.a-z0-9]+$/.test(given)) return given
   const { namespace: home, application } = parseApplication(given, namespace)
   return `${home}/${application}`
 }

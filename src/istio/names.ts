@@ -63,3 +63,13 @@ export const meshLabels = ({ model, application }: Owner): Record<string, string
 /** A workload's identity in the mesh, as an AuthorizationPolicy names it. */
 export const principal = (identity: { trustDomain: string; namespace: string; serviceAccount: string }): string =>
   `${identity.trustDomain}/ns/${identity.namespace}/sa/${identity.serviceAccount}`
+
+/** Reads the principal of one account; its trust domain may be a pattern. Undefined for a pattern of accounts. */
+export const accountOf = (
+  text: string,
+): { trustDomain: string; namespace: string; serviceAccount: string } | undefined => {
+  const [, trustDomain, namespace, serviceAccount] = /^([^/]+)\/ns\/([^/*]+)\/sa\/([^/*]+)$/.exec(text) ?? []
+  return trustDomain !== undefined && namespace !== undefined && serviceAccount !== undefined
+    ? { trustDomain, namespace, serviceAccount }
+    : undefined
+}

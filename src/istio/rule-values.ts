@@ -5,7 +5,7 @@ export type RuleValues = { readonly of: string; readonly values: readonly string
 
 type Name = Exclude<keyof Source | keyof Operation, `not${string}`>
 
-/** The attribute that each field is compared with, as conditions name it; none of these is the path, without its query. */
+/** The attribute that each field is compared with, as conditions name it. None of these is the path, without its query, or the host in any case. */
 const ATTRIBUTES: Readonly<Record<Name, string>> = {
   principals: 'source.principal',
   namespaces: 'source.namespace',
@@ -15,7 +15,7 @@ const ATTRIBUTES: Readonly<Record<Name, string>> = {
   remoteIpBlocks: 'remote.ip',
   requestPrincipals: 'request.auth.principal',
   ports: 'destination.port',
-  hosts: 'request.headers[:authority]',
+  hosts: 'host',
   methods: 'request.headers[:method]',
   paths: 'path',
 }

@@ -34,9 +34,9 @@ const ofClients =
   (mistaken) =>
     `${verbOf(mistaken)} nobody by ${mistaken.which}: ${why}`
 
-const ofRequests = (what: string, of: string, isMistaken: Check['isMistaken'], why: string): Check => ({
+const ofRequests = (what: string, of: readonly string[], isMistaken: Check['isMistaken'], why: string): Check => ({
   id: 'value-unmatched',
-  isAbout: (attribute) => attribute === of,
+  isAbout: (attribute) => of.includes(attribute),
   isMistaken,
   says: (mistaken) =>
     `${verbOf(mistaken)} nothing by the ${what}${mistaken.isOne ? '' : 's'} ${mistaken.which}: ${why}`,
@@ -49,7 +49,7 @@ const isPrefixed = (value: string): boolean => value.startsWith('spiffe://')
 const hasWildcards = (attribute: string, spec: AuthorizationPolicySpec): boolean =>
   attribute === 'source.namespace'
     ? isForPods(spec)
-    : [PRINCIPAL, 'path', 'connection.sni'].includes(attribute) || /^request\.(headers|auth)/.test(attribute)
+    : [PRINCIPAL, 'path', 'host', 'connection.sni'].includes(attribute) || /^request\.(headers|auth)/.test(attribute)
 
 const CHECKS: readonly Check[] = [
   {
@@ -65,17 +65,17 @@ const CHECKS: readonly Check[] = [
     isMistaken: (value) => !value.includes('*') && !isPrefixed(value) && !/^[^/]+\/ns\/[^/]+\/sa\/[^/]+$/.test(value),
     says: ofClients('a principal is TRUST_DOMAIN/ns/NAMESPACE/sa/ACCOUNT, or has a wildcard'),
   },
-  ofRequests('method', 'request.headers[:method]', (value) => /[a-z]/.test(value), 'methods are in upper case'),
+  ofRequests('method', ['request.headers[:method]'], (value) => /[a-z]/.test(value), 'methods are in upper case'),
   ofRequests(
     'path',
-    'path',
+    ['path'],
     (value) => unmatchedPath(value) !== undefined,
     'a path begins with /, or a pattern of it with *, and has no blanks',
   ),
-  ofRequests('path', 'path', (value) => value.includes('?'), 'a path is compared without its query'),
+  ofRequests('path', ['path'], (value) => value.includes('?'), 'a path is compared without its query'),
   ofRequests(
     'host',
-    'request.headers[:authority]',
+    ['host', 'request.headers[:authority]'],
     (value) => value.includes('/') || unmatchedHost(value) !== undefined,
     'a host has no scheme, path or blanks',
   ),

@@ -1,6 +1,9 @@
+import { accountsOf } from '../authorization/accounts.ts'
+import { isOnHost, podTemplate, serviceAccountName } from '../authorization/pods.ts'
 import { Namespace } from '../base/names.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { accountOf } from '../istio/names.ts'
 import { principalsIn, valuesIn } from '../istio/rule-values.ts'
 import { ifPermitted } from '../kubernetes/api-error.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
@@ -39,20 +42,15 @@ const grantFindings = (policies: readonly AuthorizationPolicy[], { namespace, wo
   })
 }
 
-type Spec = { readonly serviceAccountName?: string; readonly hostNetwork?: boolean }
-
-/** The spec of a pod, or of the template of a workload. */
-const specOf = ({ kind, spec }: KubernetesObject): Spec =>
-  (kind === 'Pod' ? spec : ((spec?.template as { spec?: Spec } | undefined)?.spec ?? {})) as Spec
-
 const problemOf = (workload: KubernetesObject): string | undefined => {
   const { name } = workload.metadata
-  const { serviceAccountName = 'default', hostNetwork } = specOf(workload)
-  if (hostNetwork === true)
+  const template = podTemplate(workload)
+  const account = serviceAccountName(template)
+  if (isOnHost(template))
     return `its pods are in the network of their node, where Istio gives them no identity, and what is granted to ${name} does not let them in: run them without hostNetwork`
-  return serviceAccountName === name
+  return account === name
     ? undefined
-    : `its pods run as the ServiceAccount ${serviceAccountName}, and what is granted to ${name} lets in pods of the ServiceAccount ${name} alone: set serviceAccountName: ${name} in the template of the ${workload.kind}`
+    : `its pods run as the ServiceAccount ${account}, and what is granted to ${name} lets in pods of the ServiceAccount ${name} alone: set serviceAccountName: ${name} in the template of the ${workload.kind}`
 }
 
 /** An account that nothing runs as may be a ServiceAccount all the same: nothing is said of it where these may not be listed. */
@@ -134,8 +132,8 @@ const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy, 
       })
     if (of !== 'source.principal') return []
     return values.flatMap((written) => {
-      const [, domain = '', namespace = '', account = ''] = /^([^/]+)\/ns\/([^/*]+)\/sa\/([^/*]+)$/.exec(written) ?? []
-      return domain.startsWith('*') || domains.includes(domain) ? [{ written, namespace, account }] : []
+      const { trustDomain = '', namespace = '', serviceAccount: account = '' } = accountOf(written) ?? {}
+      return trustDomain.startsWith('*') || domains.includes(trustDomain) ? [{ written, namespace, account }] : []
     })
   })
   return [...new Map(named.map((one) => [one.written, one])).values()]
@@ -155,15 +153,10 @@ const accountsIn = async (kubernetes: Kubernetes, namespace: string, { gateways 
     ),
   )
   const own = gateways.filter(({ metadata }) => metadata.namespace === namespace)
+  const running = [...lists.flatMap((objects) => objects ?? []), ...own].flatMap(accountsOf)
   return {
     accounts: accounts && new Set(accounts.map(({ metadata }) => metadata.name)),
-    running: new Set([
-      ...lists.flatMap((objects) => objects ?? []).map((object) => specOf(object).serviceAccountName ?? 'default'),
-      ...own.flatMap(({ metadata, spec }) => [
-        ownValue(metadata.annotations, 'gateway.istio.io/service-account') ?? metadata.name,
-        `${metadata.name}-${String(spec?.gatewayClassName)}`,
-      ]),
-    ]),
+    running: new Set(running.map(({ serviceAccount }) => serviceAccount)),
   }
 }
 

@@ -1,6 +1,6 @@
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { isGateway, mayHaveSidecar } from '../authorization/pods.ts'
-import { detectProtocol, lacksPort, type ServicePortSpec } from '../authorization/protocol.ts'
+import { detectProtocol, lacksPort, tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { ownValue } from '../base/own-value.ts'
 import {
@@ -129,11 +129,8 @@ const listenersOf = ({ spec }: KubernetesObject): WaypointPort[] =>
     protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp',
   }))
 
-/** The mesh carries TCP alone. */
-const portsOf = ({ spec }: KubernetesObject): WaypointPort[] =>
-  ((spec?.ports ?? []) as (ServicePortSpec & { readonly protocol?: string })[])
-    .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
-    .map((one) => ({ port: one.port, protocol: detectProtocol(one) }))
+const portsOf = (service: KubernetesObject): WaypointPort[] =>
+  tcpPorts(service).map((one) => ({ port: one.port, protocol: detectProtocol(one) }))
 
 /** The object that a target reference names, or none; undefined where that is not known. */
 const objectsOf = ({ kind, name }: TargetRef, { namespace, gateways, services }: Cluster) =>
@@ -152,9 +149,9 @@ const bypassReason = (service: KubernetesObject, { home, gateways }: Cluster): s
 }
 
 const portFindings = (policy: AuthorizationPolicy, services: readonly KubernetesObject[]): Found[] => {
-  const known = services.map(({ metadata, spec }) => ({
-    name: `the Service ${metadata.namespace}/${metadata.name}`,
-    ports: (spec?.ports ?? []) as ServicePortSpec[],
+  const known = services.map((service) => ({
+    name: `the Service ${service.metadata.namespace}/${service.metadata.name}`,
+    ports: tcpPorts(service),
   }))
   const operations = (policy.spec.rules ?? []).flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
   const isKnown = (port: string) => known.some(({ ports }) => ports.some((one) => one.port === Number(port)))

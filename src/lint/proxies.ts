@@ -8,7 +8,7 @@ import {
 } from '../authorization/evaluate/enforcement-point.ts'
 import type { RequestContext } from '../authorization/evaluate/request-context.ts'
 import { gatewayName, isOnMesh, podLabels, serviceAccountName } from '../authorization/pods.ts'
-import { detectProtocol, type ServicePortSpec } from '../authorization/protocol.ts'
+import { detectProtocol, tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { type AuthorizationPolicy, readAuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { isHeadless } from '../kubernetes/services.ts'
@@ -68,7 +68,7 @@ const waypointsIn = ({ namespace, home, services, gateways = [] }: Cluster, snap
     // what is for a headless Service goes straight to the pods
     if (waypoint === undefined || isHeadless(service)) return []
     const { policies } = waypointPolicies(snapshot, { namespace, name }, waypoint)
-    const ports = ((service.spec?.ports ?? []) as ServicePortSpec[]).flatMap((one): Port[] => {
+    const ports = tcpPorts(service).flatMap((one): Port[] => {
       const protocol = detectProtocol(one)
       return (protocol ? [protocol] : (['http', 'tcp'] as const)).map((each) => ({ port: one.port, protocol: each }))
     })

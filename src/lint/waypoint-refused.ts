@@ -10,7 +10,7 @@ import {
   podLabels,
   serviceAccountName,
 } from '../authorization/pods.ts'
-import type { ServicePortSpec } from '../authorization/protocol.ts'
+import { tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
 import { isDryRun } from '../istio/dry-run.ts'
@@ -72,10 +72,8 @@ const refusalOf = (
     : undefined
 }
 
-/** The ports of a pod to which those of a Service lead. The mesh carries TCP alone. */
-const podPorts = ({ spec }: KubernetesObject, pod: KubernetesObject): number[] =>
-  ((spec?.ports ?? []) as (ServicePortSpec & { readonly protocol?: string })[])
-    .filter(({ protocol = 'TCP' }) => protocol === 'TCP')
-    .map(({ port, targetPort = port }) =>
-      typeof targetPort === 'number' ? targetPort : (findNamedPort(pod, targetPort) ?? port),
-    )
+/** The ports of a pod to which those of a Service lead. */
+const podPorts = (service: KubernetesObject, pod: KubernetesObject): number[] =>
+  tcpPorts(service).map(({ port, targetPort = port }) =>
+    typeof targetPort === 'number' ? targetPort : (findNamedPort(pod, targetPort) ?? port),
+  )

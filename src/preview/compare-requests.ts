@@ -4,6 +4,7 @@ import { type AccessRequest, eachPods, evaluate } from '../authorization/evaluat
 import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
 import { Refused } from '../base/errors.ts'
 import type { AuthorizationPolicy } from '../istio/authorization-policy.ts'
+import { NAME_LABEL } from '../kubernetes/services.ts'
 import { ofAnyOtherPath, type Witness, witnessesOf } from './witnesses.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'undecided'
@@ -40,8 +41,9 @@ type Cell = { readonly method: Witness; readonly path: Witness; readonly before:
  * Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. Where it is not known in which of some
  * `ways` they are sent, an answer stays what it is where it does in each.
  */
-export const compareRequests = (pair: Pair, ways: readonly Pair[] = []): Compared => {
+export const compareRequests = (given: Pair, givenWays: readonly Pair[] = []): Compared => {
   const doubts = new Set<string>()
+  const [pair, ways] = [narrowed(given), givenWays.map(narrowed)]
   const [before, after] = pair
   const decide = (request: Request): Verdicts => {
     const [old, now] = [verdictOf(before, request), verdictOf(after, request)]
@@ -52,7 +54,7 @@ export const compareRequests = (pair: Pair, ways: readonly Pair[] = []): Compare
   const sides = [pair, ...ways].flat()
   const seen = sides.some((side) => side && eachPods(side.request, side.snapshot).some((one) => seesHttp(...one)))
   const { hosts, methods, paths, isWhole } = witnessesOf(
-    seen ? sides.flatMap((side) => side?.snapshot.policies.filter(holdsIn(side)) ?? []) : [],
+    seen ? sides.flatMap((side) => side?.snapshot.policies ?? []) : [],
   )
   const byHost = hosts.map((host) => ({
     host,
@@ -136,14 +138,22 @@ const isSettled = (pair: Pair, request: Request): boolean =>
     return old?.is === now?.is && old?.is !== 'undecided'
   })
 
+/** The same request with the policies that may hold for it: of a cluster these are few, and each is asked about for every request. */
+const narrowed = ([before, after]: Pair): Pair => {
+  const narrow = (side: EvaluationInput | undefined) =>
+    side && { ...side, snapshot: { ...side.snapshot, policies: side.snapshot.policies.filter(mayHoldFor(side)) } }
+  return [narrow(before), narrow(after)]
+}
+
 /** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
-const holdsIn =
-  ({ request, snapshot }: EvaluationInput) =>
+const mayHoldFor =
+  ({ request: { to }, snapshot }: EvaluationInput) =>
   ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
     const isElsewhere =
-      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== request.to.service)
+      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== to.service)
     const workloads = [snapshot, ...(snapshot.others ?? [])].flatMap((one) => one.workloads)
-    const pods = [...workloads.map(({ labels }) => labels), request.to.gateway?.labels ?? {}]
+    // pods that are not known are taken to have the name of their application
+    const pods = [...workloads.map(({ labels }) => labels), to.gateway?.labels ?? { [NAME_LABEL]: to.application }]
     return !isElsewhere && pods.some((labels) => hasLabels(labels, selector?.matchLabels))
   }
 

@@ -3,6 +3,7 @@ import { meshConfigReference } from '../istio/mesh-config.ts'
 import { objectKey } from '../kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
 import { isKind, type KubernetesObject } from '../kubernetes/objects.ts'
+import { isPodOf } from '../kubernetes/pods.ts'
 import type { Memories } from '../state/memory.ts'
 import {
   type Cluster,
@@ -16,7 +17,7 @@ import { decidingFields } from './difference/deciding-fields.ts'
 import { type AccessChange, describeChanges } from './difference/describe-changes.ts'
 import { type Difference, findDifference } from './difference/difference.ts'
 import { unknownServiceEntries } from './difference/service-entries.ts'
-import { changedObjects, unseenClients, unseenTargets } from './difference/unseen.ts'
+import { accountClients, changedObjects, unseenTargets } from './difference/unseen.ts'
 import { type Sees, visibleChanges } from './difference/visible.ts'
 import { createWorld } from './difference/world.ts'
 import { pendingMessages } from './pending-policies.ts'
@@ -55,12 +56,14 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
     }
   const sides = sidesOf(cluster, forked, options)
   const worlds = [createWorld(sides[0]), createWorld(sides[1])] as const
-  const { clients: others, isWhole } = unseenClients(worlds, cluster)
   const goesOn = async () => {
     await kubernetes.yieldTurn()
     return hasTime()
   }
-  const difference = await findDifference(worlds, { autoAllowWaypoint, others, goesOn })
+  const difference = await findDifference(worlds, {
+    ...{ autoAllowWaypoint, goesOn, others: accountClients(worlds) },
+    unread: [...cluster.unread.keys()].filter((name) => name !== ''),
+  })
   const { found, isHidden } = await visibleChanges(sees, difference.found)
   const changed = changedObjects(forked.before, forked.after).filter(isDeciding)
   const spaces = new Set([...near, ...worlds[1].roots, ...difference.targets.map(({ namespace }) => namespace)])
@@ -68,7 +71,6 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
     access: describeChanges(found, difference.clients, near),
     incomplete: [
       ...unseenTargets(cluster, changed, difference.clients, worlds),
-      ...(isWhole || difference.targets.length === 0 ? [] : [TOO_MANY_PATTERNS]),
       ...unknownServiceEntries(cluster, changed, difference.clients, worlds),
       ...(await unknownTargets(difference, sees)),
       ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
@@ -76,9 +78,6 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
     messages: pendingMessages(cluster.objects, spaces),
   }
 }
-
-const TOO_MANY_PATTERNS =
-  'policies name more patterns of accounts than are told apart in namespaces that may not be listed'
 
 /** Tells if answers may be others: also where pods alone change, which are told of no plan. */
 export const decidesOtherwise = ({ before, after }: Forked): boolean => changedObjects(before, after).some(isDeciding)
@@ -93,13 +92,22 @@ const sidesOf = (
   const kept = cluster.objects.filter((one) => !forked.has(objectKey(one)))
   const replaced = new Set([...before, ...after].flatMap((one) => memorySubject(one) ?? []))
   const said = [...cluster.said].filter(([name]) => !replaced.has(name))
-  const side = (objects: readonly KubernetesObject[]): Cluster => ({
+  const remaining = new Set(after.map(objectKey))
+  const gone = before.filter((one) => !remaining.has(objectKey(one)))
+  // the pods of a workload go with it
+  const left = kept.filter((one) => one.kind !== 'Pod' || !gone.some((workload) => isWorkloadOf(workload, one)))
+  const side = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): Cluster => ({
     ...cluster,
-    objects: [...kept, ...objects.filter(isDeciding).map(decidingFields)],
+    objects: [...others, ...objects.filter(isDeciding).map(decidingFields)],
     said: new Map([...said, ...objects.flatMap((one) => saidIn(memories, kubernetes, one))]),
   })
-  return [side(before), side(after)]
+  return [side(before, kept), side(after, left)]
 }
+
+const isWorkloadOf = (object: KubernetesObject, pod: KubernetesObject): boolean =>
+  ['StatefulSet', 'Deployment'].includes(object.kind) &&
+  object.metadata.namespace === pod.metadata.namespace &&
+  isPodOf(object, pod)
 
 /** Tells if answers may depend on an object, but for memories. */
 const isDeciding = ({ kind, metadata: { name } }: KubernetesObject): boolean =>

@@ -2,12 +2,8 @@ import { matchesPath } from '../authorization/evaluate/path.ts'
 import { matchesGlob, matchesText } from '../authorization/evaluate/text.ts'
 import { createMemo } from '../base/memo.ts'
 import { perObject } from '../base/per-object.ts'
-import {
-  type AuthorizationPolicy,
-  negated,
-  type Operation,
-  type OperationField,
-} from '../istio/authorization-policy.ts'
+import type { AuthorizationPolicy, OperationField } from '../istio/authorization-policy.ts'
+import { valuesIn } from '../istio/rule-values.ts'
 import { hostCases, matchesHost } from './host-cases.ts'
 import { overlapsOf } from './overlaps.ts'
 
@@ -67,9 +63,6 @@ const OTHER_PATH = '/.meshstep/none-of-the-others'
 /** Says a sentence about a path that stands for all others of these. */
 export const ofAnyOtherPath = (sentence: string): string => sentence.replace(` ${OTHER_PATH}`, ' for any other path')
 
-/** A condition tells upper and lower case of hosts apart, where an operation does not. */
-const AUTHORITY = 'request.headers[:authority]'
-
 const FILLERS = ['x', 'qz', '0-0']
 
 /**
@@ -78,9 +71,10 @@ const FILLERS = ['x', 'qz', '0-0']
  */
 export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => {
   const [hosts, methods, paths] = [
-    witnesses('hosts', namedIn(policies, 'hosts'), namedIn(policies, 'authorities')),
-    witnesses('methods', namedIn(policies, 'methods')),
-    witnesses('paths', namedIn(policies, 'paths')),
+    // a condition tells upper and lower case of hosts apart, where an operation does not
+    witnesses('hosts', namedIn(policies, 'host'), namedIn(policies, 'request.headers[:authority]')),
+    witnesses('methods', namedIn(policies, 'request.headers[:method]')),
+    witnesses('paths', namedIn(policies, 'path')),
   ]
   return {
     ...{ hosts: hosts.all, methods: methods.all, paths: paths.all },
@@ -199,26 +193,13 @@ const overlaps = (named: readonly string[]): string[] => {
 
 /** The ports that policies name, beside those that something listens on. */
 export const portsIn = (policies: readonly AuthorizationPolicy[]): number[] => [
-  ...new Set(namedIn(policies, 'ports').map(Number).filter(Number.isInteger)),
+  ...new Set(namedIn(policies, 'destination.port').map(Number).filter(Number.isInteger)),
 ]
 
-type Named = OperationField | 'authorities'
+const namedIn = (policies: readonly AuthorizationPolicy[], attribute: string): string[] =>
+  [...new Set(policies.flatMap((policy) => valuesOf(policy).get(attribute) ?? []))].toSorted()
 
-const namedIn = (policies: readonly AuthorizationPolicy[], field: Named): string[] =>
-  [...new Set(policies.flatMap((policy) => namesOf(policy)[field]))].toSorted()
-
-const namesOf = perObject(({ spec: { rules = [] } }: AuthorizationPolicy): Record<Named, string[]> => {
-  const operations = rules.flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
-  const conditions = rules.flatMap(({ when = [] }) => when)
-  const inOperations = (field: OperationField): string[] =>
-    operations.flatMap((operation: Operation) => [...(operation[field] ?? []), ...(operation[negated(field)] ?? [])])
-  const inConditions = (key: string): string[] =>
-    conditions.flatMap((one) => (one.key === key ? [...(one.values ?? []), ...(one.notValues ?? [])] : []))
-  return {
-    hosts: inOperations('hosts'),
-    authorities: inConditions(AUTHORITY),
-    methods: [...inOperations('methods'), ...inConditions('request.headers[:method]')],
-    paths: inOperations('paths'),
-    ports: [...inOperations('ports'), ...inConditions('destination.port')],
-  }
+const valuesOf = perObject(({ spec: { rules = [] } }: AuthorizationPolicy): ReadonlyMap<string, readonly string[]> => {
+  const byAttribute = Map.groupBy(rules.flatMap(valuesIn), ({ of }) => of)
+  return new Map([...byAttribute].map(([of, some]) => [of, some.flatMap(({ values }) => values)]))
 })

@@ -87,6 +87,12 @@ describe('a waypoint that labels name is bypassed', () => {
       'the waypoint mesh/w takes no Services of the namespace shop',
     ],
     [
+      'when it says so on a port where waypoints do not listen',
+      ELSEWHERE,
+      [gateway({ namespace: 'mesh' }, { listeners: [{ ...listener({ from: 'All' }), port: 15009 }] })],
+      'the waypoint mesh/w takes no Services of the namespace shop',
+    ],
+    [
       'when it selects other namespaces',
       ELSEWHERE,
       [

@@ -238,11 +238,11 @@ const endpointFor = async (
   return { endpoint: { server: url, credentials: async () => ({}) }, close }
 }
 
-/** Where objects of a kind are made: its plural is regular, but for policies. */
+/** Where objects of a kind are made: its plural is regular. */
 const collectionOf = ({ apiVersion, kind, metadata: { namespace } }: KubeObject): string => {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
   const isNamespaced = !/^(Cluster|Validating|Mutating|Namespace)/.test(kind)
-  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies')
+  const plural = `${kind.toLowerCase()}s`.replace(/([^aeiou])ys$/, '$1ies')
   return `${root}${isNamespaced ? `/namespaces/${namespace}` : ''}/${plural}`
 }
 

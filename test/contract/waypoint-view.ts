@@ -4,7 +4,7 @@ import type { Cluster } from './cluster.ts'
 
 const { MESHSTEP_ISTIOD_DEBUG, MESHSTEP_WAYPOINT_CONNECT } = process.env
 
-type Text = { exact?: string; prefix?: string; suffix?: string }
+type Text = { exact?: string; prefix?: string; suffix?: string; safeRegex?: { regex: string } }
 
 /** A permission or a principal of Envoy's RBAC. */
 type Matcher = {
@@ -93,11 +93,12 @@ const matches = (matcher: Matcher, asked: Asked): boolean => {
   throw new Error(`this test does not know ${JSON.stringify(matcher)}`)
 }
 
-const isText = ({ exact, prefix, suffix, ...others }: Text, text: string): boolean => {
+const isText = ({ exact, prefix, suffix, safeRegex, ...others }: Text, text: string): boolean => {
   if (Object.keys(others).length > 0) throw new Error(`this test does not know ${Object.keys(others).join(', ')}`)
   return (
     exact === text ||
     (prefix !== undefined && text.startsWith(prefix)) ||
-    (suffix !== undefined && text.endsWith(suffix))
+    (suffix !== undefined && text.endsWith(suffix)) ||
+    (safeRegex !== undefined && new RegExp(`^(?:${safeRegex.regex})$`).test(text))
   )
 }

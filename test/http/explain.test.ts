@@ -524,6 +524,59 @@ describe('an answer knows what the beacon remembers', () => {
   })
 })
 
+describe('pods that no workload has', () => {
+  const pod = (name: string, labels: Record<string, string>, owner?: object): KubernetesObject => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'shop', labels, ...(owner && { ownerReferences: [owner] }) },
+    spec: { serviceAccountName: 'exporter', containers: [{ name: 'c', image: 'x:1' }] },
+    status: { phase: 'Running' },
+  })
+  const daemons = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'reviews', uid: 'd', controller: true }
+  const labels = { role: 'exporter', 'istio.io/dataplane-mode': 'ambient' }
+  const others = [pod('reviews-x', labels, daemons), pod('toolbox.1', labels)]
+  const principals = ['cluster.local/ns/shop/sa/exporter']
+  const closed = [
+    custom('closed', { selector: { matchLabels: { role: 'exporter' } }, action: 'DENY', rules: [{}] }),
+    custom('no-exporters', { ...pods('details'), action: 'DENY', rules: [{ from: [{ source: { principals } }] }] }),
+  ]
+  const mesh = () => createMesh([...bookinfo, ...others, ...closed])
+
+  test.each([['reviews'], ['toolbox.1']])(
+    'are asked about by the name of what controls them, else their own: %s',
+    async (name) => {
+      const answer = await mesh().explain({ to: `shop/pod/${name}`, port: '9100' })
+      expect(answer).toMatchObject({ allowed: false, at: 'ztunnel', policy: 'shop/closed' })
+      expect(answer.sentence).toContain(`the pods of shop/${name}`)
+      const plain = await mesh().explain({ to: 'shop/reviews', port: '9080', autoAllowWaypoint: 'false' })
+      expect(plain.policy).not.toBe('shop/closed')
+    },
+  )
+
+  test.each([['pod/reviews'], ['sa/exporter']])('are asked about as clients: %s', async (name) => {
+    const asked = { from: `shop/${name}`, to: 'shop/details', port: '9080', via: 'pod' }
+    expect(await mesh().explain(asked)).toMatchObject({
+      allowed: false,
+      policy: 'shop/no-exporters',
+      request: { from: asked.from },
+    })
+  })
+
+  test('are asked about by an account that nothing runs as, too', async () => {
+    const denied = createMesh([...bookinfo, ...closed])
+    const answer = await denied.explain({ from: 'shop/sa/exporter', to: 'shop/details', port: '9080', via: 'pod' })
+    expect(answer).toMatchObject({ allowed: false, policy: 'shop/no-exporters' })
+  })
+
+  test('that are not there are not answered for', async () => {
+    for (const side of ['from', 'to']) {
+      const answer = await mesh().explain({ to: 'shop/details', [side]: 'shop/pod/details' })
+      expect([side, answer.status]).toEqual([side, 404])
+      expect(answer.message).toContain('there is no pod shop/details that no StatefulSet and no Deployment has')
+    }
+  })
+})
+
 describe('an ingress gateway', () => {
   const gateway = (listener: object = { protocol: 'HTTP' }): KubernetesObject => ({
     apiVersion: 'gateway.networking.k8s.io/v1',

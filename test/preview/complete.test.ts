@@ -100,6 +100,59 @@ describe('a plan tells what is lost by', () => {
     expect(lines(plan).filter((line) => line.startsWith('- web'))).toEqual(['- web → pod/exporter (pods) :9100'])
   })
 
+  const owned = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'old-abc', uid: 'r', controller: true }
+  test.each([
+    ['a Deployment left behind as it was deleted', owned],
+    [
+      'a StatefulSet of another group has',
+      { ...owned, apiVersion: 'apps.kruise.io/v1', kind: 'StatefulSet', name: 'old' },
+    ],
+  ])('whoever talks to pods that %s, and these themselves', async (_, owner) => {
+    const { metadata, ...rest } = pod('old-abc-1', { labels: { ...ON_MESH, 'pod-template-hash': 'abc' } })
+    const left = { ...rest, metadata: { ...metadata, ownerReferences: [owner] } }
+    const denied = custom('closed', { selector: { matchLabels: { role: 'alone' } }, action: 'DENY', rules: [{}] })
+    const target = await planned([...cluster, left], { after: [denied] })
+    expect(lines(target)).toContain('- web → pod/old (pods) :9100')
+    const closed = await planned([...cluster, left], { after: [allowing(account('web'))] })
+    expect(lines(closed)).toContain('- shop/sa/backup → shop/db :9080')
+  })
+
+  test('a workload that is deleted, whose pods go with it', async () => {
+    const [workload] = onMesh('web')
+    const owner = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: 'web', controller: true }
+    const { metadata, ...rest } = pod('web-0', { labels: { ...ON_MESH, 'app.kubernetes.io/name': 'web' } })
+    const objects = [
+      ...cluster.filter((one) => !(one.kind === 'StatefulSet' && one.metadata.name === 'web')),
+      { ...rest, metadata: { ...metadata, ownerReferences: [owner] } },
+    ]
+    const web = { ...workload, metadata: { ...workload?.metadata, uid: 'web' } } as KubernetesObject
+    const plan = await planned([...objects, web], { before: [web] })
+    expect(lines(plan)).toContain('? db → web :9080 (allowed → undecided)')
+    expect(lines(plan).filter((line) => line.includes('pod/web'))).toEqual([])
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('a port of a Service that carries UDP from now on', async () => {
+    const [workload, exposed] = onMesh('api') as [KubernetesObject, KubernetesObject]
+    const udp = { ...exposed, spec: { ...exposed.spec, ports: [{ port: 9080, protocol: 'UDP' }] } }
+    const plan = await planned([...cluster, workload, exposed], { before: [exposed], after: [udp] })
+    expect(lines(plan)).toContain('? web → api :9080 (allowed → undecided)')
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('a policy of the port that TCP has, where a port of UDP has its number and leads elsewhere', async () => {
+    const [workload, exposed] = onMesh('dns') as [KubernetesObject, KubernetesObject]
+    const ports = [
+      { name: 'udp', port: 53, protocol: 'UDP', targetPort: 5353 },
+      { name: 'tcp', port: 53, targetPort: 1053 },
+    ]
+    const rules = [{ to: [{ operation: { ports: ['1053'] } }] }]
+    const denied = custom('closed', { ...pods('dns'), action: 'DENY', rules })
+    const served = { ...exposed, spec: { ...exposed.spec, ports } }
+    const plan = await planned([...cluster, workload, served], { after: [denied] })
+    expect(lines(plan)).toContain('- web → dns :53')
+  })
+
   test('a pod alone that leaves the mesh', async () => {
     const allowed = allowing(account('backup'))
     const before = pod('toolbox', { labels: ON_MESH })

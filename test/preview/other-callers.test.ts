@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { Rule } from '../../src/istio/authorization-policy.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { application } from '../helpers/mesh.ts'
 import { custom, pods, service } from '../istio/bookinfo.ts'
-import { codeOf, ISTIO, lines, namespace, onMesh, planned } from './compared.ts'
+import { codeOf, ISTIO, lines, namespace, ON_MESH, onMesh, planned } from './compared.ts'
 
 const cluster = [ISTIO, namespace('shop'), ...onMesh('db'), ...onMesh('web')]
 const OWN: Rule = { from: [{ source: { principals: ['cluster.local/ns/shop/sa/web'] } }] }
@@ -21,6 +22,51 @@ describe('a plan tells what is lost by everybody of a namespace in which nobody 
     const plan = await withoutRule(rule)
     expect(lines(plan)).toEqual(['- far/* → shop/db :9080', '- far/* → shop/db (pods) :9080'])
     expect(codeOf(plan)).toBe(2)
+  })
+})
+
+describe('a plan tells what is lost by accounts that a pattern alone names, and that nothing runs as at the moment', () => {
+  const from = (...principals: string[]): Rule => ({ from: [{ source: { principals } }] })
+  const nightly = application('x-nightly', { labels: ON_MESH, podSpec: { serviceAccountName: 'x-nightly' } })
+
+  test.each<[string, Rule, string]>([
+    ['by a beginning', from('cluster.local/ns/shop/sa/x*'), 'shop/sa/x*'],
+    ['by an ending', from('*-job'), '*/sa/*-job'],
+    ['in any namespace', from('*/sa/nightly'), '*/sa/nightly'],
+    ['in a condition', { when: [{ key: 'source.principal', values: ['*/sa/nightly'] }] }, '*/sa/nightly'],
+    ['in namespaces of a beginning', { from: [{ source: { namespaces: ['far-*'] } }] }, 'far-*/*'],
+  ])('%s', async (_, rule, name) => {
+    const plan = await withoutRule(rule)
+    expect(lines(plan)).toEqual([`- ${name} → shop/db :9080`, `- ${name} → shop/db (pods) :9080`])
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('where another pattern, of which somebody runs as well, has only some of them', async () => {
+    const allowed = allowing(OWN, from('cluster.local/ns/shop/sa/x*'))
+    const denied = custom('denied', { ...pods('db'), action: 'DENY', rules: [from('*-job')] })
+    const other = application('y-job', { labels: ON_MESH, podSpec: { serviceAccountName: 'y-job' } })
+    const plan = await planned([...cluster, ...nightly, ...other, allowed], { after: [denied] })
+    expect(lines(plan)).toContain('- shop/sa/x*-job → shop/db :9080')
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('where all that run in the namespace are named by themselves as well', async () => {
+    const both = [from('cluster.local/ns/shop/sa/web', 'cluster.local/ns/shop/sa/db'), from('cluster.local/ns/shop/*')]
+    const plan = await planned([...cluster, allowing(...both)], {
+      before: [allowing(...both)],
+      after: [allowing(...both.slice(0, 1))],
+    })
+    expect(lines(plan)).toContain('- shop/sa/* → shop/db :9080')
+    expect(codeOf(plan)).toBe(2)
+  })
+
+  test('and of one that runs, which stands for all whom the pattern names, it tells nothing twice', async () => {
+    const rule = from('cluster.local/ns/shop/sa/x*')
+    const plan = await planned([...cluster, ...nightly, allowing(OWN, rule)], {
+      before: [allowing(OWN, rule)],
+      after: [allowing(OWN)],
+    })
+    expect(lines(plan)).toEqual(['- x-nightly → db :9080', '- x-nightly → db (pods) :9080'])
   })
 })
 

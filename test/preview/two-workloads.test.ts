@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { expected } from '../../src/authorization/check-expectations.ts'
+import { Expectation } from '../../src/authorization/expectation.ts'
 import { features } from '../../src/features.ts'
 import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
 import { application } from '../helpers/mesh.ts'
@@ -65,6 +66,22 @@ describe('of a workload and other pods that are told by its name, a plan compare
     expect(lines(plan)).toContain('- web → pod/db (pods) :9100')
     expect(lines(plan).filter((line) => line.includes('→ db '))).toEqual([])
     expect([plan.incomplete, codeOf(plan)]).toEqual([[], 2])
+  })
+
+  test('and an expectation of them is checked by the name that the plan tells, as one of their account is', async () => {
+    const principals = ['cluster.local/ns/shop/sa/second']
+    const policies = [
+      custom('closed', { selector: { matchLabels: { role: 'second' } }, action: 'DENY', rules: [{}] }),
+      custom('no-job', { ...pods('web'), action: 'DENY', rules: [{ from: [{ source: { principals } }] }] }),
+    ]
+    const asked = [
+      { from: 'shop/web', to: 'shop/pod/db', port: 9100, allowed: false },
+      { from: 'shop/web', to: 'shop/db', port: 9080, allowed: true },
+      ...['shop/pod/db', 'shop/sa/second'].map((from) => ({ from, to: 'shop/web', port: 9080, allowed: false })),
+    ].map((one) => Expectation.parse(one))
+    const kubernetes = reading([...cluster, other('Job'), ...policies])
+    const results = await expected(features.memories, kubernetes, asked, undefined)
+    expect(results.map(({ met, sentence }) => (met ? '' : sentence))).toEqual(['', '', '', ''])
   })
 
   test('those of a Service without a workload once: it selects them', async () => {

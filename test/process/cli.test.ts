@@ -134,8 +134,10 @@ describe('the command', () => {
     expect([code, stdout]).toEqual([0, '+ AuthorizationPolicy bookinfo/x\n'])
     const refused = await run(['expect', '--auto-allow-waypoint', 'perhaps', '-f', '-'], policy)
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('Allowed choices are true, false')])
-    const asked = ['explain', 'productpage', 'bookinfo/gateway/nosuch', '--port', '80', '--auto-allow-waypoint', 'true']
-    expect((await run(asked)).stderr).toContain('there is no Gateway bookinfo/nosuch')
+    const asking = (from: string, to: string) =>
+      run(['explain', from, to, '--port', '80', '--auto-allow-waypoint', 'true'])
+    expect((await asking('productpage', 'bookinfo/gateway/nosuch')).stderr).toContain('no Gateway bookinfo/nosuch')
+    expect((await asking('bookinfo/sa/nosuch', 'bookinfo/pod/nosuch')).stderr).toContain('no pod bookinfo/nosuch')
   })
 
   test('takes no empty file for an empty config', async () => {

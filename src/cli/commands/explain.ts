@@ -11,8 +11,11 @@ export const explain = (program: Command): void => {
     .command('explain')
     .summary('say whether a request would pass, and why')
     .description('Says whether a request would pass, and why. Exit code 2 when it would not, or that is not known.')
-    .argument('<from>', '[namespace/]application, or namespace/gateway/name')
-    .argument('<to>', '[namespace/]application, or namespace/gateway/name')
+    .argument(
+      '<from>',
+      '[namespace/]application, or namespace/gateway/name, namespace/pod/name or namespace/sa/account',
+    )
+    .argument('<to>', '[namespace/]application, or namespace/gateway/name or namespace/pod/name')
     .requiredOption('--port <number>', 'the port of the Service')
     .option('--method <method>', 'as GET')
     .option('--path <path>', 'as /details/0')

@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
 import type { Client, Face } from './clients.ts'
 import { indexOf, under } from './index-of.ts'
+import { namelessClients, UNSEEN } from './nameless-clients.ts'
 import { accountName, signatureOf, sourcesOf } from './policy-sources.ts'
 
 /** Clients that all policies of a target treat alike, on both sides: all of `some` but for `except`. */
@@ -13,22 +14,39 @@ export type Class = {
   readonly example: Client
 }
 
-/** Divides clients into classes, for a target that these policies decide for. */
-export type Classify = (policies: readonly KubernetesObject[], accounts: readonly string[]) => Class[]
+/** Divides clients into classes, for a target that these policies decide for. `isWhole` is false where they tell more apart than are asked about. */
+export type Classify = (
+  policies: readonly KubernetesObject[],
+  accounts: readonly string[],
+) => { readonly classes: readonly Class[]; readonly isWhole: boolean }
+
+/** Clients, grouped by what they match of patterns, whatever their accounts are. */
+type Grouped = {
+  readonly groups: readonly (readonly Client[])[]
+  readonly groupOf: ReadonlyMap<Client, readonly Client[]>
+  /** By the patterns that they match, those of whom no more than that is known. */
+  readonly nameless: ReadonlyMap<string, readonly Client[]>
+  readonly isWhole: boolean
+  signatureOf(face: Face | undefined): string
+}
 
 /**
  * Prepares the division of clients. It costs as much as policies name: those that name nobody in particular are told apart once, for all targets
- * whose policies have the same patterns.
+ * whose policies have the same patterns. With `unread`, namespaces of which not all can be read, there is a class as well of whoever may be there and is not known: of those in one of these namespaces, and
+ * of those whom a pattern names, and who match what nobody does that is known.
  */
-export const createClassify = (clients: readonly Client[], trustDomains: readonly string[]): Classify => {
+export const createClassify = (
+  clients: readonly Client[],
+  trustDomains: readonly string[],
+  unread?: readonly string[],
+): Classify => {
   const byAccount = indexOf(clients, ({ faces }) => new Set(faces.flatMap((face) => accountOf(face) ?? [])))
-  const known = new Map<
-    string,
-    { groups: readonly (readonly Client[])[]; groupOf: ReadonlyMap<Client, readonly Client[]> }
-  >()
+  const homes = new Set(clients.map(({ namespace }) => namespace))
+  const isUnread = ({ namespace }: Client) =>
+    unread?.includes(namespace) || (unread?.includes(UNSEEN) && namespace.includes('*'))
+  const known = new Map<string, Grouped>()
 
-  /** Groups clients by what they match of patterns, whatever their accounts are. */
-  const grouped = (policies: readonly KubernetesObject[]) => {
+  const grouped = (policies: readonly KubernetesObject[]): Grouped => {
     const patterns = [
       ...new Map(policies.flatMap((one) => sourcesOf(one).patterns).map((one) => [`${one.of} ${one.text}`, one])),
     ]
@@ -37,10 +55,20 @@ export const createClassify = (clients: readonly Client[], trustDomains: readonl
     const key = JSON.stringify(patterns)
     const found = known.get(key)
     if (found) return found
-    const sign = (face: Face | undefined) =>
-      face ? `${face.kind} ${face.account ? signatureOf(face.account, patterns, trustDomains) : ''}` : ''
-    const groups = [...Map.groupBy(clients, ({ faces }) => faces.map(sign).join('\n')).values()]
-    const made = { groups, groupOf: new Map(groups.flatMap((group) => group.map((one) => [one, group] as const))) }
+    const sign = (face: Face | undefined) => (face?.account ? signatureOf(face.account, patterns, trustDomains) : '')
+    const groups = [
+      ...Map.groupBy(clients, ({ faces }) =>
+        faces.map((face) => `${face?.kind ?? ''} ${sign(face)}`).join('\n'),
+      ).values(),
+    ]
+    const { clients: nameless, isWhole } = unread
+      ? namelessClients(patterns, unread, (namespace) => homes.has(namespace))
+      : NO_OTHERS
+    const made = {
+      ...{ groups, isWhole, signatureOf: sign },
+      groupOf: new Map(groups.flatMap((group) => group.map((one) => [one, group] as const))),
+      nameless: Map.groupBy(nameless, ({ faces: [face] }) => sign(face)),
+    }
     // targets come by namespace, and those of one have mostly the same patterns
     if (known.size >= MOST_KNOWN) known.clear()
     known.set(key, made)
@@ -48,7 +76,7 @@ export const createClassify = (clients: readonly Client[], trustDomains: readonl
   }
 
   return (policies, accounts) => {
-    const { groups, groupOf } = grouped(policies)
+    const { groups, groupOf, nameless, isWhole, signatureOf: sign } = grouped(policies)
     const lists = listsOf(policies, accounts)
     const named = under(byAccount, lists.keys())
     const byLists = Map.groupBy(named, (one) =>
@@ -58,14 +86,27 @@ export const createClassify = (clients: readonly Client[], trustDomains: readonl
       ]),
     )
     const takenOf = Map.groupBy(named, (one) => groupOf.get(one))
-    return [
+    const classes = [
       ...[...byLists.values()].map((some) => ({ group: groupOf.get(some[0] as Client) ?? some, some, except: NOBODY })),
       ...groups.map((group) => ({ group, some: group, except: new Set(takenOf.get(group) ?? []) })),
-    ].flatMap((one) => {
-      const example = one.some.find((client) => !one.except.has(client))
-      return example ? [{ ...one, example }] : []
+    ].flatMap(withExample)
+    const seen = new Set(classes.flatMap(({ group, some, example }) => (group === some ? example.faces.map(sign) : [])))
+    const others = [...nameless].flatMap(([signature, alike]) => {
+      const isNew = signature.includes('1') && !seen.has(signature)
+      const some = alike.filter(
+        (one) => (isNew || isUnread(one)) && one.faces.every((face) => !byAccount.has(accountOf(face) ?? '')),
+      )
+      return withExample({ group: some, some, except: NOBODY })
     })
+    return { classes: [...classes, ...others], isWhole }
   }
+}
+
+const NO_OTHERS = { clients: [], isWhole: true }
+
+const withExample = (one: Omit<Class, 'example'>): Class[] => {
+  const example = one.some.find((client) => !one.except.has(client))
+  return example ? [{ ...one, example }] : []
 }
 
 /** The lists of policies that each account is in. */

@@ -1,3 +1,4 @@
+import type { Account } from '../../authorization/accounts.ts'
 import { resolveClient } from '../../authorization/client.ts'
 import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds-of-pods.ts'
 import {
@@ -14,8 +15,6 @@ import { Refused } from '../../base/errors.ts'
 import { ownValue } from '../../base/own-value.ts'
 import { ENROLMENT_LABEL } from '../../istio/names.ts'
 import type { ObservedClient, World } from './world.ts'
-
-export type Account = { readonly namespace: string; readonly serviceAccount: string }
 
 /** A client as one side of a comparison sees it. */
 export type Face = {
@@ -90,8 +89,21 @@ export const outsideClient = (
   return { namespace: '', address: block, notAddresses: not, faces: [face, face] }
 }
 
-/** The kind of whoever is on the mesh and has an account, of whom nothing else is known. */
-export const KIND_OF_ACCOUNTS = JSON.stringify([true, false, [], null, ''])
+/** A client of which nothing is known but that it is on the mesh, and its account. */
+export const plainClient = (account: Account, name: string, namespace: string): Client => {
+  const labels = { [ENROLMENT_LABEL]: 'ambient' }
+  const face = {
+    query: { from: { namespace: account.namespace, application: account.serviceAccount } },
+    observed: {
+      from: { running: [{ metadata: { labels }, spec: { serviceAccountName: account.serviceAccount } }] },
+      fromNamespace: undefined,
+      mesh: undefined,
+    },
+    account,
+    kind: JSON.stringify([true, false, [], null, '']),
+  }
+  return { name, namespace, faces: [face, face] }
+}
 
 const faceOf = (
   query: { readonly from: Side },

@@ -10,7 +10,7 @@ import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../kubernetes/ownership-labels.ts'
 import { type Memories, memoryName } from '../../state/memory.ts'
 import { decidingFields } from './deciding-fields.ts'
-import { UNSEEN } from './hidden-clients.ts'
+import { UNSEEN } from './nameless-clients.ts'
 
 /** The part of a memory that answers depend on: what it says of the mesh, and the beacon that may say more. */
 export type Said = { readonly mesh?: MeshConfig | undefined; readonly beacon?: Subject | undefined }

@@ -46,7 +46,7 @@ export const describeChanges = (
   const pairs = all.reduce((sum, { groups }) => sum + countOf(groups), 0)
   const spaces = new Set(found.map(({ to }) => to.namespace))
   const isWide = spaces.size > 1 || !spaces.isSubsetOf(near)
-  const sizes = sizesOf(clients)
+  const known = Map.groupBy(clients, ({ namespace }) => namespace)
   const changes = all.flatMap(({ one, groups }) => {
     const named = groups.filter(({ example }) => example.name !== undefined)
     const outside = groups.filter((group) => !named.includes(group))
@@ -56,7 +56,7 @@ export const describeChanges = (
       ...[...outsideIn(outside), ...near, ...(isMany ? [] : far.flatMap(membersOf))].map((client) =>
         tellOne(one, client, isWide),
       ),
-      ...(isMany ? [tellMany(one, far, sizes)] : []),
+      ...(isMany ? [tellMany(one, far, known)] : []),
     ]
   })
   return changes.toSorted(byPair)
@@ -122,13 +122,12 @@ const tellOne = (
   }
 }
 
-/** The number of clients of each namespace. */
-const sizesOf = (clients: readonly Client[]): ReadonlyMap<string, number> =>
-  new Map([...Map.groupBy(clients, ({ namespace }) => namespace)].map(([namespace, some]) => [namespace, some.length]))
+/** All clients that are known, by namespace. */
+type Known = ReadonlyMap<string, readonly Client[]>
 
-const tellMany = (found: Found, groups: readonly Class[], sizes: ReadonlyMap<string, number>): AccessChange => {
+const tellMany = (found: Found, groups: readonly Class[], known: Known): AccessChange => {
   const count = countOf(groups)
-  const names = namesOf(groups, sizes)
+  const names = namesOf(groups, known)
   const excepted = groups.flatMap(({ except }) => [...except].flatMap(({ name }) => name ?? []))
   const spaces = new Set(names.map((name) => name.replace(/\/.*/, '')))
   const of = spaces.size === 1 ? [...spaces].join('') : `${spaces.size} namespaces`
@@ -153,14 +152,15 @@ const tellMany = (found: Found, groups: readonly Class[], sizes: ReadonlyMap<str
   }
 }
 
-const namesOf = (groups: readonly Class[], sizes: ReadonlyMap<string, number>): string[] => {
+const namesOf = (groups: readonly Class[], known: Known): string[] => {
   const some = groups.flatMap((one) => one.some)
   return [...Map.groupBy(some, ({ namespace }) => namespace)]
-    .flatMap(([namespace, members]) =>
-      members.length === sizes.get(namespace) && members.length > 1
-        ? [`${namespace}/*`]
-        : members.flatMap(({ name }) => name ?? []),
-    )
+    .flatMap(([namespace, members]) => {
+      const all = new Set(known.get(namespace))
+      const isWhole = all.size > 1 && all.isSubsetOf(new Set(members))
+      const others = members.filter((one) => !isWhole || !all.has(one)).flatMap(({ name }) => name ?? [])
+      return [...(isWhole ? [`${namespace}/*`] : []), ...others]
+    })
     .toSorted()
 }
 

@@ -40,6 +40,8 @@ type Options = {
   readonly autoAllowWaypoint?: boolean | undefined
   /** Clients beside the applications. */
   readonly others?: readonly Client[]
+  /** Namespaces of which not all can be read. */
+  readonly unread?: readonly string[]
   /** Gives others a turn; what is left is not compared once it says so. */
   readonly goesOn?: () => Promise<boolean>
 }
@@ -97,13 +99,13 @@ type ComparedTarget = {
 const createComparison = (worlds: Worlds, clients: readonly Client[], options: Options) => {
   const domains = trustDomainsIn(worlds)
   const changed = clients.filter(isChanged)
-  const classifyAll = createClassify(clients, domains)
+  const classifyAll = createClassify(clients, domains, options.unread)
   const classifyChanged = createClassify(changed, domains)
   return async (to: Side): Promise<ComparedTarget[]> => {
     const sides = [await worlds[0].observe(to), await worlds[1].observe(to)] as const
     const isSame = isUnchanged(...sides, worlds)
     if (isSame && changed.length === 0) return []
-    const classes = classesFor(sides, isSame ? classifyChanged : classifyAll, !isSame)
+    const { classes, isWhole } = classesFor(sides, isSame ? classifyChanged : classifyAll, !isSame)
     if (classes.length === 0) return []
     const ports = portsOf(to, sides)
     const compared = ports.map((port) => compareAt(to, port, { worlds, sides, classes, options }))
@@ -115,12 +117,15 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
         found: compared.flatMap(({ found }) => found),
         doubt:
           externalDoubt(to, sides) ??
+          (isWhole ? undefined : TOO_MANY_PATTERNS) ??
           compared.flatMap(({ doubts }) => doubts).find((doubt) => hasPods || !isSame || doubt === TOO_MANY),
         questions: ports.length * classes.length,
       },
     ]
   }
 }
+
+const TOO_MANY_PATTERNS = 'policies name more patterns of accounts than are told apart'
 
 /** Applications, Gateways that take traffic from outside, and pods that are of neither, of either world. */
 const subjectsIn = (worlds: Worlds): Side[] => {
@@ -138,15 +143,19 @@ const trustDomainsIn = (worlds: Worlds): string[] => [
   ...new Set(['cluster.local', ...worlds.flatMap((world) => world.trustDomains)]),
 ]
 
-const classesFor = (sides: readonly ObservedTarget[], classify: Classify, hasOutside: boolean): Class[] => {
+const classesFor = (sides: readonly ObservedTarget[], classify: Classify, isChanged: boolean): ReturnType<Classify> => {
   const policies = [...new Set(sides.flatMap((side) => side.policies ?? []))]
   // with auto-allow there are policies for the accounts of waypoints
   const accounts = sides.flatMap((side) => (side.gateways ?? []).map(accountOfWaypoint))
-  const outside = hasOutside ? outsideClients(policies.flatMap((one) => sourcesOf(one).blocks)) : []
-  return [
-    ...outside.map((one) => ({ group: outside, some: [one], except: new Set<Client>(), example: one })),
-    ...classify(policies, accounts),
-  ]
+  const outside = isChanged ? outsideClients(policies.flatMap((one) => sourcesOf(one).blocks)) : []
+  const { classes, isWhole } = classify(policies, accounts)
+  return {
+    isWhole,
+    classes: [
+      ...outside.map((one) => ({ group: outside, some: [one], except: new Set<Client>(), example: one })),
+      ...classes,
+    ],
+  }
 }
 
 const accountOfWaypoint = ({ metadata: { namespace, name, annotations } }: KubernetesObject): string =>

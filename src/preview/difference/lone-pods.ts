@@ -1,14 +1,13 @@
+import { type Account, accountsOf } from '../../authorization/accounts.ts'
 import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
-import { isGateway, type PodLike, serviceAccountName } from '../../authorization/pods.ts'
+import { isLonePod, lonePodName, type PodLike, saidWorkload } from '../../authorization/pods.ts'
 import type { Side } from '../../authorization/side.ts'
 import { type Subject, subjectName } from '../../base/subject.ts'
-import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import { controllerNamed, isLive } from '../../kubernetes/pods.ts'
-import type { Account } from './clients.ts'
+import { type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
 import { indexOf } from './index-of.ts'
 import { accountName } from './policy-sources.ts'
 
-/** Pods that are of no StatefulSet, no Deployment and no Gateway: of jobs, daemons, and by themselves. */
+/** Pods that are of no StatefulSet, no Deployment and no Gateway: of jobs, daemons, and by themselves, or left behind by a workload. */
 export type LonePods = {
   /** By what controls them, else by themselves, but for those that are the pods of a Service of their name. */
   readonly subjects: readonly Side[]
@@ -18,15 +17,24 @@ export type LonePods = {
 }
 
 export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
-  const pods = objects.filter((one) => one.kind === 'Pod' && isLive(one) && isLone(one))
+  const workloads = new Map(
+    objects
+      .filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment')
+      .map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]),
+  )
+  const workloadOf = (pod: KubernetesObject) => {
+    const said = saidWorkload(pod)
+    return said && workloads.get(nameOf(said))
+  }
+  const pods = objects.filter((one) => one.kind === 'Pod' && isLonePod(one, workloadOf(one)))
   const byName = indexOf(pods, (pod) => [subjectName(subjectOf(pod))])
-  const byAccount = indexOf(pods, (pod) => [accountName(accountOf(pod))])
+  const byAccount = indexOf(pods, (pod) => accountsOf(pod).map(accountName))
   const isExposed = exposedIn(objects)
   return {
     subjects: [...byName.values()].flatMap((alike) =>
       alike[0] && !isExposed(subjectOf(alike[0]), alike) ? [{ kind: 'pod', ...subjectOf(alike[0]) }] : [],
     ),
-    accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? [accountOf(pod)] : [])),
+    accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? accountsOf(pod) : [])),
     named: (subject) => byName.get(subjectName(subject)) as readonly PodLike[] | undefined,
     runningAs: (account) => byAccount.get(accountName(account)) as readonly PodLike[] | undefined,
   }
@@ -49,15 +57,7 @@ const exposedIn = (objects: readonly KubernetesObject[]) => {
   }
 }
 
-const isLone = (pod: KubernetesObject): boolean =>
-  !['StatefulSet', 'Deployment'].includes(controllerNamed(pod)?.kind ?? '') && !isGateway(pod as PodLike)
-
 const subjectOf = (pod: KubernetesObject): Subject => ({
   namespace: pod.metadata.namespace ?? '',
-  application: controllerNamed(pod)?.name ?? pod.metadata.name,
-})
-
-const accountOf = (pod: KubernetesObject): Account => ({
-  namespace: pod.metadata.namespace ?? '',
-  serviceAccount: serviceAccountName(pod as PodLike),
+  application: lonePodName(pod),
 })

@@ -1,10 +1,10 @@
+import type { Account } from '../../authorization/accounts.ts'
 import { matchesGlob, matchesText } from '../../authorization/evaluate/text.ts'
 import { perObject } from '../../base/per-object.ts'
 import { readAuthorizationPolicy } from '../../istio/authorization-policy.ts'
-import { principal } from '../../istio/names.ts'
+import { accountOf, principal } from '../../istio/names.ts'
 import { valuesIn } from '../../istio/rule-values.ts'
 import type { KubernetesObject } from '../../kubernetes/objects.ts'
-import type { Account } from './clients.ts'
 
 /** The clients that a policy names. */
 export type Sources = {
@@ -52,8 +52,10 @@ export const sourcesOf = perObject((object: KubernetesObject): Sources => {
 
 /** `shop/web` of `cluster.local/ns/shop/sa/web`: whatever the trust domain, no other account can match it. */
 const wholeAccount = (text: string, list: number): NamedAccount[] => {
-  const match = /^([^*]+)\/ns\/([^*/]+)\/sa\/([^*/]+)$/.exec(text)
-  return match ? [{ name: `${match[2]}/${match[3]}`, list: `${list} ${match[1]}` }] : []
+  const account = accountOf(text)
+  return account && !account.trustDomain.includes('*')
+    ? [{ name: accountName(account), list: `${list} ${account.trustDomain}` }]
+    : []
 }
 
 /** The patterns that an account matches, as any proxy compares them, as text: alike for accounts that none of these tells apart. */

@@ -1,6 +1,7 @@
 import { Gateway } from '../../authorization/gateway.ts'
 import { readPeerAuthentications } from '../../authorization/peer-authentications.ts'
 import { allPods, isGateway } from '../../authorization/pods.ts'
+import { type ServicePortSpec, tcpPorts } from '../../authorization/protocol.ts'
 import type { Side } from '../../authorization/side.ts'
 import { type AuthorizationPolicySpec, readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
 import { portsIn } from '../witnesses.ts'
@@ -35,12 +36,10 @@ export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[]
 
 const SPARE = Array.from({ length: 65_535 }, (_, index) => index + 1)
 
-type ServicePort = { readonly port: number; readonly targetPort?: number | string }
-
 /** None of a Service that stands for another name: what is asked there is asked of that. */
-const servicePorts = (to: Side, side: ObservedTarget): ServicePort[] => {
+const servicePorts = (to: Side, side: ObservedTarget): readonly ServicePortSpec[] => {
   const service = ownService(to, side)
-  return isExternalName(service) ? [] : ((service?.spec?.ports ?? []) as ServicePort[])
+  return service === undefined || isExternalName(service) ? [] : tcpPorts(service)
 }
 
 const containerPorts = ({ to }: ObservedTarget): number[] =>

@@ -1,59 +1,27 @@
-import { type PodLike, podTemplate, serviceAccountName } from '../../authorization/pods.ts'
+import { type Account, accountsOf } from '../../authorization/accounts.ts'
 import { readAuthorizationPolicy, targetsOf } from '../../istio/authorization-policy.ts'
-import { gatewayAccount } from '../../istio/names.ts'
 import { objectKey } from '../../kubernetes/apply-objects.ts'
 import type { Kind, KubernetesObject } from '../../kubernetes/objects.ts'
-import { type Account, accountClient, type Client, isChanged } from './clients.ts'
+import { accountClient, type Client, isChanged } from './clients.ts'
 import type { Cluster } from './cluster.ts'
 import { decidingText } from './deciding-fields.ts'
-import { type HiddenClients, hiddenClients, UNSEEN } from './hidden-clients.ts'
-import { accountName, type Pattern, sourcesOf } from './policy-sources.ts'
+import { UNSEEN } from './nameless-clients.ts'
+import { accountName, sourcesOf } from './policy-sources.ts'
 import type { World } from './world.ts'
 
 type Worlds = readonly [World, World]
 
 /**
- * Clients of which no application is known: pods that no workload of ours has, accounts that policies name and that no application runs as, as those of
- * jobs between two runs, or in namespaces that cannot be read, or of another cluster; and whoever else is in those that
- * cannot be read, and in namespaces that policies name and nobody is known to run in.
+ * Clients of which no application is known, and the name of an account is: pods that no workload of ours has, and accounts that policies name and that no
+ * application runs as, as those of jobs between two runs, or in namespaces that cannot be read, or of another cluster.
  */
-export const unseenClients = (worlds: Worlds, { unread }: Pick<Cluster, 'unread'>): HiddenClients => {
-  const accounts = worlds.flatMap(({ objects }) => objects.flatMap(accountsOf))
-  const known = new Set(accounts.map(accountName))
+export const accountClients = (worlds: Worlds): Client[] => {
+  const known = new Set(worlds.flatMap(({ objects }) => objects.flatMap(accountsOf)).map(accountName))
   const policies = new Set(worlds.flatMap((world) => ofKind(world, 'AuthorizationPolicy')))
   const named = new Set([...policies].flatMap((one) => sourcesOf(one).accounts).map(({ name }) => name))
   const lone = worlds.flatMap(({ lone: { accounts } }) => accounts.map(accountName))
-  const homes = new Set(accounts.map(({ namespace }) => namespace))
-  const patterns = [...policies].flatMap((one) => sourcesOf(one).patterns)
-  const foreign = patterns.flatMap(namespaceIn)
-  const namespaces = [...unread.keys(), ...foreign.filter((name) => !homes.has(name))].filter((name) => name !== '')
   const apart = [...named].filter((name) => !known.has(name))
-  const alone = [...new Set([...apart, ...lone])].map((name) => accountClient(accountIn(name), worlds, named.has(name)))
-  const { clients, isWhole } = hiddenClients([...new Set(namespaces)], patterns)
-  // an account that a policy names is there already
-  const names = new Set(alone.map(({ name }) => name))
-  return { isWhole, clients: [...alone, ...clients.filter(({ name }) => !names.has(name))] }
-}
-
-/** The one namespace that a pattern is about, if it is about one. */
-const namespaceIn = ({ of, text }: Pattern): string[] => {
-  const name = of === 'namespace' ? text : (/\/ns\/([^/]+)\//.exec(text)?.[1] ?? '')
-  return name === '' || name.includes('*') ? [] : [name]
-}
-
-/** The accounts that an application or a Gateway runs as. */
-const accountsOf = (object: KubernetesObject): Account[] => {
-  const { kind, metadata, spec } = object
-  const { namespace = '' } = metadata
-  if (kind === 'Gateway') {
-    // waypoints run as the first of these, others as the second
-    const usual = [metadata.name, `${metadata.name}-${String(spec?.gatewayClassName)}`]
-    const names = new Set(usual.map((name) => gatewayAccount(metadata.annotations, name)))
-    return [...names].map((serviceAccount) => ({ namespace, serviceAccount }))
-  }
-  if (kind === 'Pod') return [{ namespace, serviceAccount: serviceAccountName(object as PodLike) }]
-  const isWorkload = kind === 'StatefulSet' || kind === 'Deployment'
-  return isWorkload ? [{ namespace, serviceAccount: serviceAccountName(podTemplate(object)) }] : []
+  return [...new Set([...apart, ...lone])].map((name) => accountClient(accountIn(name), worlds, named.has(name)))
 }
 
 const ofKind = ({ objects }: World, kind: Kind): KubernetesObject[] => objects.filter((one) => one.kind === kind)
