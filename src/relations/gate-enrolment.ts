@@ -80,7 +80,7 @@ export const gateEnrolment = (
   }
 }
 
-/** Lists the providers of labels that have not granted yet what the application asks for now. */
+/** Lists the providers of labels that the application takes and that have not granted yet what it asks for now; labels that wait themselves keep nothing else. */
 export const ungrantedBy = (
   subject: Subject,
   state: State,
@@ -89,7 +89,8 @@ export const ungrantedBy = (
 ): string[] =>
   Object.entries(relations).flatMap(([key, relation]) => {
     const entry = ownValue(state.relations, key)
-    const isRequest = entry?.role === 'requires' && isEnrolling(entry) && relation.publishes
+    const isRequest =
+      entry?.role === 'requires' && isEnrolling(entry) && relation.publishes && relation.awaits === undefined
     if (!isRequest || Object.keys(requestedLabels(relation)).length === 0) return []
     return isGranted(entry, peerView(subject, state, key, peers)) ? [] : [subjectName(remoteSubject(subject, relation))]
   })
