@@ -61,7 +61,8 @@ export const checkWaits = async (platform: Platform, world: World): Promise<Viol
   const outside = standing(truth)
     .filter(({ interface: name }) => name === 'service_mesh')
     .filter(({ requirer }) => !isEnrolled(found, requirer.application))
-    .filter(({ requirer }) => !isRemoved(truth, requirer.application))
+    // the removal of an application ends its relations
+    .filter(({ requirer, provider }) => [requirer, provider].every(({ application }) => !isRemoved(truth, application)))
     .map(({ requirer, provider }) => [requirer.application, `is not on the mesh of ${provider.application}`] as const)
   const awaiting = [...statuses.keys()].flatMap((name) => awaitedBy(world, name).map((what) => [name, what] as const))
   const details = [...outside, ...awaiting]
