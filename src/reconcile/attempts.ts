@@ -89,10 +89,10 @@ export const retryOnLostRace = async <T>(
 ): Promise<{ readonly carried: StepProgress; readonly attempted: T }> => {
   let [carried, cause]: [StepProgress | undefined, unknown] = [before, undefined]
   for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
-    const turn = await attempt(carried)
-    if (turn.attempted !== undefined) return { carried: turn.carried, attempted: turn.attempted }
-    carried = { ...turn.carried, hasLost: true }
-    cause = turn.cause ?? cause
+    const end = await attempt(carried)
+    if (end.attempted !== undefined) return { carried: end.carried, attempted: end.attempted }
+    carried = { ...end.carried, hasLost: true }
+    cause = end.cause ?? cause
     const wait = delay * (0.5 + clock.random())
     if (clock.now() + wait >= deadline) throw lostRace(subject, cause)
     await clock.sleep(wait)

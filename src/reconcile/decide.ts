@@ -82,7 +82,7 @@ export const decide = async (
   const decided = { ...about, situation, plan: planned, intents }
   return {
     ...decided,
-    writeMode: kindOf(decided, carried),
+    writeMode: writeModeOf(decided, carried),
     problems,
     units: state.units,
     isHeldBack: features.isHeldBack(input),
@@ -91,7 +91,7 @@ export const decide = async (
 }
 
 /** Tells if anything is to be written, and if that is what was refused before. */
-const kindOf = (
+const writeModeOf = (
   { memory, situation, plan: planned, intents }: Pick<Decision, 'memory' | 'situation' | 'plan' | 'intents'>,
   { hasRetried = false }: StepProgress,
 ): Decision['writeMode'] => {

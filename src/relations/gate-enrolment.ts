@@ -12,7 +12,7 @@ import { isEnrolling, labelsKey, requestedLabels } from './requested-labels.ts'
 import { type ResolvedRelations, relationWait } from './resolve-relations.ts'
 
 /** Tells if a requirer has yet to take the labels of a relation, as far as its own state knows. */
-export const isUnenrolled = ({ labels }: RelationEntry): boolean => labels !== 'applied'
+const isUnenrolled = ({ labels }: RelationEntry): boolean => labels !== 'applied'
 
 /** The labels of a workload as it is now, and the keys of those that the application holds there; these are undefined without a workload. */
 export type WorkloadLabels = {

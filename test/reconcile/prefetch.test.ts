@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { features } from '../../src/features.ts'
 import { createKubernetes, type Transport, type TransportAnswer } from '../../src/kubernetes/client.ts'
-import { withKnownMemories } from '../../src/reconcile/observe/prefetch.ts'
+import { withKnownMemories } from '../../src/reconcile/observe/known-memories.ts'
 import { createWorld, event, MESH_LABELS, meshRelation, setLabels, type World } from '../helpers/world.ts'
 
 const MEMORY = '/api/v1/namespaces/shop/configmaps/juju-service-mesh-web-labels'

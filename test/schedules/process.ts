@@ -9,14 +9,14 @@ import { features } from '../../src/features.ts'
 import { type Applications, createApplications } from '../../src/http/applications.ts'
 import { failureOf } from '../../src/http/failure.ts'
 import { createKubernetes, type Transport, type TransportRequest } from '../../src/kubernetes/client.ts'
-import { type KnownMemories, withKnownMemories } from '../../src/reconcile/observe/prefetch.ts'
+import { type KnownMemories, withKnownMemories } from '../../src/reconcile/observe/known-memories.ts'
 import { createStep } from '../../src/reconcile/step.ts'
 import { functions } from '../helpers/functions.ts'
 
 export type { Event } from '../../src/cloudevents/cloud-event.ts'
 export type { Transport, TransportAnswer, TransportRequest } from '../../src/kubernetes/client.ts'
 export type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-export type { KnownMemories } from '../../src/reconcile/observe/prefetch.ts'
+export type { KnownMemories } from '../../src/reconcile/observe/known-memories.ts'
 
 /** Where a process sends its events: they are taken at once, or by calls that wait and may fail as any other, or it takes them itself. */
 export type Sink = 'prompt' | 'called' | 'own'

@@ -7,9 +7,9 @@ import { contentHash } from '../../relations/peer-entry.ts'
  * The phases of a step, in the order of safety: at no moment is anybody on the mesh, or the mesh hardened, without the policies that let its
  * peers in, and at no moment is anybody on the mesh without what guards it. In each phase operations are executed as they are listed.
  *
- * Before the first of them the memory is saved (write-ahead): what may be written, with a mark of its own. Each operation is bound to what
+ * Before the first of them the memory is saved (write-ahead): what may be written, with a token of its own. Each operation is bound to what
  * was observed before that; one that is executed late, after its sender gave up or died, finds another resourceVersion, because whoever
- * finds the mark writes once to all that it could reach (`touch`).
+ * finds the token writes once to all that it could reach (`touch`).
  */
 export const PHASES = [
   /** Labels go from whoever leaves the mesh, before anything that it was allowed is narrowed. */

@@ -42,7 +42,7 @@ type Input = {
   readonly witnesses?: readonly KubernetesObject[] | undefined
   /** All is looked at, as by a resync. */
   readonly isWhole: boolean
-  /** The mark of an attempt of this step, all of whose calls were answered. */
+  /** The write token of another step, whose late writes are to be fenced. */
   readonly foreignToken?: string | undefined
 }
 

@@ -1,10 +1,9 @@
-import { createBoundedMap } from '../../base/bounded-map.ts'
 import type { Recall } from '../../base/recall.ts'
-import { type Subject, subjectName } from '../../base/subject.ts'
+import type { Subject } from '../../base/subject.ts'
 import { type Kubernetes, readingOnce } from '../../kubernetes/client.ts'
 import type { Peers } from '../../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations } from '../../relations/resolve-relations.ts'
-import type { Memories, Memory } from '../../state/memory.ts'
+import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
 import { type Change, isAboutPods } from '../change.ts'
 import type { Context } from '../context.ts'
@@ -59,34 +58,6 @@ export const recallResolved = (
   subject: Subject,
   about: Resolvable,
 ): ResolvedRelations => recall(name, ({ state, peers }: Resolvable) => resolveRelations(subject, state, peers), about)
-
-/** Memories, and what they were when this process read or saved them last. */
-export type KnownMemories = Memories & {
-  /** Undefined where that was nothing, or long ago. */
-  known(subject: Subject): Memory | undefined
-}
-
-/** Remembers the memories of the last applications, of `characters` in all, as they are read and saved. */
-export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 1024): KnownMemories => {
-  const kept = createBoundedMap<Memory | undefined>(characters)
-  const keep = (subject: Subject, memory: Memory): Memory => {
-    kept.set(subjectName(subject), memory.stored && memory, sizeOf(memory))
-    return memory
-  }
-  return {
-    ...memories,
-    known: (subject) => kept.get(subjectName(subject)),
-    load: async (kubernetes, subject) => keep(subject, await memories.load(kubernetes, subject)),
-    save: async (kubernetes, subject, memory, next) =>
-      keep(subject, await memories.save(kubernetes, subject, memory, next)),
-  }
-}
-
-/** About what a memory takes beside its texts. Also one that is not there takes a place. */
-const LEAST_SIZE = 1_024
-
-const sizeOf = ({ stored }: Memory): number =>
-  Object.values(stored?.data ?? {}).reduce((sum, text) => sum + text.length, LEAST_SIZE)
 
 /**
  * Tells if a memory is the version that was known: nobody has saved it since, and what was read since is as new as what is read after it.
