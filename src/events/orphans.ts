@@ -1,25 +1,22 @@
 import type { Memo } from '../base/memo.ts'
-import { Application } from '../base/names.ts'
 import { defined } from '../base/own-value.ts'
 import { DOCUMENT_SELECTOR } from '../cloudevents/knative/document.ts'
 import type { Features } from '../feature/combine.ts'
 import { candidateKinds } from '../kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../kubernetes/client.ts'
-import { listAppliers } from '../kubernetes/field-managers.ts'
 import type { LabelTarget } from '../kubernetes/label-target.ts'
 import type { Kind, KubernetesObject } from '../kubernetes/objects.ts'
-import { APPLICATION_LABEL, fieldManager, MEMORY_SELECTOR, ownerSelector } from '../kubernetes/ownership-labels.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import { isPodOf } from '../kubernetes/pods.ts'
-import { listOwned, unlessForbidden } from '../reconcile/observe/cluster.ts'
+import { unlessForbidden } from '../reconcile/observe/cluster.ts'
+import { holdersOf, keptKinds, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
 import { tombstoneOf } from '../relations/announcements.ts'
 import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { endedBy } from '../relations/recover-labels.ts'
 import { takesLabels } from '../relations/requested-labels.ts'
 import { memoryName } from '../state/memory.ts'
-import { ownedKinds } from '../state/owned-kinds.ts'
-import { emptyState, isRemoved, OwnedKind, stands } from '../state/state.ts'
-import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../workload/objects.ts'
+import { emptyState, type OwnedKind, stands } from '../state/state.ts'
 import { POD_LABELS } from '../workload/pod-labels.ts'
 
 /** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
@@ -50,11 +47,11 @@ export type Sweep = {
  * reason to stop: each step reads by name what it needs. But then it is not known which labels are left over, and so none are.
  */
 export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Sweep> => {
-  const list = eachOf(kubernetes)
+  const list = pagesOf(kubernetes)
   const [memories, documents, owners, ...seen] = await Promise.all([
     list('ConfigMap', namespace, MEMORY_SELECTOR, (memory) => rememberedIn(features, memory, kubernetes.memo)),
     list('ConfigMap', namespace, DOCUMENT_SELECTOR, (object) => documentIn(features, object)),
-    ownersIn(kubernetes, namespace),
+    ownersIn(kubernetes, namespace, list),
     ...LABELLED.map((kind) => unlessForbidden(list(kind, namespace, undefined, seenIn))),
   ])
   const problems = seen.flatMap((one) => ('problem' in one ? one.problem : []))
@@ -102,7 +99,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     return {
       ...told,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as LabelTarget['kind'], name })),
-      owned: [...new Set(kinds)].filter((kind) => !known.owned.includes(kind) && mayGo(kind, known)),
+      owned: [...new Set(kinds)].filter((kind) => !known.kept.includes(kind)),
     }
   })
   const lost = lostMemories(namespace, owners, new Set(remembered.keys())).map(({ message }) => message)
@@ -110,17 +107,6 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
   const unclaimed = unread.flatMap(({ name, problem }) => (problem === undefined || claimed.has(name) ? [] : [problem]))
   return { applications: swept, lost, unclaimed, problems }
 }
-
-/** Lists what `of` makes of each object. */
-const eachOf =
-  ({ pages }: Kubernetes) =>
-  async <T>(
-    kind: Kind,
-    namespace: string | undefined,
-    selector: string | undefined,
-    of: (object: KubernetesObject) => readonly T[],
-  ): Promise<T[]> =>
-    (await pages(kind, namespace, selector, (objects) => objects.flatMap(of))).flat()
 
 /** The application of a memory, and those of the namespace and the documents that it names. What is `known` is absent where it cannot be read. */
 type Remembered = {
@@ -135,9 +121,8 @@ type Known = {
   readonly targets: readonly (LabelTarget & { readonly kinds: readonly string[] })[]
   /** Labels anywhere else are left over. */
   readonly isPlaced: boolean
-  readonly owned: readonly OwnedKind[]
-  /** A workload that the config does not ask for is left over. */
-  readonly isDemanded: boolean
+  /** The kinds whose objects are not left over. */
+  readonly kept: readonly OwnedKind[]
 }
 
 const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo): Remembered[] => {
@@ -149,7 +134,6 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   // an application that only the charm library has written to has no state yet
   const state = read ?? emptyState()
   const { config, workloadKind } = state
-  const owned = ownedKinds(state.owned)
   const subject = { namespace, application }
   const buried = Object.keys(state.tombstones ?? {}).flatMap((key) => tombstoneOf(subject, key).remote ?? [])
   const remotes = [...listRemotes(subject, state), ...buried].filter((remote) => remote.namespace === namespace)
@@ -160,7 +144,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   const isTold = config !== undefined
   const isEnrolled = Object.values(state.relations).some((entry) => takesLabels(entry) && stands(state, entry))
   const isOver = state.removed !== undefined || (!isEnrolled && endedBy(subject, state, new Map()).length > 0)
-  const known = { targets, owned, isPlaced: isTold || isOver, isDemanded: isTold || isRemoved(state) }
+  const known = { targets, kept: keptKinds(state), isPlaced: isTold || isOver }
   return [
     {
       application,
@@ -189,7 +173,7 @@ const seenIn = (object: KubernetesObject): Seen[] => {
   const { apiVersion, kind, metadata } = object
   const { name, uid = '', labels = {}, ownerReferences } = metadata
   const { [POD_LABELS]: held } = metadata.annotations ?? {}
-  const holders = [...holdersOf(object), ...(held === undefined ? [] : holdersOf(object, WORKLOAD_PREFIX))]
+  const holders = [...holdersOf(object), ...(held === undefined ? [] : podHoldersOf(object))]
   const isWorkload = candidateKinds().some((one) => one === kind)
   return holders.length > 0 || isWorkload
     ? [{ apiVersion, kind, metadata: { name, uid, labels, ownerReferences }, holders }]
@@ -203,12 +187,6 @@ const isTargeted = ({ targets }: Known, object: Seen, named: ReadonlyMap<string,
     if (on !== 'pods') return object === workload
     return workload !== undefined && object.kind === 'Pod' && isPodOf(workload, object)
   })
-
-/** Tells if an orphan of this kind may be removed. A workload runs on while the config that demands it is unknown. */
-const mayGo = (kind: OwnedKind, { isDemanded }: Known): boolean =>
-  isDemanded || ![...WORKLOAD_KINDS, ...BESIDE_WORKLOADS].some((one) => one === kind)
-
-type Owner = { readonly application: string; readonly kind: OwnedKind }
 
 /** The applications that own objects and have no memory, with a sentence for each. */
 export const lostMemories = (
@@ -226,31 +204,3 @@ export const lostMemories = (
         message: `${about} has no memory, though objects of it stand (${kinds}): tell its config, or its removal`,
       }
     })
-
-/** The applications of a namespace that own objects, of which kinds. Of one that may not be listed, those that need it tell. */
-export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promise<Owner[]> => {
-  const listed = await Promise.all(
-    OwnedKind.options.map(async (kind) => {
-      const owners = (object: KubernetesObject) =>
-        [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)].map((application) => ({ application, kind }))
-      if (kind === 'Namespace') {
-        const found = await unlessForbidden(kubernetes.find({ kind, name: namespace }))
-        return 'value' in found && found.value ? owners(found.value) : []
-      }
-      const list = (one: OwnedKind, where: string | undefined, selector: string) =>
-        eachOf(kubernetes)(one, where, selector, owners)
-      return (await listOwned({ kind, namespace, selector: ownerSelector({ namespace }), list })).live ?? []
-    }),
-  )
-  return listed.flat()
-}
-
-const PREFIX = fieldManager('')
-const WORKLOAD_PREFIX = workloadManager('')
-
-/** The applications whose field manager holds something on the object. */
-const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =>
-  listAppliers(object)
-    .filter((manager) => manager.startsWith(prefix))
-    .map((manager) => manager.slice(prefix.length))
-    .filter((application) => Application.safeParse(application).success)

@@ -11,12 +11,13 @@ import type { Memo } from '../base/memo.ts'
 import { Namespace } from '../base/names.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type Subject, subjectName } from '../base/subject.ts'
-import { lostMemories, ownersIn } from '../events/orphans.ts'
+import { lostMemories } from '../events/orphans.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Environment } from '../feature/feature.ts'
 import { type Kubernetes, readingOnce } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../kubernetes/ownership-labels.ts'
+import { metadataOf, ownersIn } from '../reconcile/observe/owners.ts'
 import { type Memories, memoryName } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { accountFindings } from './accounts.ts'
@@ -118,7 +119,7 @@ const lostFindings = async (
   stored: readonly KubernetesObject[],
 ): Promise<Finding[]> => {
   const known = new Set(stored.map(({ metadata }) => ownValue(metadata.labels, APPLICATION_LABEL) ?? ''))
-  const lost = lostMemories(namespace, await ownersIn(kubernetes, namespace), known)
+  const lost = lostMemories(namespace, await ownersIn(kubernetes, namespace, metadataOf(kubernetes)), known)
   return lost.map((one) => ({ rule: 'memory-lost', ...one }))
 }
 

@@ -22,6 +22,7 @@ import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observe/cluster.ts'
 import { meshConfigs, namespaceCause, withCauses } from './observe/mesh-acceptance.ts'
+import { metadataOf, orphanWaits, ownersIn } from './observe/owners.ts'
 import { type Running, withUnits } from './observe/units.ts'
 import { unheardRequesters } from './observe/unknown-consumers.ts'
 import { applicationStatus } from './record/application-status.ts'
@@ -91,6 +92,7 @@ export const assess = async (
     ])),
     ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
   ]
+  const left = await ownersIn(kubernetes, subject.namespace, metadataOf(kubernetes))
   const waiting = waitsOf({
     ...{
       mesh: features.mesh,
@@ -103,7 +105,7 @@ export const assess = async (
       unenforced,
       waitForPods: situation.waitForPods,
     },
-    ...{ running, missing, due: dueNext(planned, state) },
+    ...{ running, missing, due: dueNext(planned, state), left: orphanWaits(subject, remembered, left) },
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })

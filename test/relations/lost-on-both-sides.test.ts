@@ -228,3 +228,22 @@ test.each([[['beacon']], [['beacon', 'db']]])(
     expect(JSON.stringify(await lintOf())).not.toContain('memory-lost')
   },
 )
+
+test('a beacon whose memory is lost, and whose config has no mesh any more, is not active until a resync of the namespace has removed its Gateway', async () => {
+  const world = createMesh()
+  await configure(world, { mesh: {} })
+  loseMemory(world, 'beacon')
+  await configure(world, {})
+  const viewOf = async () => (await world.app.request('/applications/shop/beacon')).json()
+  const message =
+    'objects of kind Gateway that shop/beacon wrote stand, and its memory, which was lost once, does not know them: a resync of shop removes them'
+  expect(await viewOf()).toMatchObject({
+    status: { status: 'waiting' },
+    waiting: expect.arrayContaining([expect.objectContaining({ message })]),
+  })
+  const lint = await world.app.request('/lint?namespace=shop')
+  expect(await lint.json()).toContainEqual(expect.objectContaining({ rule: 'waiting', message }))
+  await world.send('resync', { application: undefined })
+  expect(objectsOf(world, 'Gateway')).toEqual([])
+  expect(await viewOf()).toMatchObject({ status: { status: 'active' }, waiting: [] })
+})

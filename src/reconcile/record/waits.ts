@@ -34,6 +34,8 @@ export type WaitsInput = {
   readonly missing: readonly LabelTarget[]
   /** The writes of the next step; one that has written tells instead of what was refused. */
   readonly due?: readonly Operation[]
+  /** The waits for what a lost memory left behind: whoever looks at the whole namespace knows of it. */
+  readonly left?: readonly Wait[]
 }
 
 /**
@@ -42,10 +44,11 @@ export type WaitsInput = {
  */
 export const waitsOf = (input: WaitsInput): Wait[] => {
   const { mesh, subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
-  const { due = [] } = input
+  const { due = [], left = [] } = input
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
     ...due.flatMap((operation) => dueWait(subject, operation)),
+    ...left,
     ...resolved.waiting,
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
