@@ -5,7 +5,7 @@ const ANYWHERE = ['waypoint', 'mesh taken out', 'hardened', 'model on mesh', 'se
 
 /** What a history may have beside one beacon and configs that stay; each is off in many, so that small races stay small. */
 const ABILITIES = {
-  mesh: [...ANYWHERE, 'own labels', 'policies'],
+  mesh: [...ANYWHERE, 'own labels', 'policies', 'other models'],
   chain: [...ANYWHERE, 'workers'],
 } as const
 
@@ -21,6 +21,7 @@ export const ABILITY_TRAITS: Readonly<Record<Ability, string>> = {
   policies: 'policies change',
   'second beacon': 'a second beacon',
   workers: 'several workers and coordinators',
+  'other models': 'clients of another namespace, one by an alias',
 }
 
 export const drawAbilities = (random: Random, variant: Variant): ReadonlySet<Ability> => {

@@ -1,4 +1,4 @@
-import { CONFIGS, otherSide, type Relation, relationData } from './fixture.ts'
+import { CONFIGS, namespaceOf, namespaceUnlessSame, otherSide, type Relation, relationData } from './fixture.ts'
 import type { Hand } from './hands.ts'
 
 /** What the platform, or a person with kubectl, does; `side` is the application that is told. */
@@ -51,11 +51,14 @@ export const configIn = ({ config, side }: Extract<Fact, { kind: 'config' }>): R
 export const eventData = (fact: Told): Record<string, unknown> => {
   if (fact.kind === 'told') return relationData(fact.relation, fact.side)
   // without an order a side that never heard of the relation could not know whom to ask what came before
-  if (fact.kind === 'ended')
+  if (fact.kind === 'ended') {
+    const { relation, side } = fact
+    const application = otherSide(relation, side)
     return {
-      relation: { id: fact.relation.id, interface: fact.relation.interface },
-      remote: { application: otherSide(fact.relation, fact.side) },
+      relation: { id: relation.id, interface: relation.interface },
+      remote: { application, ...namespaceUnlessSame(application, side) },
     }
+  }
   return fact.kind === 'config' ? { config: configIn(fact) } : {}
 }
 
@@ -64,14 +67,14 @@ export const documentName = (fact: Told): string =>
   fact.kind === 'told' || fact.kind === 'ended' ? `relation-${fact.relation.id}-${fact.side}` : `config-${fact.side}`
 
 /** The ConfigMap of a fact that makes one; undefined for a fact that deletes it. */
-export const documentOf = (fact: Told, namespace: string): Record<string, unknown> | undefined => {
+export const documentOf = (fact: Told): Record<string, unknown> | undefined => {
   if (fact.kind === 'ended' || fact.kind === 'removed') return undefined
   const kind = fact.kind === 'told' ? 'relation' : 'config'
   const data = Object.entries(eventData(fact)).map(([key, value]) => [key, JSON.stringify(value)])
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: { name: documentName(fact), namespace, labels: { 'meshstep.dev/kind': kind } },
+    metadata: { name: documentName(fact), namespace: namespaceOf(fact.side), labels: { 'meshstep.dev/kind': kind } },
     data: { application: fact.side, ...Object.fromEntries(data) },
   }
 }

@@ -2,6 +2,17 @@ import type { KubernetesObject } from './process.ts'
 
 export const NAMESPACE = 'shop'
 
+/** The namespace of `orders`. */
+const OTHER_NAMESPACE = 'front'
+
+export const NAMESPACES = [NAMESPACE, OTHER_NAMESPACE] as const
+
+export const namespaceOf = (application: string): string =>
+  ['orders', ALIAS.of].includes(application) ? OTHER_NAMESPACE : NAMESPACE
+
+/** A name under which details knows an application of another model; nobody is told of a relation under it but details. */
+export const ALIAS = { name: 'remote-cart', of: 'cart' } as const
+
 /** The applications that race, and what they are configured to be. `mesh` stands for details, productpage and reviews; `chain` for a cluster. */
 export type Variant = 'mesh' | 'chain'
 
@@ -27,6 +38,17 @@ export const clientRelation = (id: number, client: string): Relation => ({
   requirer: { application: client, endpoint: 'details' },
 })
 
+/** The relation by which a client of another model says who it is: an alias by the platform's word, whoever has a memory by its own. */
+export const namingRelation = (id: number, client: string): Relation => ({
+  id,
+  interface: 'cross_model_mesh',
+  provider: { application: 'details', endpoint: 'provide-cmr-mesh' },
+  requirer: { application: client, endpoint: 'require-cmr-mesh' },
+  ...(client === ALIAS.name && {
+    data: { cmr_data: JSON.stringify({ app_name: ALIAS.of, juju_model_name: OTHER_NAMESPACE }) },
+  }),
+})
+
 /** The relation of a coordinator with a worker. */
 export const clusterRelation = (id: number, worker = 'querier', coordinator = 'tempo'): Relation => ({
   id,
@@ -43,7 +65,9 @@ export const apart = (relation: Relation): Relation => {
     : { ...relation, requirer: { ...requirer, endpoint: 'backend' } }
 }
 
-export const sidesOf = ({ provider, requirer }: Relation): string[] => [provider.application, requirer.application]
+/** The sides that are told of a relation: an alias is nobody. */
+export const sidesOf = ({ provider, requirer }: Relation): string[] =>
+  [provider.application, requirer.application].filter((side) => side !== ALIAS.name)
 
 export const otherSide = ({ provider, requirer }: Relation, side: string): string =>
   provider.application === side ? requirer.application : provider.application
@@ -56,12 +80,17 @@ export const relationData = ({ id, interface: name, provider, requirer, data = {
     relation: { id, endpoint: own.endpoint, interface: name, role: isProvider ? 'provides' : 'requires' },
     remote: {
       application: other.application,
+      ...namespaceUnlessSame(other.application, own.application),
       // a platform that tells one side alone says by what name the other one knows it
       ...(own.endpoint !== other.endpoint && { endpoint: other.endpoint }),
       data: isProvider ? data : {},
     },
   }
 }
+
+/** The namespace of a remote side, where it is another one; that of an alias is not known. */
+export const namespaceUnlessSame = (remote: string, own: string) =>
+  remote !== ALIAS.name && namespaceOf(remote) !== namespaceOf(own) ? { namespace: namespaceOf(remote) } : {}
 
 const COORDINATOR = {
   coordinator: {
@@ -139,6 +168,7 @@ const waypointOf = (beacon: string): KubernetesObject => {
 export const objectsOf = (variant: Variant, isRolling = false): KubernetesObject[] => [
   // Istio's, where a mesh is hardened
   { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } },
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: OTHER_NAMESPACE } },
   ...BEACONS.map(waypointOf),
   ...workloadsOf(variant).flatMap((name) => application(name, isRolling)),
 ]
@@ -146,4 +176,4 @@ export const objectsOf = (variant: Variant, isRolling = false): KubernetesObject
 export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
 
 export const memoryPath = (application: string): string =>
-  `/api/v1/namespaces/${NAMESPACE}/configmaps/${memoryName(application)}`
+  `/api/v1/namespaces/${namespaceOf(application)}/configmaps/${memoryName(application)}`

@@ -1,6 +1,6 @@
 import type { Write } from './excluded.ts'
 import { configIn, type Fact } from './facts.ts'
-import { BEACONS, COORDINATORS, NAMESPACE } from './fixture.ts'
+import { ALIAS, BEACONS, COORDINATORS, NAMESPACE } from './fixture.ts'
 import { isMemoryDeleted, type Platform, type Word } from './platform.ts'
 import type { KubernetesObject } from './process.ts'
 import { mayPass, type Request, type Rules } from './reach-table.ts'
@@ -154,11 +154,12 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       // a lost memory of details or of a beacon knows no clients until it is told of them again; one of a client takes nothing from it
       const isLost = ['details', ...BEACONS].some((side) => isMemoryDeleted(platform.said, side))
       if (isLost || !isDeclaring()) return []
-      return findTruth(platform).relations.flatMap(({ fact }) =>
-        fact.kind === 'told' && fact.relation.interface === 'http' && isKnown(fact.relation.id, fact.side)
-          ? [fact.relation.requirer.application]
-          : [],
-      )
+      const truth = findTruth(platform)
+      const known = {
+        ...truth,
+        relations: truth.relations.filter(({ fact }) => fact.kind === 'told' && isKnown(fact.relation.id, fact.side)),
+      }
+      return clientsOf(known)
     },
   }
 }
@@ -181,6 +182,9 @@ export const watchMoments = (world: World, platform: Platform): void => {
 const toldApplications = ({ said: { facts } }: Platform): string[] =>
   facts.flatMap((fact) => {
     if (fact.kind !== 'told' || fact.relation.interface === 'service_mesh') return []
+    if (fact.relation.interface === 'cross_model_mesh')
+      return fact.relation.requirer.application === ALIAS.name ? [ALIAS.of] : [fact.relation.requirer.application]
     const { provider, requirer } = fact.relation
-    return fact.relation.interface === 'http' ? [requirer.application] : [provider.application, requirer.application]
+    if (fact.relation.interface === 'http') return [requirer.application]
+    return [provider.application, requirer.application]
   })

@@ -2,10 +2,14 @@ import { type Ability, drawAbilities, drawConfig } from './abilities.ts'
 import { NEVER_AT_ONCE } from './excluded.ts'
 import type { Fact, Form, Order } from './facts.ts'
 import {
+  ALIAS,
   apart,
   clientRelation,
   clusterRelation,
   meshRelation,
+  NAMESPACE,
+  namespaceOf,
+  namingRelation,
   type Relation,
   sidesOf,
   type Variant,
@@ -81,6 +85,13 @@ const MESH = [meshRelation(1, 'details'), meshRelation(11, 'details'), meshRelat
 const CLIENTS = [clientRelation(3, 'productpage'), clientRelation(3, 'reviews'), clientRelation(13, 'productpage')]
 /** What there is with a second beacon, and with more workers and a coordinator to change to. */
 const MORE = {
+  'other models': {
+    mesh: ['orders', ALIAS.name].flatMap((client, index) => [
+      clientRelation(23 + index, client),
+      namingRelation(33 + index, client),
+    ]),
+    chain: [],
+  },
   'second beacon': {
     mesh: [meshRelation(21, 'details', 'lantern')],
     chain: [meshRelation(21, 'tempo', 'lantern')],
@@ -90,16 +101,20 @@ const MORE = {
     chain: [clusterRelation(25, 'ingester'), clusterRelation(35, 'querier', 'mimir'), meshRelation(31, 'mimir')],
   },
 } as const
-const MORE_SIDES = { 'second beacon': ['lantern'], workers: ['mimir', 'ingester'] } as const
+const MORE_SIDES = { 'other models': [], 'second beacon': ['lantern'], workers: ['mimir', 'ingester'] } as const
 
 /** The ids of the relations of which one takes the place of the other. */
-const MOVES = { 'second beacon': [1, 21], workers: [5, 35] } as const
+const MOVES = { 'second beacon': [[1, 21]], workers: [[5, 35]], 'other models': [] } as const
 
 /** The abilities that bring relations with them. */
 const bringing = (abilities: ReadonlySet<Ability>): (keyof typeof MORE)[] =>
-  (['second beacon', 'workers'] as const).filter((ability) => abilities.has(ability))
+  (['second beacon', 'workers', 'other models'] as const).filter((ability) => abilities.has(ability))
 
 const CHAIN = [meshRelation(1, 'tempo'), clusterRelation(5), clusterRelation(15), meshRelation(11, 'tempo')]
+
+/** An alias is in the namespace of whom it is told to, but nobody there. */
+const isOfOtherModel = ({ requirer: { application } }: Relation): boolean =>
+  application === ALIAS.name || namespaceOf(application) !== NAMESPACE
 
 const createStyle = (random: Random, variant: Variant): Style => {
   const forms = new Map<string, Form>()
@@ -122,6 +137,8 @@ const createStyle = (random: Random, variant: Variant): Style => {
       const { id } = relation
       const isFixed = isRemoving || forms.get(`relation/${id}`) === 'document'
       const role = (isFixed && roles.get(id)) || random.pick(['provider', 'requirer'] as const)
+      // what another model says of a relation with it counts for nothing
+      if (isOfOtherModel(relation)) return relation.provider.application
       roles.set(id, role)
       return relation[role].application
     },
@@ -137,7 +154,9 @@ const configFact = (random: Random, style: Style, kind: 'config' | 'removed', si
 const speak = (random: Random, style: Style, kind: 'told' | 'ended', relation: Relation): Fact[] => {
   const form = style.formOf(`relation/${relation.id}`, random)
   const side = style.sideOf(relation, random)
-  const isBoth = form === 'event' && !style.isRemoving && random.chance(0.3)
+  // who says what it is called has to be told
+  const isNaming = relation.interface === 'cross_model_mesh'
+  const isBoth = isNaming || (form === 'event' && !style.isRemoving && random.chance(0.3))
   return (isBoth ? sidesOf(relation) : [side]).map((one) => ({ kind, relation, side: one, form }))
 }
 
@@ -185,7 +204,7 @@ const addFacts = (random: Random, style: Style, relations: readonly Relation[], 
     return random.chance(0.75) ? [removed, configFact(random, style, 'config', side)] : [removed]
   }
   if (draw > (style.abilities.size > 0 ? 0.6 : 0.93)) return [configFact(random, style, 'config', random.pick(sides))]
-  const moves = bringing(style.abilities).map((ability) => MOVES[ability])
+  const moves = bringing(style.abilities).flatMap((ability): readonly (readonly number[])[] => MOVES[ability])
   if (moves.length > 0 && random.chance(0.4)) return move(random, style, relations, random.pick(moves))
   return change(random, style, random.pick(relations))
 }
@@ -247,6 +266,7 @@ export const ALL_SIDES = [
   'details',
   'productpage',
   'reviews',
+  'orders',
   'tempo',
   'querier',
   'mimir',

@@ -9,7 +9,7 @@ import {
   type Order,
   type Told,
 } from './facts.ts'
-import { memoryName, memoryPath, NAMESPACE } from './fixture.ts'
+import { memoryName, memoryPath, namespaceOf } from './fixture.ts'
 import { describeTouched, findTouched, type Hand, isAsLeft, layHand, type Undone, undoneOf } from './hands.ts'
 import type { Event, KubernetesObject } from './process.ts'
 import { type Letter, objectNamed, type World } from './world.ts'
@@ -110,7 +110,7 @@ export const createPlatform = (
       id: `fact-${sequence}`,
       source: by === 'sequence' ? '/platform' : `/platform/${side}`,
       type: eventType(fact),
-      subject: `${NAMESPACE}/${side}`,
+      subject: `${namespaceOf(side)}/${side}`,
       ...(by === 'time' && { time: new Date(moment).toISOString() }),
       datacontenttype: 'application/json',
       extensions: by === 'sequence' ? { sequence: String(sequence) } : {},
@@ -122,9 +122,9 @@ export const createPlatform = (
   }
 
   const write = (fact: Told): void => {
-    const document = documentOf(fact, NAMESPACE)
+    const document = documentOf(fact)
     const name = documentName(fact)
-    const path = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+    const path = `/api/v1/namespaces/${namespaceOf(fact.side)}/configmaps`
     if (document) {
       said.documents.set(name, { fact, at: world.now() })
       const headers = { 'content-type': 'application/apply-patch+yaml' }
@@ -175,7 +175,7 @@ export const createPlatform = (
     if (version === undefined) return
     const { name, namespace, labels, annotations } = version.metadata
     const body = JSON.stringify({ ...version, metadata: { name, namespace, labels, annotations } })
-    const isThere = objectNamed(world.api, 'ConfigMap', name) !== undefined
+    const isThere = objectNamed(world.api, 'ConfigMap', name, namespace) !== undefined
     const path = isThere ? memoryPath(side) : memoryPath(side).replace(/\/[^/]*$/, '')
     const headers = { 'content-type': 'application/json' }
     said.isOutdated = true
@@ -217,9 +217,14 @@ const documentEvent = (world: World, verb: string, object: KubernetesObject): Ev
   id: world.newId(),
   source: 'https://10.96.0.1:443',
   type: `dev.knative.apiserver.resource.${verb}`,
-  subject: `/apis/v1/namespaces/${NAMESPACE}/configmaps/${object.metadata.name}`,
+  subject: `/apis/v1/namespaces/${object.metadata.namespace}/configmaps/${object.metadata.name}`,
   time: new Date(world.now()).toISOString(),
   datacontenttype: 'application/json',
-  extensions: { apiversion: 'v1', kind: 'ConfigMap', name: object.metadata.name, namespace: NAMESPACE },
+  extensions: {
+    apiversion: 'v1',
+    kind: 'ConfigMap',
+    name: object.metadata.name,
+    namespace: object.metadata.namespace ?? '',
+  },
   data: object,
 })

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { BEACONS, NAMESPACE, type Variant, workloadsOf } from './fixture.ts'
+import { BEACONS, NAMESPACE, NAMESPACES, namespaceOf, type Variant, workloadsOf } from './fixture.ts'
 import { buildFresh, type Kind } from './fresh.ts'
 import { OWN } from './monitor.ts'
 import type { Platform } from './platform.ts'
@@ -24,18 +24,24 @@ import type { World } from './world.ts'
 /** A property that does not hold, and how. */
 export type Violation = { property: string; details: readonly string[] }
 
-/** Sends `resync` for an application, or for the whole namespace. */
+/** Sends `resync` for an application, or for each namespace. */
 export const sendResync = (world: World, application: string | undefined): void => {
+  const isThere = (namespace: string) => world.api.objects().some(({ metadata }) => metadata.namespace === namespace)
+  const namespaces = application === undefined ? NAMESPACES.filter(isThere) : [namespaceOf(application)]
+  for (const namespace of namespaces) sendResyncIn(world, namespace, application)
+}
+
+const sendResyncIn = (world: World, namespace: string, application: string | undefined): void => {
   const event: Event = {
     id: world.newId(),
     source: '/platform/resync',
     type: 'dev.meshstep.resync.v1',
-    subject: application === undefined ? NAMESPACE : `${NAMESPACE}/${application}`,
+    subject: application === undefined ? namespace : `${namespace}/${application}`,
     datacontenttype: 'application/json',
     extensions: {},
-    data: { namespace: NAMESPACE, ...(application !== undefined && { application }) },
+    data: { namespace, ...(application !== undefined && { application }) },
   }
-  const name = `resync of ${application ?? NAMESPACE}`
+  const name = `resync of ${application ?? namespace}`
   const letter = { event, name, application: application ?? '', attempts: 0, isAnswered: false, after: [] }
   world.network.push({ ...letter, isPlatform: true })
 }

@@ -1,7 +1,7 @@
 import { outcomesOf } from '../authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
 import { type Exclusion, OPEN_FOR_A_MOMENT, REFUSED_FOR_A_MOMENT } from './excluded.ts'
-import { NAMESPACE } from './fixture.ts'
+import { ALIAS, NAMESPACE, namespaceOf } from './fixture.ts'
 import { type Knowledge, labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import type { Request } from './reach-table.ts'
@@ -10,7 +10,7 @@ import type { World } from './world.ts'
 /** The application that declares policies, as long as it has a config. */
 const GUARDED = 'details'
 
-const CLIENTS = ['productpage', 'reviews'] as const
+const CLIENTS = ['productpage', 'reviews', 'orders', ALIAS.name, ALIAS.of] as const
 
 /** It is on the mesh, and nobody is ever told of it. */
 const STRANGER = 'stranger'
@@ -50,7 +50,7 @@ const evaluate = (objects: readonly KubernetesObject[]): Reach => {
   const worldWith = (autoAllow: boolean) => worldOf({ objects: () => objects }, { autoAllow })
   const worlds = { true: worldWith(true), false: worldWith(false) }
   const passing = [...REQUESTS].filter(([, { client, target, method, path, autoAllow }]) => {
-    const from = { namespace: NAMESPACE, serviceAccount: client }
+    const from = { namespace: namespaceOf(client), serviceAccount: client }
     const request = { from, to: { namespace: NAMESPACE, ...TARGETS[target] }, port: 9080, method, path }
     return outcomesOf(request, worlds[`${autoAllow}`]).has(true)
   })

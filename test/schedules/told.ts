@@ -1,9 +1,9 @@
-import { BEACONS, memoryName, NAMESPACE } from './fixture.ts'
+import { BEACONS, memoryName, NAMESPACES, namespaceOf } from './fixture.ts'
 import { buildFresh, type Kind } from './fresh.ts'
 import { withoutOwn } from './hands.ts'
 import { ALL_SIDES } from './plan.ts'
 import type { Platform } from './platform.ts'
-import { askApplications, type View } from './process.ts'
+import { askApplications, type TransportRequest, type View } from './process.ts'
 import type { Violation } from './properties.ts'
 import { compareSnapshots, isEnrolled, takeSnapshot } from './snapshot.ts'
 import { findTruth, isRemoved, standing } from './truth.ts'
@@ -15,8 +15,9 @@ export type Status = { readonly status: string; readonly text: string; readonly 
 /** Asks for the status of each application; nothing is written, and no time passes. */
 export const askStatuses = async (world: World): Promise<ReadonlyMap<string, Status>> => {
   const clock = { now: world.now, random: () => 0, sleep: async () => undefined, yieldTurn: async () => undefined }
-  const views = await askApplications(NAMESPACE, { transport: async (request) => world.api.handle(request), clock })
-  return new Map(views.map((view) => [view.application, statusOf(view)]))
+  const transport = async (request: TransportRequest) => world.api.handle(request)
+  const views = await Promise.all(NAMESPACES.map((namespace) => askApplications(namespace, { transport, clock })))
+  return new Map(views.flat().map((view) => [view.application, statusOf(view)]))
 }
 
 const statusOf = (view: View): Status => {
@@ -73,7 +74,7 @@ export const checkWaits = async (platform: Platform, world: World): Promise<Viol
 
 /** What the memory of an application says that it awaits. */
 const awaitedBy = ({ api }: World, application: string): string[] => {
-  const memory = objectNamed(api, 'ConfigMap', memoryName(application))
+  const memory = objectNamed(api, 'ConfigMap', memoryName(application), namespaceOf(application))
   const { awaiting, recovering, unknownEndpoints, relations = {} } = JSON.parse(memory?.data?.state ?? '{}') as Awaiting
   return [
     ...(awaiting === undefined ? [] : [`awaits ${awaiting}`]),

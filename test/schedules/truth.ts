@@ -1,5 +1,5 @@
 import { aboutOf, configIn } from './facts.ts'
-import { BEACONS, COORDINATORS, NAMESPACE, type Relation } from './fixture.ts'
+import { ALIAS, BEACONS, COORDINATORS, NAMESPACE, namespaceOf, type Relation } from './fixture.ts'
 import type { Platform, Word } from './platform.ts'
 import type { Policy, Rules } from './reach-table.ts'
 
@@ -147,10 +147,19 @@ export const namespaceLabelsOf = (truth: Truth): Record<string, string> => {
   }
 }
 
+/** Who an application really is; one of another model is nobody until it says it, and an alias until then the application of that name here. */
+const realName = (truth: Truth, application: string): string[] => {
+  const isNamed = standing(truth).some(
+    ({ interface: name, requirer }) => name === 'cross_model_mesh' && requirer.application === application,
+  )
+  if (application === ALIAS.name && isNamed) return [ALIAS.of]
+  return isNamed || namespaceOf(application) === NAMESPACE ? [application] : []
+}
+
 /** The applications that are related to details as its clients. */
 export const clientsOf = (truth: Truth): string[] => {
   const clients = standing(truth).filter(({ interface: name }) => name === 'http')
-  return [...new Set(clients.map(({ requirer }) => requirer.application))].toSorted()
+  return [...new Set(clients.flatMap(({ requirer }) => realName(truth, requirer.application)))].toSorted()
 }
 
 /** The policies that an application's config declares. */

@@ -340,5 +340,10 @@ const applicationOf = ({ subject = '' }: Event): string => subject.split('/')[1]
 
 const shortPath = (path: string): string => decodeURIComponent(path.replace(/^\/apis?\//, '').replace(/\?.*/, ''))
 
-export const objectNamed = (api: EmbeddedApi, kind: string, name: string): KubernetesObject | undefined =>
-  api.objects().find((one) => one.kind === kind && one.metadata.name === name && one.metadata.namespace === NAMESPACE)
+export const objectNamed = (
+  api: EmbeddedApi,
+  kind: string,
+  name: string,
+  namespace: string = NAMESPACE,
+): KubernetesObject | undefined =>
+  api.objects().find((one) => one.kind === kind && one.metadata.name === name && one.metadata.namespace === namespace)
