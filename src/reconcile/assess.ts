@@ -10,7 +10,7 @@ import type { Kubernetes } from '../kubernetes/client.ts'
 import type { KubernetesObject } from '../kubernetes/objects.ts'
 import { isMadeByMeshstep, MANAGED_SELECTOR } from '../kubernetes/ownership-labels.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
-import { gateEnrolment } from '../relations/gate-enrolment.ts'
+import { gateEnrolment, unheardBy } from '../relations/gate-enrolment.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
@@ -92,7 +92,7 @@ export const assess = async (
     ])),
     ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
   ]
-  const left = await ownersIn(kubernetes, subject.namespace, metadataOf(kubernetes))
+  const owners = await ownersIn(kubernetes, subject.namespace, metadataOf(kubernetes))
   const waiting = waitsOf({
     ...{
       mesh: features.mesh,
@@ -105,7 +105,8 @@ export const assess = async (
       unenforced,
       waitForPods: situation.waitForPods,
     },
-    ...{ running, missing, due: dueNext(planned, state), left: orphanWaits(subject, remembered, left) },
+    ...{ running, missing, due: dueNext(planned, state) },
+    unnoticed: [...orphanWaits(subject, remembered, owners), ...unheardBy(subject, state, resolved, peers)],
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })

@@ -128,12 +128,32 @@ const silentProviders = (
       return [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
     const asks = 'a beacon of meshstep does once its config has mesh'
     // one that has not heard of the relation yet may ask for labels as soon as it does
-    const hasHeard = peerView(subject, state, key, peers).entry !== undefined
-    return hasHeard && isMeshless(relation)
+    return isHeard(subject, state, key, peers) && isMeshless(relation)
       ? [relationWait(relation, remote, `waiting for the labels of ${remote}, which asks for none: ${asks}`)]
       : []
   })
 }
+
+/**
+ * The waits for beacons that do not know of a relation yet. A step that has just told one says nothing of it, and whoever asks later hears that no
+ * answer came.
+ */
+export const unheardBy = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: ResolvedRelations,
+  peers: Peers,
+): Wait[] =>
+  Object.entries(relations).flatMap(([key, relation]) => {
+    const isMissing = isMeshless(relation) && !relation.emptied && !isHeard(subject, state, key, peers)
+    if (!isMissing || relation.isUnknown || relation.isLeaving) return []
+    const remote = subjectName(remoteSubject(subject, relation))
+    const ending = `its next event, or a resync of ${remote.split('/')[0]}, tells it`
+    return [relationWait(relation, remote, `waiting for ${remote}, which does not know of the relation yet: ${ending}`)]
+  })
+
+const isHeard = (subject: Subject, state: State, key: string, peers: Peers): boolean =>
+  peerView(subject, state, key, peers).entry !== undefined
 
 /** Tells if the beacon of a relation has no labels to ask for, not even none as where its whole namespace is on the mesh. */
 const isMeshless = ({ interface: name, role, remote }: Relation): boolean =>

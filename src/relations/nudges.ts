@@ -82,14 +82,16 @@ const dueTo = (
   { isResync, isNamespaceResync }: Pick<Occasion, 'isResync' | 'isNamespaceResync'>,
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
-  const isNear = remote.namespace === subject.namespace
   // across namespaces words are not shared
-  if (!isNear && entry.published?.digest === undefined && !hasProtocol(entry)) return undefined
-  const isForced = isResync && !(isNamespaceResync && isNear)
+  if (!isNear(subject, entry) && entry.published?.digest === undefined && !hasProtocol(entry)) return undefined
+  const isForced = isResync && !(isNamespaceResync && isNear(subject, entry))
   const peer = readableOf(peers, remote)
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
+
+const isNear = (subject: Subject, entry: RelationEntry): boolean =>
+  remoteSubject(subject, entry).namespace === subject.namespace
 
 /** Tells if the data differ from those sent: without a memory the remote side cannot show what it has seen. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
@@ -115,8 +117,9 @@ const isUnseen = (
     (peer.awaiting === 'labels-applied' && takesLabels(entry)) ||
     (peer.awaiting === 'labels-removed' && isLetGo) ||
     (entry.labels === undefined && isLeft)
-  // after the merge a different status of ours is the later one
-  return isAwaited || theirs.status !== entry.status || theirs.peer?.observed !== publishedHash(state, entry)
+  // after the merge a different status of ours is the later one; across namespaces both may stand
+  const isLater = isNear(subject, entry) && theirs.status !== entry.status
+  return isAwaited || isLater || theirs.peer?.observed !== publishedHash(state, entry)
 }
 
 const nudge = (

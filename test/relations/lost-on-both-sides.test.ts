@@ -247,3 +247,18 @@ test('a beacon whose memory is lost, and whose config has no mesh any more, is n
   expect(objectsOf(world, 'Gateway')).toEqual([])
   expect(await viewOf()).toMatchObject({ status: { status: 'active' }, waiting: [] })
 })
+
+test('an application that is told of a beacon which does not know of it is not active: its status names the beacon until that is told', async () => {
+  const world = createMesh(['db'], false)
+  await configure(world, { mesh: {} })
+  await world.send('relation-changed', requires(7, DB))
+  const viewOf = async () => (await world.app.request('/applications/shop/db')).json()
+  const message =
+    'relation 7 (service-mesh): waiting for shop/beacon, which does not know of the relation yet: its next event, or a resync of shop, tells it'
+  expect(await viewOf()).toMatchObject({
+    status: { status: 'waiting' },
+    waiting: expect.arrayContaining([expect.objectContaining({ for: ['shop/beacon'], message })]),
+  })
+  await world.send('resync', BEACON)
+  expect(JSON.stringify(await viewOf())).not.toContain('does not know of the relation')
+})

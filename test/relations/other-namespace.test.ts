@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { application, ON_MESH } from '../helpers/mesh.ts'
 import type { World } from '../helpers/world.ts'
-import { configure, createPair, isOffMesh, loseMemory, MESH, now, say, startPair, tellRelation } from './pair.ts'
+import { calm, configure, createPair, isOffMesh, loseMemory, MESH, now, say, startPair, tellRelation } from './pair.ts'
 
 const BANK = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }
 
@@ -104,4 +104,38 @@ describe('a consumer of a beacon of another namespace that lost its memory', () 
     await say(world, 'resync', {})
     expect(world.memory('beacon')?.state.relations).toEqual({})
   })
+})
+
+test('an application that was removed and is back does not tell a client of another namespace with each event that their relation is over', async () => {
+  const world = createPair()
+  world.api.seed([BANK], { manager: 'kubectl' })
+  const naming = (side: 'provider' | 'requirer') => {
+    const [own, remote] =
+      side === 'provider'
+        ? [{ application: 'details' }, { application: 'orders', namespace: 'bank' }]
+        : [
+            { application: 'orders', namespace: 'bank' },
+            { application: 'details', namespace: 'shop' },
+          ]
+    const endpoints = ['provide-cmr-mesh', 'require-cmr-mesh']
+    const [endpoint, other] = side === 'provider' ? endpoints : endpoints.toReversed()
+    const role = side === 'provider' ? 'provides' : 'requires'
+    return {
+      ...own,
+      relation: { id: 33, endpoint, interface: 'cross_model_mesh', role },
+      remote: { ...remote, endpoint: other, data: {} },
+    }
+  }
+  await say(world, 'relation-changed', naming('provider'))
+  await say(world, 'relation-changed', naming('requirer'))
+  await say(world, 'application-removed', { application: 'details' }, now(world))
+  await configure(world, 'details', {}, now(world))
+  await say(world, 'relation-changed', naming('requirer'), now(world))
+  const sent: number[] = []
+  for (const port of [1, 2, 3]) {
+    const policies = [{ type: 'unit', relation: 'x', ports: [port] }]
+    await world.send('config-changed', { application: 'details', config: { policies } }, now(world))
+    sent.push(await calm(world))
+  }
+  expect(sent).toEqual([0, 0, 0])
 })

@@ -154,9 +154,9 @@ const configFact = (random: Random, style: Style, kind: 'config' | 'removed', si
 const speak = (random: Random, style: Style, kind: 'told' | 'ended', relation: Relation): Fact[] => {
   const form = style.formOf(`relation/${relation.id}`, random)
   const side = style.sideOf(relation, random)
-  // who says what it is called has to be told
-  const isNaming = relation.interface === 'cross_model_mesh'
-  const isBoth = isNaming || (form === 'event' && !style.isRemoving && random.chance(0.3))
+  const isNear = form === 'event' && !style.isRemoving && !isOfOtherModel(relation)
+  // across namespaces each side's word counts for itself; who says what it is called has to be told
+  const isBoth = relation.interface === 'cross_model_mesh' || (isNear && random.chance(0.3))
   return (isBoth ? sidesOf(relation) : [side]).map((one) => ({ kind, relation, side: one, form }))
 }
 

@@ -45,13 +45,11 @@ export const checkTold = async (kind: Kind, platform: Platform, world: World): P
   return details.length === 0 ? [] : [{ property: 'e: what differs is told in a status', details }]
 }
 
-/** Those who may tell of a thing in a snapshot: whose name its own begins with, and of the namespace any beacon. */
+/** Those who may tell of a thing in a snapshot: whom its name names, and of the namespace any beacon. */
 const ownersOf = (text: string): readonly string[] => {
   const [name = ''] = text.split(':')
   if (name.startsWith('Namespace ')) return BEACONS
   return ALL_SIDES.filter((side) => name.includes(side))
-    .toSorted((one, other) => name.indexOf(one) - name.indexOf(other))
-    .slice(0, 1)
 }
 
 /** e: who is related to a mesh and is not on it, and whose memory awaits something, says so in its status. */
@@ -67,8 +65,8 @@ export const checkWaits = async (platform: Platform, world: World): Promise<Viol
     .map(({ requirer, provider }) => [requirer.application, `is not on the mesh of ${provider.application}`] as const)
   const awaiting = [...statuses.keys()].flatMap((name) => awaitedBy(world, name).map((what) => [name, what] as const))
   const details = [...outside, ...awaiting]
-    .filter(([name]) => statuses.get(name)?.status === 'active')
-    .map(([name, what]) => `${name} ${what}, and is active: ${statuses.get(name)?.text}`)
+    .filter(([name]) => statuses.get(name)?.status === 'active' || statuses.get(name)?.held.length === 0)
+    .map(([name, what]) => `${name} ${what}, and waits for nothing: ${statuses.get(name)?.text}`)
   return details.length === 0 ? [] : [{ property: 'e: who waits says so in its status', details }]
 }
 

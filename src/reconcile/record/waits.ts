@@ -34,8 +34,8 @@ export type WaitsInput = {
   readonly missing: readonly LabelTarget[]
   /** The writes of the next step; one that has written tells instead of what was refused. */
   readonly due?: readonly Operation[]
-  /** The waits for what a lost memory left behind: whoever looks at the whole namespace knows of it. */
-  readonly left?: readonly Wait[]
+  /** The waits that no step of the application tells: for what a lost memory left behind, and for beacons that do not know of it. */
+  readonly unnoticed?: readonly Wait[]
 }
 
 /**
@@ -44,11 +44,11 @@ export type WaitsInput = {
  */
 export const waitsOf = (input: WaitsInput): Wait[] => {
   const { mesh, subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
-  const { due = [], left = [] } = input
+  const { due = [], unnoticed = [] } = input
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
     ...due.flatMap((operation) => dueWait(subject, operation)),
-    ...left,
+    ...unnoticed,
     ...resolved.waiting,
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
