@@ -13,6 +13,7 @@ import type { Unenforced } from '../policies/unenforced.ts'
 import { gateEnrolment, unheardBy } from '../relations/gate-enrolment.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
+import { awaitedConfig } from '../relations/unknown-endpoints.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
@@ -106,7 +107,11 @@ export const assess = async (
       waitForPods: situation.waitForPods,
     },
     ...{ running, missing, due: dueNext(planned, state) },
-    unnoticed: [...orphanWaits(subject, remembered, owners), ...unheardBy(subject, state, resolved, peers)],
+    unnoticed: [
+      ...orphanWaits(subject, remembered, owners),
+      ...unheardBy(subject, state, resolved, peers),
+      ...awaitedConfig(state),
+    ],
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })

@@ -52,5 +52,13 @@ export const awaitedEndpoints = ({ unknownEndpoints }: Pick<State, 'unknownEndpo
     : unknownEndpoints.map((endpoint) => ({
         held: `the grants of endpoint ${endpoint}`,
         for: [`a relation of endpoint ${endpoint}`],
-        message: `what was granted before the memory was lost stays in effect: waiting for a relation of endpoint ${endpoint}; tell it, or tell it and then its end`,
+        message: `${KEPT}: waiting for a relation of endpoint ${endpoint}; tell it, or tell it and then its end`,
       }))
+
+/** The wait for the config of an application that lost its memory: without it nobody knows which endpoints it names. An event says nothing of it. */
+export const awaitedConfig = ({ unknownEndpoints }: Pick<State, 'unknownEndpoints'>): Wait[] =>
+  unknownEndpoints === undefined || Array.isArray(unknownEndpoints)
+    ? []
+    : [{ held: 'its grants', for: ['its config'], message: `${KEPT}: waiting for the config; tell it, or its removal` }]
+
+const KEPT = 'what was granted before the memory was lost stays in effect'

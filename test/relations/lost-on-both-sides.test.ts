@@ -262,3 +262,22 @@ test('an application that is told of a beacon which does not know of it is not a
   await world.send('resync', BEACON)
   expect(JSON.stringify(await viewOf())).not.toContain('does not know of the relation')
 })
+
+test('an application whose memory was lost, and whose config nobody has told since, waits for its config', async () => {
+  const world = await createClient()
+  loseMemory(world, 'db')
+  await world.send('relation-changed', requires(7, DB))
+  const view = await (await world.app.request('/applications/shop/db')).json()
+  expect(view).toMatchObject({
+    status: { status: 'waiting' },
+    waiting: expect.arrayContaining([
+      expect.objectContaining({
+        held: 'its grants',
+        for: ['its config'],
+        message:
+          'what was granted before the memory was lost stays in effect: waiting for the config; tell it, or its removal',
+      }),
+    ]),
+  })
+  expect(sources(world)).toEqual(['shop/web'])
+})
