@@ -2,7 +2,7 @@ import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promi
 import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { type Attribute, attributesOf } from './src/embedded/attributes.ts'
-import { LIBRARY, OWN_FILES } from './src/page/assets.ts'
+import { LIBRARY, OWN_FILES } from './src/serve/page/assets.ts'
 
 /**
  * Loaded when they are asked for, or only by some: kept beside the bundle, so that an event never waits for them. They are required from
@@ -147,33 +147,33 @@ const { metafile } = await build({
   format: 'cjs',
   banner: { js: TOO_OLD },
   plugins: [besideTheBundle, lazyBuiltins, uuidsOfNode],
-  inject: ['src/http/response.ts'],
+  inject: ['src/serve/http/response.ts'],
 })
-await build({ ...common, entryPoints: ['src/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
+await build({ ...common, entryPoints: ['src/platform/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
 const fork = await build({
   ...common,
   metafile: true,
-  entryPoints: ['src/preview/fork.ts'],
+  entryPoints: ['src/ask/preview/fork.ts'],
   outfile: 'dist/fork.mjs',
   plugins: [modelsInside],
 })
 const otlp = await build({
   ...common,
   metafile: true,
-  entryPoints: ['src/telemetry/otlp.ts'],
+  entryPoints: ['src/serve/telemetry/otlp.ts'],
   outfile: 'dist/otlp.mjs',
 })
 const page = await build({
   ...common,
   metafile: true,
-  entryPoints: ['src/page/main.ts'],
+  entryPoints: ['src/serve/page/main.ts'],
   outfile: 'dist/page.mjs',
   plugins: [besideTheBundle, uuidsOfNode],
 })
 // what the browser gets is served as it is, and of the official client there are facts alone
 const library = `node_modules/cytoscape/dist/${LIBRARY}`
 await mkdir('dist/page')
-for (const file of OWN_FILES) await copyFile(`src/page/browser/${file}`, `dist/page/${file}`)
+for (const file of OWN_FILES) await copyFile(`src/serve/page/browser/${file}`, `dist/page/${file}`)
 await copyFile(library, `dist/page/${LIBRARY}`)
 const nothing = { bytes: 0, imports: [] }
 const copied = { [library]: nothing, [MODELS]: nothing }

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
-import { rulesMarkdown } from './src/lint/rules-markdown.ts'
-import { referenceFiles } from './src/schemas/reference-files.ts'
+import { rulesMarkdown } from './src/ask/lint/rules-markdown.ts'
+import { referenceFiles } from './src/serve/schemas/reference-files.ts'
 
 await rm('docs/reference', { recursive: true, force: true })
 await mkdir('docs/reference')

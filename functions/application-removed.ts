@@ -1,8 +1,8 @@
-import { lateMessage } from '../src/base/event-order.ts'
-import { ObjectName } from '../src/base/names.ts'
-import { defineFunction } from '../src/events/event-function.ts'
-import type { Features } from '../src/feature/combine.ts'
-import { removeApplication } from '../src/reconcile/fold/remove-application.ts'
+import { defineFunction } from '../src/core/events/event-function.ts'
+import type { Features } from '../src/core/feature/combine.ts'
+import { removeApplication } from '../src/core/reconcile/fold/remove-application.ts'
+import { lateMessage } from '../src/platform/base/event-order.ts'
+import { ObjectName } from '../src/platform/base/names.ts'
 
 /**
  * The application is removed. Events are not ordered between functions: in whichever order they arrive, what came after the removal is

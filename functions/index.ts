@@ -1,5 +1,5 @@
-import type { EventFunction } from '../src/events/event-function.ts'
-import type { Features } from '../src/feature/combine.ts'
+import type { EventFunction } from '../src/core/events/event-function.ts'
+import type { Features } from '../src/core/feature/combine.ts'
 import { createApplicationRemoved } from './application-removed.ts'
 import { createConfigChanged } from './config-changed.ts'
 import { leaderElected } from './leader-elected.ts'

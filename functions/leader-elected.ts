@@ -1,8 +1,8 @@
-import { advance } from '../src/base/event-order.ts'
-import { defined } from '../src/base/own-value.ts'
-import { defineFunction } from '../src/events/event-function.ts'
-import { isRemoved } from '../src/state/state.ts'
-import { isLaterElection, Leader } from '../src/units/leader.ts'
+import { defineFunction } from '../src/core/events/event-function.ts'
+import { isRemoved } from '../src/core/state/state.ts'
+import { isLaterElection, Leader } from '../src/core/units/leader.ts'
+import { advance } from '../src/platform/base/event-order.ts'
+import { defined } from '../src/platform/base/own-value.ts'
 
 /** A unit becomes the leader. The `epoch` only grows: a lower one is a deposed leader's, unless the Lease was recreated. */
 export const leaderElected = defineFunction({

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { Refused } from '../src/base/errors.ts'
-import { lateMessage } from '../src/base/event-order.ts'
-import { Application, Namespace, ObjectName } from '../src/base/names.ts'
-import { defineFunction } from '../src/events/event-function.ts'
-import { type AnnouncementResult, endedWith, endRelation } from '../src/relations/announcements.ts'
-import { RelationIdentity, withoutOwnNamespace } from '../src/state/relation.ts'
+import { defineFunction } from '../src/core/events/event-function.ts'
+import { type AnnouncementResult, endedWith, endRelation } from '../src/core/relations/announcements.ts'
+import { RelationIdentity, withoutOwnNamespace } from '../src/core/state/relation.ts'
+import { Refused } from '../src/platform/base/errors.ts'
+import { lateMessage } from '../src/platform/base/event-order.ts'
+import { Application, Namespace, ObjectName } from '../src/platform/base/names.ts'
 
 /** A relation is named by its id, and by its document, whose content may have become unreadable. */
 const BrokenRelation = z.strictObject({ ...RelationIdentity.partial().shape, id: RelationIdentity.shape.id })

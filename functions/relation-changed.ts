@@ -1,8 +1,8 @@
-import { lateMessage } from '../src/base/event-order.ts'
-import { ObjectName } from '../src/base/names.ts'
-import { defineFunction } from '../src/events/event-function.ts'
-import { announceRelation } from '../src/relations/announcements.ts'
-import { RelationIdentity, Remote, withoutOwnNamespace } from '../src/state/relation.ts'
+import { defineFunction } from '../src/core/events/event-function.ts'
+import { announceRelation } from '../src/core/relations/announcements.ts'
+import { RelationIdentity, Remote, withoutOwnNamespace } from '../src/core/state/relation.ts'
+import { lateMessage } from '../src/platform/base/event-order.ts'
+import { ObjectName } from '../src/platform/base/names.ts'
 
 /** The platform reports a relation, with the databags of a remote application that does not publish its own. */
 export const relationChanged = defineFunction({

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { DAY_MILLISECONDS } from '../src/base/clock.ts'
-import { Application, ObjectName } from '../src/base/names.ts'
-import { defineFunction } from '../src/events/event-function.ts'
-import { LabelTarget } from '../src/kubernetes/label-target.ts'
-import { ownedName } from '../src/state/owned-kinds.ts'
-import { OwnedKind, withPreviousTargets } from '../src/state/state.ts'
+import { defineFunction } from '../src/core/events/event-function.ts'
+import { ownedName } from '../src/core/state/owned-kinds.ts'
+import { OwnedKind, withPreviousTargets } from '../src/core/state/state.ts'
+import { DAY_MILLISECONDS } from '../src/platform/base/clock.ts'
+import { Application, ObjectName } from '../src/platform/base/names.ts'
+import { LabelTarget } from '../src/platform/kubernetes/label-target.ts'
 
 /**
  * A no-op change. The step repairs drift, reads all documents and memories that name the application, and notifies the other sides. A

@@ -1,11 +1,11 @@
-import { expectations } from './authorization/feature.ts'
-import { coordinatedWorkers } from './coordinated-workers/feature.ts'
-import { combine } from './feature/combine.ts'
-import type { Feature } from './feature/feature.ts'
-import { istio } from './istio/mesh.ts'
-import { serviceMesh } from './service-mesh/feature.ts'
-import { services } from './services/feature.ts'
-import { workload } from './workload/feature.ts'
+import { expectations } from './ask/authorization/feature.ts'
+import { combine } from './core/feature/combine.ts'
+import type { Feature } from './core/feature/feature.ts'
+import { workload } from './core/workload/feature.ts'
+import { coordinatedWorkers } from './features/coordinated-workers/feature.ts'
+import { serviceMesh } from './features/service-mesh/feature.ts'
+import { services } from './features/services/feature.ts'
+import { istio } from './mesh/istio/mesh.ts'
 
 /** Every feature there is, in the order in which they count. */
 export const FEATURES: readonly Feature[] = [serviceMesh, coordinatedWorkers, services, workload, expectations]

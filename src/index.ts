@@ -1,11 +1,11 @@
 import { createFunctions } from '../functions/index.ts'
-import { ConfigurationError } from './base/errors.ts'
 import { features } from './features.ts'
-import { createService } from './http/server.ts'
-import { readSettings } from './http/settings.ts'
-import { inClusterEndpoint, notAPod } from './kubernetes/in-cluster.ts'
-import { createTransport } from './kubernetes/transport.ts'
-import { schemas } from './schemas/schemas.ts'
+import { ConfigurationError } from './platform/base/errors.ts'
+import { inClusterEndpoint, notAPod } from './platform/kubernetes/in-cluster.ts'
+import { createTransport } from './platform/kubernetes/transport.ts'
+import { createService } from './serve/http/server.ts'
+import { readSettings } from './serve/http/settings.ts'
+import { schemas } from './serve/schemas/schemas.ts'
 
 /** A function: it takes the CloudEvents of one type. */
 export type EventFunction = {
@@ -85,7 +85,8 @@ export const createApp = async ({
 const SILENT: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 const findEndpoint = async (kubeconfig: string | undefined) => {
-  if (kubeconfig !== undefined) return (await import('./kubernetes/kubeconfig.ts')).kubeconfigEndpoint(kubeconfig)
+  if (kubeconfig !== undefined)
+    return (await import('./platform/kubernetes/kubeconfig.ts')).kubeconfigEndpoint(kubeconfig)
   const endpoint = inClusterEndpoint(process.env)
   if (endpoint === undefined)
     throw new ConfigurationError(`No Kubernetes API: ${notAPod(process.env)}: name a kubeconfig`)

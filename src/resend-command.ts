@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { parseArgs } from 'node:util'
-import { systemClock as clock } from './base/clock.ts'
-import { ConfigurationError, isConfigurationError } from './base/errors.ts'
-import { createSink } from './events/sink.ts'
-import { type DeadLetters, lettersInEvents, lettersInFile, resend } from './http/dead-letter-records.ts'
-import { readSettings } from './http/settings.ts'
-import { createKubernetes } from './kubernetes/client.ts'
-import { createTransport } from './kubernetes/transport.ts'
+import { createSink } from './core/events/sink.ts'
+import { systemClock as clock } from './platform/base/clock.ts'
+import { ConfigurationError, isConfigurationError } from './platform/base/errors.ts'
+import { createKubernetes } from './platform/kubernetes/client.ts'
+import { createTransport } from './platform/kubernetes/transport.ts'
+import { type DeadLetters, lettersInEvents, lettersInFile, resend } from './serve/http/dead-letter-records.ts'
+import { readSettings } from './serve/http/settings.ts'
 
 const USAGE =
   'npm run resend -- --sink URL (--namespace NAMESPACE, of the cluster that KUBECONFIG names, or --file LOG, - for standard input)'
@@ -17,7 +17,7 @@ const findLetters = async (namespace: string | undefined, file: string | undefin
   if (file !== undefined) return lettersInFile(await readFile(file === '-' ? '/dev/stdin' : file, 'utf8'))
   const { KUBECONFIG } = readSettings(process.env)
   if (namespace === undefined || KUBECONFIG === undefined) throw new ConfigurationError(USAGE)
-  const { kubeconfigEndpoint } = await import('./kubernetes/kubeconfig.ts')
+  const { kubeconfigEndpoint } = await import('./platform/kubernetes/kubeconfig.ts')
   const transport = createTransport(await kubeconfigEndpoint(KUBECONFIG))
   const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + TIMEOUT_MILLISECONDS })
   return lettersInEvents(await kubernetes.list('Event', namespace).finally(transport.close))

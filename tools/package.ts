@@ -40,5 +40,5 @@ const folder = 'lib'
 await rm(folder, { recursive: true, force: true })
 await compile(folder)
 // the page looks for them beside its code, which is in a chunk
-await cp('src/page/browser', `${folder}/chunks/browser`, { recursive: true })
+await cp('src/serve/page/browser', `${folder}/chunks/browser`, { recursive: true })
 await declare(folder)

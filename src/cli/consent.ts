@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline/promises'
-import { ConfigurationError } from '../base/errors.ts'
+import { ConfigurationError } from '../platform/base/errors.ts'
 
 /** Asks a person, and resolves to the answer; undefined where nobody is there to be asked. */
 export type Ask = ((question: string) => Promise<string>) | undefined

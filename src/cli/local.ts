@@ -1,19 +1,19 @@
-import { ConfigurationError } from '../base/errors.ts'
-import { isLoopback } from '../base/hosts.ts'
-import { createLog, type Log } from '../base/log.ts'
 import { createEmbeddedApi } from '../embedded/api.ts'
 import { example } from '../embedded/demo/example.ts'
 import { startIstio } from '../embedded/demo/istio.ts'
 import { startSource } from '../embedded/demo/source.ts'
 import { startEmbeddedApi } from '../embedded/server.ts'
-import { portProblem, runUntilSignal } from '../http/process-lifecycle.ts'
-import { type Mount, type RunningServer, startServer } from '../http/server.ts'
-import { readSettings, type Settings } from '../http/settings.ts'
-import { createTransport } from '../kubernetes/transport.ts'
-import { assetsOfSources } from '../page/assets.ts'
-import { mountPage } from '../page/page.ts'
-import { type Story, story } from '../page/story.ts'
-import { loadTelemetry } from '../telemetry/telemetry.ts'
+import { ConfigurationError } from '../platform/base/errors.ts'
+import { isLoopback } from '../platform/base/hosts.ts'
+import { createLog, type Log } from '../platform/base/log.ts'
+import { createTransport } from '../platform/kubernetes/transport.ts'
+import { portProblem, runUntilSignal } from '../serve/http/process-lifecycle.ts'
+import { type Mount, type RunningServer, startServer } from '../serve/http/server.ts'
+import { readSettings, type Settings } from '../serve/http/settings.ts'
+import { assetsOfSources } from '../serve/page/assets.ts'
+import { mountPage } from '../serve/page/page.ts'
+import { type Story, story } from '../serve/page/story.ts'
+import { loadTelemetry } from '../serve/telemetry/telemetry.ts'
 import { agree, terminal } from './consent.ts'
 
 /** The words of a person at the start, beside the settings. */
@@ -41,7 +41,7 @@ export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
         `--host ${host} takes events from other machines, of whoever reaches it: set EVENT_AUDIENCE, so that they need a token, or say --without-authentication`,
       )
     if (settings.KUBECONFIG === undefined) return await startEmbedded({ settings, names, log, host })
-    const { kubeconfigEndpoint, describeCluster } = await import('../kubernetes/kubeconfig.ts')
+    const { kubeconfigEndpoint, describeCluster } = await import('../platform/kubernetes/kubeconfig.ts')
     const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))
     const cluster = describeCluster(settings.KUBECONFIG)
     if (!said.yes) await agree(cluster, terminal())

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import about from '../../package.json' with { type: 'json' }
-import { Refused } from '../base/errors.ts'
+import { Refused } from '../platform/base/errors.ts'
 import { completion } from './commands/completion.ts'
 import { config } from './commands/config.ts'
 import { expect } from './commands/expect.ts'

@@ -1,6 +1,6 @@
-import type { Graph } from '../page/graph.ts'
-import { labelBox, layOut, nodeBox } from '../page/layout.ts'
-import { svg as drawn } from '../page/svg.ts'
+import type { Graph } from '../serve/page/graph.ts'
+import { labelBox, layOut, nodeBox } from '../serve/page/layout.ts'
+import { svg as drawn } from '../serve/page/svg.ts'
 
 /** https://mermaid.js.org/syntax/flowchart.html */
 export const mermaid = ({ nodes, edges }: Graph): string => {

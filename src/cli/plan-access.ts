@@ -1,4 +1,4 @@
-import type { Plan } from '../preview/preview.ts'
+import type { Plan } from '../ask/preview/preview.ts'
 
 type Change = Plan['access'][number]
 

@@ -1,4 +1,4 @@
-import type { Plan } from '../preview/preview.ts'
+import type { Plan } from '../ask/preview/preview.ts'
 import { Failure } from './failure.ts'
 import { type Format, printAs, say } from './output.ts'
 import { accessLines } from './plan-access.ts'

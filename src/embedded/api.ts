@@ -1,5 +1,5 @@
-import { createMemo } from '../base/memo.ts'
-import type { KubernetesObject as PublicObject } from '../kubernetes/objects.ts'
+import { createMemo } from '../platform/base/memo.ts'
+import type { KubernetesObject as PublicObject } from '../platform/kubernetes/objects.ts'
 import { adopt } from './adopt.ts'
 import { mediaType } from './body.ts'
 import type { Result } from './call.ts'

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { hostOrOriginProblem } from '../base/hosts.ts'
+import { hostOrOriginProblem } from '../platform/base/hosts.ts'
 import type { Answer, EmbeddedApi, Request } from './api.ts'
 
 type Intercept = (request: Request) => Answer | undefined | Promise<Answer | undefined>

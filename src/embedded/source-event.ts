@@ -1,5 +1,5 @@
-import type { Event } from '../cloudevents/cloud-event.ts'
-import { type KubernetesObject, nameOf } from '../kubernetes/objects.ts'
+import type { Event } from '../platform/cloudevents/cloud-event.ts'
+import { type KubernetesObject, nameOf } from '../platform/kubernetes/objects.ts'
 import type { ChangeEvent } from './api.ts'
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const

@@ -1,6 +1,6 @@
 import { createServer as createSinkServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { createBackend } from './backend.ts'
 
 /** What the process that measures asks of this one, which is the API server and the sink of what it measures. */

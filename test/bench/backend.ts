@@ -3,12 +3,12 @@ import type { Server } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { connect, createServer as createRelay } from 'node:tls'
 import pMap from 'p-map'
-import { systemClock as clock } from '../../src/base/clock.ts'
 import { createEmbeddedApi } from '../../src/embedded/api.ts'
-import { createKubernetes, type TransportRequest } from '../../src/kubernetes/client.ts'
-import { kubeconfigEndpoint } from '../../src/kubernetes/kubeconfig.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { createTransport } from '../../src/kubernetes/transport.ts'
+import { systemClock as clock } from '../../src/platform/base/clock.ts'
+import { createKubernetes, type TransportRequest } from '../../src/platform/kubernetes/client.ts'
+import { kubeconfigEndpoint } from '../../src/platform/kubernetes/kubeconfig.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { createTransport } from '../../src/platform/kubernetes/transport.ts'
 
 /** Is told of each call when it begins, and of the characters or bytes of each part of an answer. */
 export type Counter = { call(method: string, path: string): void; answer(size: number): void }

@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { chromiumProgram } from '../page/chromium.ts'
-import { bookinfo, copies, holding, kept, REGIONS, shop, startPage } from '../page/world.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { chromiumProgram } from '../serve/page/chromium.ts'
+import { bookinfo, copies, holding, kept, REGIONS, shop, startPage } from '../serve/page/world.ts'
 import { figureOf, type Table } from './figures.ts'
 
 type Look = { readonly answered: number; readonly cpu: number; readonly painted: number; readonly drawn: number }

@@ -1,9 +1,9 @@
-import { systemClock } from '../../src/base/clock.ts'
+import { createPreview } from '../../src/ask/preview/preview.ts'
 import { features } from '../../src/features.ts'
-import { createKubernetes, type Transport } from '../../src/kubernetes/client.ts'
-import { createPreview } from '../../src/preview/preview.ts'
+import { systemClock } from '../../src/platform/base/clock.ts'
+import { createKubernetes, type Transport } from '../../src/platform/kubernetes/client.ts'
+import { DENY_EVERYTHING, largeWorld } from '../ask/preview/large.ts'
 import { functions } from '../helpers/functions.ts'
-import { DENY_EVERYTHING, largeWorld } from '../preview/large.ts'
 import { serving } from './serving.ts'
 
 /** Plans that the root namespace denies everything, in a cluster of as many applications as the argument says, and prints what that took. */
@@ -14,7 +14,7 @@ const preview = createPreview({
   timeoutMilliseconds: 120_000,
 })
 // from its sources, which a bundle is not
-await import('../../src/preview/fork.ts')
+await import('../../src/ask/preview/fork.ts')
 const [began, used] = [performance.now(), process.cpuUsage()]
 const { access, incomplete } = await preview({ events: [], objects: [DENY_EVERYTHING], expectations: [] }, {})
 const [milliseconds, { user, system }] = [performance.now() - began, process.cpuUsage(used)]

@@ -1,6 +1,6 @@
-import type { Transport, TransportAnswer } from '../../src/kubernetes/client.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { isKind, type Kind, pathOf } from '../../src/kubernetes/objects.ts'
+import type { Transport, TransportAnswer } from '../../src/platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { isKind, type Kind, pathOf } from '../../src/platform/kubernetes/objects.ts'
 
 /** Answers GET as an API server does that holds these objects: by name, and in pages without selectors. */
 export const serving = (objects: readonly KubernetesObject[]): Transport => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { meshRelation, service, workload } from '../helpers/world.ts'
 import type { Counts } from './api.ts'
 import { type Figure, figureOf, ratio, type Table } from './figures.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Plan } from '../../src/ask/preview/preview.ts'
 import { failureOf } from '../../src/cli/plan.ts'
 import { accessLines } from '../../src/cli/plan-access.ts'
-import type { Plan } from '../../src/preview/preview.ts'
 
 type Change = Plan['access'][number]
 

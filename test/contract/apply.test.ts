@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { fieldConflicts, isVersionConflict } from '../../src/kubernetes/api-error.ts'
-import { diffLabels, writeLabels } from '../../src/kubernetes/apply-labels.ts'
+import { fieldConflicts, isVersionConflict } from '../../src/platform/kubernetes/api-error.ts'
+import { diffLabels, writeLabels } from '../../src/platform/kubernetes/apply-labels.ts'
 import {
   type FieldPath,
   fieldManagersAt,
   listAppliers,
   stringsAt,
   withStringsAt,
-} from '../../src/kubernetes/field-managers.ts'
-import type { WantedLabels } from '../../src/kubernetes/label-difference.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { fieldManager } from '../../src/kubernetes/ownership-labels.ts'
-import { FENCE, touch } from '../../src/kubernetes/touch.ts'
+} from '../../src/platform/kubernetes/field-managers.ts'
+import type { WantedLabels } from '../../src/platform/kubernetes/label-difference.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { fieldManager } from '../../src/platform/kubernetes/ownership-labels.ts'
+import { FENCE, touch } from '../../src/platform/kubernetes/touch.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, CREATOR, openCluster, pod, service, workload } from './cluster.ts'
 

@@ -1,23 +1,23 @@
-import { systemClock as clock } from '../../src/base/clock.ts'
-import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import { createHandler, type Handled } from '../../src/core/events/handle.ts'
+import { createQueue } from '../../src/core/events/queue.ts'
+import { createStep } from '../../src/core/reconcile/step.ts'
 import { createEmbeddedApi, type EmbeddedApiOptions } from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
-import { createHandler, type Handled } from '../../src/events/handle.ts'
-import { createQueue } from '../../src/events/queue.ts'
 import { features } from '../../src/features.ts'
-import { type ApplicationView, createApplications } from '../../src/http/applications.ts'
-import { ApiError } from '../../src/kubernetes/api-error.ts'
+import { systemClock as clock } from '../../src/platform/base/clock.ts'
+import type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
+import { ApiError } from '../../src/platform/kubernetes/api-error.ts'
 import {
   createKubernetes,
   type Kubernetes,
   type Transport,
   type TransportAnswer,
   type TransportRequest,
-} from '../../src/kubernetes/client.ts'
-import { kubeconfigEndpoint } from '../../src/kubernetes/kubeconfig.ts'
-import { type Kind, type KubernetesObject, pathOf } from '../../src/kubernetes/objects.ts'
-import { type ApiServerEndpoint, createTransport } from '../../src/kubernetes/transport.ts'
-import { createStep } from '../../src/reconcile/step.ts'
+} from '../../src/platform/kubernetes/client.ts'
+import { kubeconfigEndpoint } from '../../src/platform/kubernetes/kubeconfig.ts'
+import { type Kind, type KubernetesObject, pathOf } from '../../src/platform/kubernetes/objects.ts'
+import { type ApiServerEndpoint, createTransport } from '../../src/platform/kubernetes/transport.ts'
+import { type ApplicationView, createApplications } from '../../src/serve/http/applications.ts'
 import { functions } from '../helpers/functions.ts'
 import { buildCombination } from '../knative/builds.ts'
 import type { KubeObject } from '../knative/kinds.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { deadLetterKubernetesEvent, MANAGER } from '../../src/http/dead-letter-kubernetes-event.ts'
-import { isForbidden } from '../../src/kubernetes/api-error.ts'
-import { recordEvent } from '../../src/kubernetes/event-series.ts'
+import { isForbidden } from '../../src/platform/kubernetes/api-error.ts'
+import { recordEvent } from '../../src/platform/kubernetes/event-series.ts'
+import { deadLetterKubernetesEvent, MANAGER } from '../../src/serve/http/dead-letter-kubernetes-event.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'
 

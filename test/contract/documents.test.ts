@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { defined } from '../../src/base/own-value.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { defined } from '../../src/platform/base/own-value.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { buildCombination } from '../knative/builds.ts'
 import { until } from '../process/helpers.ts'
 import { admissionIn } from './admission.ts'

@@ -1,8 +1,8 @@
-import { type Event, writeEvent } from '../../src/cloudevents/cloud-event.ts'
-import type { Environment } from '../../src/feature/feature.ts'
-import { createService } from '../../src/http/server.ts'
-import { readSettings } from '../../src/http/settings.ts'
-import type { Transport } from '../../src/kubernetes/client.ts'
+import type { Environment } from '../../src/core/feature/feature.ts'
+import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
+import type { Transport } from '../../src/platform/kubernetes/client.ts'
+import { createService } from '../../src/serve/http/server.ts'
+import { readSettings } from '../../src/serve/http/settings.ts'
 
 const silent = () => undefined
 

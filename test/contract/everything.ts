@@ -1,5 +1,5 @@
 import pMap from 'p-map'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import type { Cluster } from './cluster.ts'
 
 type Resource = { readonly name: string; readonly kind: string; readonly verbs: readonly string[] }

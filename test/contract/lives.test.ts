@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { meshRelation } from '../helpers/world.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, noCluster, openCluster, pod, service, workload } from './cluster.ts'

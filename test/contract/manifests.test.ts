@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { buildCombination } from '../knative/builds.ts'
 import { all, KnativeService } from '../knative/kinds.ts'
 import { until } from '../process/helpers.ts'

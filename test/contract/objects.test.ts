@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ApiError, isVersionConflict } from '../../src/kubernetes/api-error.ts'
-import { applyObject } from '../../src/kubernetes/apply-objects.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { ApiError, isVersionConflict } from '../../src/platform/kubernetes/api-error.ts'
+import { applyObject } from '../../src/platform/kubernetes/apply-objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { type Cluster, configMap, openCluster, service, workload } from './cluster.ts'
 
 let cluster: Cluster

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { meshConfigReference } from '../../src/istio/mesh-config.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { meshConfigReference } from '../../src/mesh/istio/mesh-config.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'
 import { deployed, explain, noDebug, type ZtunnelView, ztunnelAllows, ztunnelView } from './istio.ts'

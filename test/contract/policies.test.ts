@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accepted, refused } from '../istio/written-policies.ts'
+import { accepted, refused } from '../mesh/istio/written-policies.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'
 
 let cluster: Cluster

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, isRolledOut, openCluster } from './cluster.ts'
 import { conditionsOf, deployed, lint } from './istio.ts'

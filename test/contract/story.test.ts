@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listAppliers } from '../../src/kubernetes/field-managers.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { listAppliers } from '../../src/platform/kubernetes/field-managers.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { relationsById } from '../helpers/relations.ts'
 import { meshRelation } from '../helpers/world.ts'
 import { type Cluster, CREATOR, openCluster, service, workload } from './cluster.ts'

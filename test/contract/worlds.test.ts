@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { readingOnce } from '../../src/kubernetes/client.ts'
+import { readingOnce } from '../../src/platform/kubernetes/client.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, openCluster } from './cluster.ts'
 import { deployed, explain, noDebug, ztunnelAllows, ztunnelView } from './istio.ts'

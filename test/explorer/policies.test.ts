@@ -1,5 +1,5 @@
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { meshPolicy } from '../istio/samples.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { meshPolicy } from '../mesh/istio/samples.ts'
 import { DEEP, numbered, OWN, TEMPLATE, WIDE } from './race.ts'
 import { runScenarios } from './run-scenarios.ts'
 import { call, type Scenario } from './scenario.ts'

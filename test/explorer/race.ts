@@ -1,4 +1,4 @@
-import type { Event } from '../../src/cloudevents/cloud-event.ts'
+import type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 
 export const OWN = { 'app.kubernetes.io/name': 'web' }

@@ -1,5 +1,5 @@
 import { setImmediate as settled } from 'node:timers/promises'
-import type { TransportAnswer, TransportRequest } from '../../src/kubernetes/client.ts'
+import type { TransportAnswer, TransportRequest } from '../../src/platform/kubernetes/client.ts'
 
 /** What a schedule runs: it asks the gate before each of its calls. */
 export type Actor = { name: string; run(gate: Gate): Promise<void> }

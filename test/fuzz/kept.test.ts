@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import type { World } from '../helpers/world.ts'
 import { EVENTS } from './corpus.ts'
 import { jsonOf, mutated, text, value } from './hostile.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { test } from 'vitest'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { DOCUMENTS, EVENTS } from './corpus.ts'
 import { mutated, text } from './hostile.ts'
 import { configMap, createFuzzed, EVENT, expectAnswer, FAIR, fuzz, post, tell } from './world.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect } from 'vitest'
-import { createLog } from '../../src/base/log.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { createLog } from '../../src/platform/base/log.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { isWhole } from '../helpers/runs.ts'
 import { createWorld, isWrite, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
 

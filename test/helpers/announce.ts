@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nginxProgram } from '../coordinated-workers/nginx/nginx-program.ts'
-import { hasPrometheus } from '../coordinated-workers/nginx/prometheus-program.ts'
-import { chromiumProgram } from '../page/chromium.ts'
+import { nginxProgram } from '../features/coordinated-workers/nginx/nginx-program.ts'
+import { hasPrometheus } from '../features/coordinated-workers/nginx/prometheus-program.ts'
+import { chromiumProgram } from '../serve/page/chromium.ts'
 import { hasVictoriaMetrics } from './victoria-metrics.ts'
 
 const runs = (command: string, ...words: string[]): boolean => spawnSync(command, words).status === 0

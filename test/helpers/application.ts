@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { APPLICATION, createWorld, isWrite, NAMESPACE, type World } from './world.ts'
 
 export type View = {

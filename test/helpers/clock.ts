@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/base/clock.ts'
+import type { Clock } from '../../src/platform/base/clock.ts'
 
 /** A clock that only sleeping moves. */
 export const fakeClock = (

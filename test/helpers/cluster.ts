@@ -1,4 +1,4 @@
-import { linesOf } from '../coordinated-workers/nginx/nginx-file.ts'
+import { linesOf } from '../features/coordinated-workers/nginx/nginx-file.ts'
 import type { Entry } from './relations.ts'
 import { createWorld, NAMESPACE, service, type World, workload } from './world.ts'
 

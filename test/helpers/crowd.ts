@@ -1,6 +1,6 @@
-import type { Event } from '../../src/cloudevents/cloud-event.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { memoryName } from '../../src/state/memory.ts'
+import { memoryName } from '../../src/core/state/memory.ts'
+import type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { createWorld, event, NAMESPACE } from './world.ts'
 
 /** A memory of some 100 kB, most of it in a databag. */

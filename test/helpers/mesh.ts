@@ -1,7 +1,7 @@
 import { startIstio } from '../../src/embedded/demo/istio.ts'
-import type { Explanation } from '../../src/http/explain.ts'
-import { meshLabels, waypointName } from '../../src/istio/names.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { meshLabels, waypointName } from '../../src/mesh/istio/names.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import type { Explanation } from '../../src/serve/http/explain.ts'
 import { createWorld, NAMESPACE, type World } from './world.ts'
 
 export const WAYPOINT = waypointName(NAMESPACE, 'beacon')

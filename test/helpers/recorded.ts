@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { MeshPolicy, Policy } from '../../src/policies/models.ts'
+import type { MeshPolicy, Policy } from '../../src/core/policies/models.ts'
 
 const read = <T>(name: string): T =>
   JSON.parse(readFileSync(new URL(`../fixtures/${name}.json`, import.meta.url), 'utf8')) as T

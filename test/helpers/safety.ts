@@ -4,10 +4,10 @@ import {
   evaluate,
   type ServiceSnapshot,
   type Waypoint,
-} from '../../src/authorization/evaluate.ts'
+} from '../../src/ask/authorization/evaluate.ts'
 import type { EmbeddedApi } from '../../src/embedded/api.ts'
-import type { AuthorizationPolicy } from '../../src/istio/authorization-policy.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { AuthorizationPolicy } from '../../src/mesh/istio/authorization-policy.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 
 type Labels = Record<string, string>
 

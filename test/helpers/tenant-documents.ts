@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { APPLICATION_LABEL } from '../../src/kubernetes/ownership-labels.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { APPLICATION_LABEL } from '../../src/platform/kubernetes/ownership-labels.ts'
 import { meshRelation } from './world.ts'
 
 export const TENANT = 'tenant'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { Event } from '../../src/cloudevents/cloud-event.ts'
-import { OwnedKind } from '../../src/state/state.ts'
+import { OwnedKind } from '../../src/core/state/state.ts'
+import type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
 import { type Asked, anyAbout, anyConfig, anyDocument, mostly, pick } from './tenant-documents.ts'
 
 /** An event to be sent, and how many milliseconds ago it is said to have been. */

@@ -1,6 +1,6 @@
-import { type Event, writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import { sourceEvent } from '../../src/embedded/source-event.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { documentsIn, isOutside, TENANT } from './tenant-documents.ts'
 import { createWorld, event, NAMESPACE, named, service, type World, workload } from './world.ts'
 

@@ -1,4 +1,4 @@
-import type { TransportRequest } from '../../src/kubernetes/client.ts'
+import type { TransportRequest } from '../../src/platform/kubernetes/client.ts'
 import { all, ClusterRole, ClusterRoleBinding, type KubeObject, Role, RoleBinding } from './kinds.ts'
 
 /** What a call asks for, or a binding grants: a verb on a resource, `statefulsets.apps`; without a namespace, in all of them. */

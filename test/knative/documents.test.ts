@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { MOST_GROUPS } from '../../src/cloudevents/knative/document.ts'
+import { MOST_GROUPS } from '../../src/platform/cloudevents/knative/document.ts'
 import { builds, cannotBuild } from './builds.ts'
 import {
   ApiServerSource,

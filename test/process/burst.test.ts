@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { createControlGroup } from '../helpers/control-group.ts'
 import { configDocument, crowd, documentEvent } from '../helpers/crowd.ts'
 import { event, service, workload } from '../helpers/world.ts'

@@ -3,7 +3,7 @@ import * as http from 'node:http'
 import { createConnection } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { agree } from '../../src/cli/consent.ts'
-import { writeEvent } from '../../src/cloudevents/cloud-event.ts'
+import { writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 import { ensureBundle, post, serve, start, startCluster } from './helpers.ts'
 

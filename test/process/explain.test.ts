@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { systemClock as clock } from '../../src/base/clock.ts'
-import { createKubernetes } from '../../src/kubernetes/client.ts'
-import { createTransport } from '../../src/kubernetes/transport.ts'
+import { systemClock as clock } from '../../src/platform/base/clock.ts'
+import { createKubernetes } from '../../src/platform/kubernetes/client.ts'
+import { createTransport } from '../../src/platform/kubernetes/transport.ts'
 import { bookinfo } from '../helpers/mesh.ts'
-import { managed } from '../istio/bookinfo.ts'
+import { managed } from '../mesh/istio/bookinfo.ts'
 import { ensureBundle, serve, startCluster, until } from './helpers.ts'
 
 const asked = (namespace: string, rest = '') =>

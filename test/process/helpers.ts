@@ -8,7 +8,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { onTestFinished } from 'vitest'
-import { type Event, writeEvent } from '../../src/cloudevents/cloud-event.ts'
 import {
   type Answer,
   createEmbeddedApi,
@@ -17,7 +16,8 @@ import {
   type Request,
 } from '../../src/embedded/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/server.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { NAMESPACE, service, workload } from '../helpers/world.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { systemClock as clock } from '../../src/base/clock.ts'
-import { createKubernetes } from '../../src/kubernetes/client.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { createTransport } from '../../src/kubernetes/transport.ts'
+import { systemClock as clock } from '../../src/platform/base/clock.ts'
+import { createKubernetes } from '../../src/platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { createTransport } from '../../src/platform/kubernetes/transport.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 import { post, serve, until } from './helpers.ts'
 

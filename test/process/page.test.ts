@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, expect, test } from 'vitest'
-import { LIBRARY, OWN_FILES } from '../../src/page/assets.ts'
+import { LIBRARY, OWN_FILES } from '../../src/serve/page/assets.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 import { ensureBundle, post, serve, startCluster } from './helpers.ts'
 

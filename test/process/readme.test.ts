@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { systemClock as clock } from '../../src/base/clock.ts'
-import { createKubernetes } from '../../src/kubernetes/client.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
-import { createTransport } from '../../src/kubernetes/transport.ts'
+import { systemClock as clock } from '../../src/platform/base/clock.ts'
+import { createKubernetes } from '../../src/platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { createTransport } from '../../src/platform/kubernetes/transport.ts'
 import { serve, until } from './helpers.ts'
 
 const readme = readFileSync(new URL('../../docs/first-steps.md', import.meta.url), 'utf8')

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import { createServer } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { writeEvent } from '../../src/cloudevents/cloud-event.ts'
+import { writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import { APPLICATION, event, MESH_LABELS, meshRelation } from '../helpers/world.ts'
 import { ensureBundle, post, run, serve, start, startCluster, until } from './helpers.ts'
 

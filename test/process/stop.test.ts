@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import * as http from 'node:http'
 import { createConnection, type Socket } from 'node:net'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { writeEvent } from '../../src/cloudevents/cloud-event.ts'
+import { writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import { APPLICATION, event, MESH_LABELS, meshRelation } from '../helpers/world.ts'
 import { ensureBundle, hold, post, serve, startCluster, until } from './helpers.ts'
 

@@ -1,4 +1,4 @@
-import { ABSENT } from '../../src/kubernetes/apply-objects.ts'
+import { ABSENT } from '../../src/platform/kubernetes/apply-objects.ts'
 import { ABILITY_TRAITS, namesOtherService } from './abilities.ts'
 import type { Call } from './actor.ts'
 import { BEACONS } from './fixture.ts'

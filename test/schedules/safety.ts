@@ -1,4 +1,4 @@
-import { outcomesOf } from '../authorization/istio/route.ts'
+import { outcomesOf } from '../ask/authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
 import { type Exclusion, OPEN_FOR_A_MOMENT, REFUSED_FOR_A_MOMENT } from './excluded.ts'
 import { ALIAS, NAMESPACE, namespaceOf } from './fixture.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Event } from '../../src/cloudevents/cloud-event.ts'
-import type { KubernetesObject } from '../../src/kubernetes/objects.ts'
+import type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
+import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import {
   createEmptyWorld,
   deployed,

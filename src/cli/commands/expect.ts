@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Plan } from '../../preview/preview.ts'
+import type { Plan } from '../../ask/preview/preview.ts'
 import { Failure } from '../failure.ts'
 import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
 import { printAs } from '../output.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Explanation } from '../../http/explain.ts'
+import type { Explanation } from '../../serve/http/explain.ts'
 import { Failure } from '../failure.ts'
 import { autoAllowWaypoint, parseSideName, withServer } from '../options.ts'
 import { printAs } from '../output.ts'

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander'
-import type { ApplicationView } from '../../http/applications.ts'
+import { isEnrolled } from '../../core/relations/enrolment-labels.ts'
+import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
 import { type Format, printAs, table } from '../output.ts'
@@ -54,7 +55,7 @@ const COLUMNS = ['NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'] as const
 const rowOf = ({ application, status, labels = {}, relations = [], config, problem }: Row): string[] => [
   application,
   problem === undefined ? status.status : 'unreadable',
-  config?.mesh ? 'beacon' : labels['istio.io/dataplane-mode'] === 'ambient' ? 'yes' : 'no',
+  config?.mesh ? 'beacon' : isEnrolled(labels) ? 'yes' : 'no',
   String(relations.filter(({ stands }) => stands).length),
   problem ?? status.message,
 ]

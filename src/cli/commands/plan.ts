@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Plan } from '../../preview/preview.ts'
+import type { Plan } from '../../ask/preview/preview.ts'
 import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
 import { withQuery } from '../server.ts'

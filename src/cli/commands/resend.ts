@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { structuredEvent } from '../../cloudevents/cloud-event.ts'
-import { lettersInFile } from '../../http/dead-letter-records.ts'
+import { structuredEvent } from '../../platform/cloudevents/cloud-event.ts'
+import { lettersInFile } from '../../serve/http/dead-letter-records.ts'
 import { Failure } from '../failure.ts'
 import { readInput, withServer } from '../options.ts'
 import { say } from '../output.ts'

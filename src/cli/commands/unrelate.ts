@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { ApplicationView } from '../../http/applications.ts'
-import { unrelate as relation } from '../../page/relating.ts'
+import type { ApplicationView } from '../../serve/http/applications.ts'
+import { unrelate as relation } from '../../serve/page/relating.ts'
 import { parseName, wholeNumber, withServer } from '../options.ts'
 import { send } from '../send.ts'
 

@@ -1,6 +1,6 @@
-import { ownValue } from '../../base/own-value.ts'
-import { AUTHOR } from '../../cloudevents/knative/document.ts'
-import type { RelationIdentity } from '../../state/relation.ts'
+import type { RelationIdentity } from '../../core/state/relation.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { AUTHOR } from '../../platform/cloudevents/knative/document.ts'
 import type { Application, Model, RelationInfo, Sides } from './read.ts'
 
 type Remote = {

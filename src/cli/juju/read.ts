@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { describeIssues } from '../../base/issues.ts'
+import { describeIssues } from '../../platform/base/issues.ts'
 import { Failure } from '../failure.ts'
 
 /** Juju 2 names the related application alone. */

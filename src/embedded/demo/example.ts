@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 const workload = (kind: 'StatefulSet' | 'Deployment', namespace: string, name: string): KubernetesObject => ({
   apiVersion: 'apps/v1',

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { EmbeddedApi } from '../api.ts'
 import { kindOf } from '../kinds.ts'
 import { demoConditions } from './conditions.ts'

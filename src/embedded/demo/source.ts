@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Log } from '../../base/log.ts'
-import { type Event, writeEvent } from '../../cloudevents/cloud-event.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { type Event, writeEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { EmbeddedApi } from '../api.ts'
 import { sourceEvent } from '../source-event.ts'
 

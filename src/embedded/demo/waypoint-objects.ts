@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../kubernetes/objects.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 const NAME_LABEL = 'gateway.networking.k8s.io/gateway-name'
 

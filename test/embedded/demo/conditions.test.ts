@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
-import type { KubernetesObject } from '../../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { createClient } from '../client.ts'
 
 const GATEWAY: KubernetesObject = {

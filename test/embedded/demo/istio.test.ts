@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { EmbeddedApi } from '../../../src/embedded/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
-import type { KubernetesObject } from '../../../src/kubernetes/objects.ts'
+import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { createWorld } from '../../helpers/world.ts'
 import { createClient } from '../client.ts'
 

@@ -2,9 +2,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
-import type { Log } from '../../../src/base/log.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api.ts'
 import { startSource } from '../../../src/embedded/demo/source.ts'
+import type { Log } from '../../../src/platform/base/log.ts'
 import { workload } from '../../helpers/world.ts'
 
 const { spec, ...rest } = workload()

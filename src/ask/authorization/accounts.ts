@@ -1,0 +1,22 @@
+import { gatewayAccount } from '../../mesh/istio/names.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { type PodLike, podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import type { Identity } from './evaluate/request-context.ts'
+import { serviceAccountName } from './pods.ts'
+
+export type Account = Pick<Identity, 'namespace' | 'serviceAccount'>
+
+/** The accounts that a Gateway, a workload or a pod runs as, or may run as. */
+export const accountsOf = (object: KubernetesObject): Account[] => {
+  const { kind, metadata, spec } = object
+  const { namespace = '' } = metadata
+  if (kind === 'Gateway') {
+    // waypoints run as the first of these, others as the second
+    const usual = [metadata.name, `${metadata.name}-${String(spec?.gatewayClassName)}`]
+    const names = new Set(usual.map((name) => gatewayAccount(metadata.annotations, name)))
+    return [...names].map((serviceAccount) => ({ namespace, serviceAccount }))
+  }
+  if (kind === 'Pod') return [{ namespace, serviceAccount: serviceAccountName(object as PodLike) }]
+  const isWorkload = kind === 'StatefulSet' || kind === 'Deployment'
+  return isWorkload ? [{ namespace, serviceAccount: serviceAccountName(podTemplate(object)) }] : []
+}

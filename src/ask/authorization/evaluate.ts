@@ -1,0 +1,189 @@
+import { parseRequesters } from '../../core/policies/requested-by.ts'
+import { isDryRun } from '../../mesh/istio/dry-run.ts'
+import { joinOr } from '../../platform/base/printed.ts'
+import type { AccessRequest, ClusterSnapshot } from './evaluate/cluster-snapshot.ts'
+import { type EnforcementResult, enforce } from './evaluate/enforce.ts'
+import { type EnforcementPoint, policyName, type TraceStep } from './evaluate/enforcement-point.ts'
+import { findProxyChain, isShared } from './evaluate/proxy-chain.ts'
+import { explain, writeDoubt, writeSentence } from './evaluate/sentence.ts'
+
+export type {
+  AccessRequest,
+  Canary,
+  ClusterSnapshot,
+  ServiceSnapshot,
+  Waypoint,
+  WorkloadSnapshot,
+} from './evaluate/cluster-snapshot.ts'
+export type { TraceStep } from './evaluate/enforcement-point.ts'
+export type { PeerAuthentication } from './evaluate/peer-authentication.ts'
+
+/** The answer to an access query, as JSON. */
+export type Decision = Ruling & {
+  readonly sentence: string
+  readonly steps: readonly TraceStep[]
+  /** The result if dry-run policies were enforced; absent where it is the same. */
+  readonly enforced?: Ruling
+}
+
+type Ruling = {
+  /** False also where it is undecided: what is not known is not promised. */
+  readonly allowed: boolean
+  /** False where the result is unknown offline: an external authorizer decides, a policy is unreadable, or an attribute is missing. */
+  readonly decided: boolean
+  /** The enforcement point that decides; `destination` when no proxy guards it. */
+  readonly at: EnforcementPoint['at'] | 'destination'
+  /** The deciding policy as `namespace/name`; of several ALLOW policies without a match, the nearest miss. */
+  readonly policy?: string
+  /** Relations that requested the policy. */
+  readonly relations: readonly string[]
+}
+
+/** Names the relations that requested a policy. @default as the policy says */
+export type Requesters = (policy: Parameters<typeof parseRequesters>[0]) => readonly string[]
+
+type PointResult = { readonly point: EnforcementPoint; readonly verdict: EnforcementResult }
+
+/**
+ * Evaluates a request, and decides nothing where something could be otherwise that is not known: which namespace is the root, whether a
+ * sidecar has a say, which of the pods takes part, or which of two waypoints.
+ */
+export const evaluate = (
+  request: AccessRequest,
+  snapshot: ClusterSnapshot,
+  requesters: Requesters = parseRequesters,
+): Decision => {
+  const decision = decide(request, snapshot, requesters)
+  const isOther: IsOther = (...one) => isOtherwise(decide(...one, requesters), decision)
+  const isRefusedBefore = decision.at === 'waypoint' && decision.decided && !decision.allowed
+  const doubt =
+    snapshot.doubts?.[0] ??
+    (isRefusedBefore ? undefined : snapshot.unknownPods) ??
+    podsDoubt(request, snapshot, isOther) ??
+    canaryDoubt(request, snapshot, isOther) ??
+    rootDoubt(request, snapshot, isOther)
+  if (doubt === undefined || !decision.decided) return decision
+  const { enforced: _, policy: _p, ...rest } = decision
+  return { ...rest, allowed: false, decided: false, relations: [], sentence: writeDoubt(request, doubt) }
+}
+
+/** Tells if a request has another answer there than the one that is given. */
+type IsOther = (request: AccessRequest, snapshot: ClusterSnapshot) => boolean
+
+/** The reason why the answer depends on which pods take part, where they differ. */
+const podsDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
+  const { client, destination } = snapshot.differing ?? {}
+  const [, ...others] = eachPods(request, snapshot)
+  return others.some((one) => isOther(...one))
+    ? [client && `of the client ${client}`, destination && `of the destination ${destination}`]
+        .filter((one) => one !== undefined)
+        .join(', and ')
+    : undefined
+}
+
+/** The reason why the answer depends on which of two waypoints a connection takes. */
+const canaryDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
+  const { waypoint, canary } = sharedService(request, snapshot) ?? {}
+  const isShared = waypoint && canary && eachPods(request, byCanaries(snapshot)).some((one) => isOther(...one))
+  return isShared
+    ? `of the connections the waypoint ${waypoint.namespace}/${waypoint.name} takes ${100 - canary.weight} %, and its canary ${canary.namespace}/${canary.name} ${canary.weight} %, and they decide differently`
+    : undefined
+}
+
+const byCanaries = (snapshot: ClusterSnapshot): ClusterSnapshot => ({ ...snapshot, isByCanaries: true })
+
+/** The Service that is asked for, where two waypoints share its connections. */
+const sharedService = ({ to }: AccessRequest, snapshot: ClusterSnapshot) =>
+  snapshot.services.find((one) => one.namespace === to.namespace && one.name === to.service && isShared(one, snapshot))
+
+/** The request between each kind of pods that may take part. */
+export const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) => [
+  [request, snapshot] as const,
+  ...(snapshot.others ?? []).map(
+    ({ workloads, ...ends }) =>
+      [
+        { ...request, ...ends },
+        { ...snapshot, workloads },
+      ] as const,
+  ),
+]
+
+const isOtherwise = (one: Decision, { allowed, decided }: Decision): boolean =>
+  one.allowed !== allowed || one.decided !== decided
+
+/** The reason why the answer depends on which namespace is Istio's root namespace, where that is not known. */
+const rootDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
+  const { rootNamespace, otherRoots = [] } = snapshot
+  const isDecisive = otherRoots.some((other) => {
+    const otherwise = { ...snapshot, rootNamespace: other }
+    return [otherwise, ...(sharedService(request, snapshot) ? [byCanaries(otherwise)] : [])].some((one) =>
+      eachPods(request, one).some((pair) => isOther(...pair)),
+    )
+  })
+  return isDecisive
+    ? `which namespace is Istio's root namespace is not known, ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= says it)`
+    : undefined
+}
+
+/**
+ * Decides as Istio's ambient mode does. A waypoint sees the client and HTTP, a Gateway's proxy sees HTTP, the pod's
+ * ztunnel sees connections. Unknown context neither allow nor deny.
+ */
+const decide = (request: AccessRequest, snapshot: ClusterSnapshot, requesters: Requesters): Decision => {
+  const { points, steps, bypassed } = findProxyChain(request, snapshot)
+  const passed = enforceAll(points)
+  const deciding = findDeciding(passed)
+  const ruling = buildRuling(deciding, requesters)
+  const enforced = snapshot.policies.some(isDryRun) ? enforcedRuling(request, snapshot, requesters) : undefined
+  const isChanged = enforced !== undefined && enforced.ruling.allowed !== ruling.allowed
+  const isBehindWaypoint = points[0]?.at === 'waypoint'
+  return {
+    ...ruling,
+    sentence: writeSentence(request, {
+      decided: deciding && { ...deciding, isBehindWaypoint },
+      bypassed,
+      enforced: isChanged ? enforced.reason : undefined,
+      requesters,
+    }),
+    steps: [...steps, ...passed.flatMap(({ verdict }) => verdict.steps)],
+    ...(isChanged && { enforced: enforced.ruling }),
+  }
+}
+
+/** A request goes no further than the first point that refuses it for certain. */
+const enforceAll = (points: readonly EnforcementPoint[]): PointResult[] => {
+  const verdicts = points.map((point) => ({ point, verdict: enforce(point) }))
+  const end = verdicts.findIndex(({ verdict }) => verdict.outcome === 'denied')
+  return end === -1 ? verdicts : verdicts.slice(0, end + 1)
+}
+
+/** Of two that allow, the first knows the client, the second perhaps only the waypoint. */
+const findDeciding = (passed: readonly PointResult[]): PointResult | undefined =>
+  ['denied', 'undecided', 'allowed'].flatMap((outcome) =>
+    passed.filter(({ verdict }) => verdict.outcome === outcome),
+  )[0]
+
+const buildRuling = (deciding: PointResult | undefined, requesters: Requesters): Ruling => {
+  const { outcome, policy } = deciding?.verdict ?? { outcome: 'allowed' }
+  return {
+    allowed: outcome === 'allowed',
+    decided: outcome !== 'undecided',
+    at: deciding?.point.at ?? 'destination',
+    ...(policy && { policy: policyName(policy) }),
+    relations: policy ? requesters(policy) : [],
+  }
+}
+
+const enforcedRuling = (
+  request: AccessRequest,
+  snapshot: ClusterSnapshot,
+  requesters: Requesters,
+): { ruling: Ruling; reason: string | undefined } => {
+  const { points } = findProxyChain(request, { ...snapshot, enforcesDryRuns: true })
+  const deciding = findDeciding(enforceAll(points))
+  const isBehindWaypoint = points[0]?.at === 'waypoint'
+  return {
+    ruling: buildRuling(deciding, requesters),
+    reason: deciding && explain({ ...deciding, isBehindWaypoint }, requesters),
+  }
+}

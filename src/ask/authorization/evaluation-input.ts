@@ -1,0 +1,178 @@
+import { undiscovered } from '../../mesh/istio/acceptance.ts'
+import { readAuthorizationPolicy, type UnreadablePolicy } from '../../mesh/istio/authorization-policy.ts'
+import { ROOT_NAMESPACE, readMeshConfig } from '../../mesh/istio/mesh-config.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { describeWait } from '../../platform/base/wait.ts'
+import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
+import { type Client, resolveClient } from './client.ts'
+import { type Destination, resolveDestination } from './destination.ts'
+import type { AccessRequest, ClusterSnapshot, TraceStep } from './evaluate.ts'
+import { CLIENT_ASPECTS, describeKinds, destinationAspects, kindsOfPods } from './kinds-of-pods.ts'
+import { findMesh } from './memories.ts'
+import type { ObservedCluster } from './observe.ts'
+import { readPeerAuthentications } from './peer-authentications.ts'
+import type { Query } from './query.ts'
+
+/** The input of an evaluation: the request, and a snapshot of the cluster. */
+export type EvaluationInput = {
+  readonly request: AccessRequest
+  readonly snapshot: ClusterSnapshot
+  readonly steps: readonly TraceStep[]
+}
+
+/** Builds the input from a query and the observed cluster. Throws Refused for an unknown client or destination. */
+export const buildInput = (query: Query, observed: ObservedCluster): EvaluationInput => {
+  const { port, method, path, host, autoAllowWaypoint } = query
+  const ends = resolveEnds(query, observed)
+  const { client, destination } = ends
+  const { notes: meshNotes, ...mesh } = resolveMesh(query, observed)
+  const { peerAuthentications, notes: odd } = readPeerAuthentications(observed)
+  const snapshot: ClusterSnapshot = {
+    ...readPolicies(observed),
+    ...mesh,
+    doubts: [...doubtsOf(ends), ...discoveryDoubts(ends, observed)],
+    unknownPods: destination.unknownPods,
+    services: destination.services,
+    workloads: destination.workloads,
+    autoAllowWaypoint,
+    peerAuthentications,
+  }
+  return {
+    request: { from: client.from, to: destination.to, port, method, path, host },
+    snapshot: { ...snapshot, ...resolveOthers(query, observed, ends, snapshot) },
+    steps: [
+      ...client.steps,
+      ...[...missingKinds(observed), ...destination.notes, ...odd, ...meshNotes].map(
+        (note): TraceStep => ({ at: 'destination', note }),
+      ),
+    ],
+  }
+}
+
+type Ends = { readonly client: Client; readonly destination: Destination }
+
+const resolveEnds = (query: Query, observed: ObservedCluster): Ends => {
+  const client = resolveClient(query, observed)
+  return { client, destination: resolveDestination(query, observed, client.isGateway) }
+}
+
+const doubtsOf = ({ client, destination }: Ends): string[] => [...client.doubts, ...destination.doubts]
+
+/** The namespaces of what is on the mesh at either end, and that Istio does not look at. */
+const discoveryDoubts = (
+  { client, destination }: Ends,
+  { fromNamespace, toNamespace, meshConfigs = [] }: ObservedCluster,
+): string[] => {
+  const { to, services, workloads } = destination
+  const isGuarded =
+    to.gateway !== undefined || workloads.some(({ onMesh }) => onMesh) || services.some(({ waypoint }) => waypoint)
+  const namespaces = [
+    ...(client.from.serviceAccount !== undefined && fromNamespace ? [fromNamespace] : []),
+    ...(isGuarded && toNamespace ? [toNamespace] : []),
+  ]
+  return meshConfigs.flatMap((config) => namespaces.flatMap((namespace) => undiscovered(config, namespace) ?? []))
+}
+
+/** Resolves the ends for each pair of the kinds of pods that run at either, where there is more than one. */
+const resolveOthers = (
+  query: Query,
+  observed: ObservedCluster,
+  ends: Ends,
+  snapshot: ClusterSnapshot,
+): Pick<ClusterSnapshot, 'doubts' | 'unknownPods' | 'others' | 'differing'> => {
+  const { from, to, fromNamespace, toNamespace } = observed
+  const client = [fromNamespace?.metadata.labels ?? {}, CLIENT_ASPECTS] as const
+  const destination = [toNamespace?.metadata.labels ?? {}, destinationAspects(snapshot)] as const
+  const [clients, destinations] = [from && kindsOfPods(from, ...client), to && kindsOfPods(to, ...destination)]
+  const pairs = (clients ?? [from]).flatMap((one) =>
+    (destinations ?? [to]).map((other) => ({ ...observed, from: one, to: other })),
+  )
+  if (pairs.length === 1) return {}
+  if (pairs.length > MOST_PAIRS) return { doubts: [...(snapshot.doubts ?? []), TOO_MANY] }
+  const others = pairs.map((pair) => resolveEnds(query, pair))
+  return {
+    doubts: [...new Set([...(snapshot.doubts ?? []), ...others.flatMap(doubtsOf)])],
+    unknownPods:
+      snapshot.unknownPods ?? others.find(({ destination }) => destination.unknownPods)?.destination.unknownPods,
+    others: others.map((other) => ({
+      from: other.client.from,
+      to: other.destination.to,
+      workloads: other.destination.workloads,
+    })),
+    differing: {
+      client: joined(ends.client.partly, from && describeKinds(from, ...client)),
+      destination: joined(ends.destination.partly, to && describeKinds(to, ...destination)),
+    },
+  }
+}
+
+/** More than any rollout makes; each is decided on its own. */
+const MOST_PAIRS = 32
+
+const TOO_MANY = 'the pods of either side differ in more ways than are looked at'
+
+const joined = (...texts: readonly (string | undefined)[]): string | undefined =>
+  texts.filter((text) => text !== undefined).join(', and ') || undefined
+
+type Mesh = Pick<
+  ClusterSnapshot,
+  'rootNamespace' | 'otherRoots' | 'istioVersion' | 'trustDomain' | 'trustDomainAliases'
+> & {
+  readonly notes: readonly string[]
+}
+
+/** Resolves the mesh from the query, else Istio's own config, else the beacon's config, which may be mistaken, else Istio's defaults. */
+export const resolveMesh = (
+  query: Pick<Query, 'rootNamespace' | 'trustDomain'>,
+  { memory, beacon, meshConfigs = [] }: Pick<ObservedCluster, 'memory' | 'beacon' | 'meshConfigs'>,
+): Mesh => {
+  const said = findMesh([memory, beacon])
+  const found = meshConfigs.flatMap((object) => readMeshConfig(object) ?? [])
+  const guessed = [said?.rootNamespace ?? ROOT_NAMESPACE, ROOT_NAMESPACE]
+  const roots = found.length > 0 ? found.map((one) => one.rootNamespace) : guessed
+  const [rootNamespace = ROOT_NAMESPACE, ...otherRoots] =
+    query.rootNamespace === undefined ? [...new Set(roots)] : [query.rootNamespace]
+  const known = found.find((one) => one.rootNamespace === rootNamespace)
+  const isMistaken = said?.rootNamespace !== undefined && known !== undefined && said.rootNamespace !== rootNamespace
+  return {
+    ...{ rootNamespace, otherRoots },
+    istioVersion: known?.version,
+    trustDomain: query.trustDomain ?? known?.trustDomain ?? said?.trustDomain ?? 'cluster.local',
+    trustDomainAliases: known?.trustDomainAliases ?? said?.trustDomainAliases ?? 'unknown',
+    notes: isMistaken
+      ? [
+          `the beacon's config says that ${said.rootNamespace} is Istio's root namespace, and Istio's own that ${rootNamespace} is`,
+        ]
+      : [],
+  }
+}
+
+const readPolicies = ({
+  policies = [],
+  untaken = [],
+}: ObservedCluster): Pick<ClusterSnapshot, 'policies' | 'unreadable'> => {
+  const pending = new Map(untaken.map((one) => [one.object, describeWait(one)]))
+  const read = policies.map((object) => asUntaken(readAuthorizationPolicy(object), pending.get(object)))
+  return {
+    policies: read.flatMap((one) => ('policy' in one ? [one.policy] : [])),
+    unreadable: read.flatMap((one) => ('policy' in one ? [] : [one])),
+  }
+}
+
+/** Makes a policy that Istio has not taken one that proxies may not go by yet. Those of meshstep keep their target. */
+const asUntaken = (
+  read: ReturnType<typeof readAuthorizationPolicy>,
+  why: string | undefined,
+): ReturnType<typeof readAuthorizationPolicy> => {
+  if (why === undefined || !('policy' in read)) return read
+  const { metadata, spec } = read.policy
+  const { namespace, name, labels, generation } = metadata
+  const keepsTarget = generation === 1 || ownValue(labels, MANAGED_BY) === 'meshstep'
+  const untaken: UnreadablePolicy = { unreadable: why, isUntaken: true, namespace, name }
+  return keepsTarget ? { ...untaken, attachment: spec } : untaken
+}
+
+const missingKinds = ({ policies, gateways }: ObservedCluster): string[] => [
+  ...(policies === undefined ? ['the cluster has no AuthorizationPolicies: Istio is not installed'] : []),
+  ...(gateways === undefined ? ['the cluster has no Gateways, and so no waypoints'] : []),
+]

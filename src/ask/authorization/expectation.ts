@@ -1,0 +1,29 @@
+import * as z from 'zod'
+import { Method, Port } from '../../core/policies/endpoint.ts'
+import { ClientName, TargetName } from './side.ts'
+
+/** A request of which somebody says whether it has to pass. */
+export const Expectation = z.strictObject({
+  /** Absent for a client outside the mesh. */
+  from: ClientName.optional(),
+  to: TargetName,
+  port: Port,
+  method: Method.optional(),
+  path: z.string().regex(/^\//, 'expected a path').optional(),
+  allowed: z.boolean(),
+})
+export type Expectation = z.infer<typeof Expectation>
+
+/** An expectation of an application's own config: `to` is itself unless it says otherwise. */
+export const OwnExpectation = z.strictObject({ ...Expectation.shape, to: TargetName.optional() })
+
+/** The expectations in a config that are about its application: of others it learns nothing. */
+export const expectationsOf = (
+  { namespace, application }: { readonly namespace: string; readonly application: string },
+  config: { readonly expect?: readonly z.infer<typeof OwnExpectation>[] | undefined } | undefined,
+): Expectation[] => {
+  const own = `${namespace}/${application}`
+  return (config?.expect ?? []).flatMap(({ to = own, from, ...rest }) =>
+    to === own || from === own ? [{ ...rest, ...(from !== undefined && { from }), to }] : [],
+  )
+}

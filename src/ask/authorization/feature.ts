@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import type { Feature } from '../../core/feature/feature.ts'
+import { OwnExpectation } from './expectation.ts'
+import { unmetExpectations } from './unmet.ts'
+
+const expectationsConfig = {
+  /** Requests to or from the application that have to pass, or must not: a step says which do otherwise. */
+  expect: z.array(OwnExpectation).max(100).optional(),
+}
+
+type ExpectationsConfig = z.infer<z.ZodObject<typeof expectationsConfig>>
+
+declare module '../../core/state/config.ts' {
+  interface Config extends ExpectationsConfig {}
+}
+
+/** The requests that an application expects to pass, or not to. */
+export const expectations = {
+  name: 'expectations',
+  config: expectationsConfig,
+  unmet: unmetExpectations,
+} satisfies Feature

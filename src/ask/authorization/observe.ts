@@ -1,0 +1,231 @@
+import type { Unenforced } from '../../core/policies/unenforced.ts'
+import { ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import type { Memories } from '../../core/state/memory.ts'
+import type { State } from '../../core/state/state.ts'
+import { unenforced } from '../../mesh/istio/acceptance.ts'
+import { meshConfigReference, ROOT_NAMESPACE } from '../../mesh/istio/mesh-config.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { ifPermitted, ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { type PodLike, podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import { formatSelector, isLive, isPodOf } from '../../platform/kubernetes/pods.ts'
+import { findIngress, gatewayPods } from './ingress.ts'
+import { findBeacon, findMesh, findState } from './memories.ts'
+import { GATEWAY_NAME, isLonePod, lonePodName, type ObservedPods, saidWorkload, serviceAccountName } from './pods.ts'
+import type { Query } from './query.ts'
+import type { Side } from './side.ts'
+import type { GatewayClasses } from './waypoint.ts'
+
+/** The cluster state read for one query. */
+export type ObservedCluster = {
+  /** Of all namespaces; undefined where the API server does not know the kind. */
+  readonly policies: readonly KubernetesObject[] | undefined
+  readonly gateways: readonly KubernetesObject[] | undefined
+  readonly peerAuthentications?: readonly KubernetesObject[] | undefined
+  readonly gatewayClasses?: GatewayClasses | undefined
+  /** The ConfigMaps of Istio's own config that are there. */
+  readonly meshConfigs?: readonly KubernetesObject[] | undefined
+  /** Of the policies and Services, those that Istio has not taken yet. @default none */
+  readonly untaken?: readonly Unenforced[] | undefined
+  /** Of the namespace of the destination. */
+  readonly services: readonly KubernetesObject[]
+  readonly fromNamespace: KubernetesObject | undefined
+  readonly toNamespace: KubernetesObject | undefined
+  readonly from: ObservedPods | undefined
+  readonly to: ObservedPods | undefined
+  /** The states of the destination and of a beacon. */
+  readonly memory?: State | undefined
+  readonly beacon?: State | undefined
+}
+
+/**
+ * Reads the cluster state for one query. It takes twelve calls at once, one more for Istio's own config, and one each for a beacon, for the classes
+ * of waypoints that do not say what they are for, for the pods of either side, and for the proxies of a Gateway.
+ */
+export const observeForQuery = async (
+  memories: Pick<Memories, 'read'>,
+  kubernetes: Kubernetes,
+  { from, to, rootNamespace }: Query,
+): Promise<ObservedCluster> => {
+  const namespaceNamed = async (name: string | undefined) =>
+    name === undefined ? undefined : await kubernetes.find({ kind: 'Namespace', name })
+  const [policies, gateways, peerAuthentications, services, fromNamespace, toNamespace, client, target, memory, other] =
+    await Promise.all([
+      listIfKnown(kubernetes, 'AuthorizationPolicy'),
+      listIfKnown(kubernetes, 'Gateway'),
+      listIfKnown(kubernetes, 'PeerAuthentication'),
+      kubernetes.list('Service', to.namespace),
+      namespaceNamed(from?.namespace),
+      namespaceNamed(to.namespace),
+      from && findWorkloadOf(kubernetes, from),
+      findWorkloadOf(kubernetes, to),
+      findState(memories, kubernetes, to),
+      findState(memories, kubernetes, from),
+    ])
+  const service = services.find(({ metadata }) => metadata.name === to.application)
+  const known = findBeacon(to, memory) ?? (from && findBeacon(from, other))
+  const [sender, receiver, beacon, gatewayClasses] = await Promise.all([
+    client ?? (from && findOtherPods(kubernetes, from, gateways)),
+    target ?? findOtherPods(kubernetes, to, gateways, service),
+    findState(memories, kubernetes, known),
+    gateways?.some(needsClass) ? listClasses(kubernetes) : [],
+  ])
+  const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
+  const homes = [...new Set([said ?? ROOT_NAMESPACE, ROOT_NAMESPACE])]
+  const meshConfigs = await Promise.all(homes.map((home) => findReadable(kubernetes, meshConfigReference(home))))
+  const configs = meshConfigs.filter((one) => one !== undefined)
+  const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
+  return {
+    ...{ ...seen, from: sender, to: receiver, memory, beacon, gatewayClasses },
+    untaken: unenforced([...(policies ?? []), ...services], configs).filter(({ is }) => is === 'pending'),
+    meshConfigs: configs,
+  }
+}
+
+/** The cluster as objects say of these names, also where the mesh has yet to take them; without names as all do. */
+export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>): ObservedCluster => ({
+  ...observed,
+  untaken: names ? (observed.untaken ?? []).filter(({ held }) => !names.has(held)) : [],
+})
+
+/** Tells if the class of a waypoint says what it is for, as it does not say so itself. */
+export const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
+  ownValue(labels, 'istio.io/waypoint-for') === undefined
+
+const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
+  try {
+    return (await listIfKnown(kubernetes, 'GatewayClass')) ?? []
+  } catch (error) {
+    if (isForbidden(error)) return 'unreadable'
+    throw error
+  }
+}
+
+/** Finds an object; undefined where there is none, or it may not be read. */
+const findReadable = async (kubernetes: Kubernetes, reference: Reference): Promise<KubernetesObject | undefined> =>
+  await ifPermitted(kubernetes.find(reference))
+
+/** Lists a kind; undefined where its CustomResourceDefinition is not installed. */
+const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> =>
+  await ifServed(kubernetes.list(kind, undefined))
+
+/** The client that pods are found with. */
+type Reader = Pick<Kubernetes, 'find' | 'list'>
+
+/** Finds the pods of a side as it is named: of a workload, else of a Service, else of a Gateway; or those that no workload has. */
+export const findSide = async (
+  kubernetes: Reader,
+  side: Side,
+  gateways: readonly KubernetesObject[] | undefined,
+  service?: KubernetesObject,
+): Promise<ObservedPods | undefined> =>
+  (await findWorkloadOf(kubernetes, side)) ?? (await findOtherPods(kubernetes, side, gateways, service))
+
+const findWorkloadOf = async (kubernetes: Reader, side: Side): Promise<ObservedPods | undefined> =>
+  isApplication(side) ? await findPods(kubernetes, side) : undefined
+
+const isApplication = ({ kind }: Side): boolean => kind === undefined || kind === 'application'
+
+/** Finds the pods of a workload, or of a StatefulSet and a Deployment of one name; undefined where there is none. */
+const findPods = async (
+  kubernetes: Reader,
+  { namespace, application: name }: Subject,
+): Promise<ObservedPods | undefined> => {
+  const [statefulSet, deployment] = await Promise.all([
+    kubernetes.find({ kind: 'StatefulSet', namespace, name }),
+    kubernetes.find({ kind: 'Deployment', namespace, name }),
+  ])
+  const [first, second] = await Promise.all(
+    [statefulSet ?? deployment, statefulSet && deployment].map((one) => one && findPodsOf(kubernetes, one)),
+  )
+  if (first === undefined || second === undefined) return first
+  // of a second workload of the name, which is asked about as well, the template stands for the pods that it has not
+  return {
+    ...first,
+    running: [first, second].flatMap(({ template, running }) => (running.length > 0 ? running : (template ?? []))),
+  }
+}
+
+const findPodsOf = async (kubernetes: Reader, workload: KubernetesObject): Promise<ObservedPods> => {
+  // a rollout that is under way, paused, or left to whoever deletes pods has some that are not as the template says
+  const pods = await kubernetes.list('Pod', workload.metadata.namespace, formatSelector(workload))
+  return { template: podTemplate(workload), running: pods.filter((pod) => isLive(pod) && isPodOf(workload, pod)) }
+}
+
+/** Finds the pods behind a name that no workload has: of a Service, else of a Gateway. */
+const findOtherPods = async (
+  kubernetes: Reader,
+  side: Side,
+  gateways: readonly KubernetesObject[] | undefined,
+  service?: KubernetesObject,
+): Promise<ObservedPods | undefined> => {
+  if (side.kind === 'pod') return await findLonePods(kubernetes, side)
+  if (side.kind === 'sa') return await findAccount(kubernetes, side)
+  if (service && isApplication(side)) return await listServicePods(kubernetes, service)
+  return side.kind === undefined || side.kind === 'gateway' ? await findProxies(kubernetes, side, gateways) : undefined
+}
+
+/** Finds the live pods that no workload has and that are called so, by what controls them or by themselves. */
+const findLonePods = async (kubernetes: Reader, side: Side): Promise<ObservedPods | undefined> => {
+  const running = await listLonePods(kubernetes, side.namespace, (pod) => lonePodName(pod) === side.application)
+  return running.length > 0 ? { running } : undefined
+}
+
+/** Finds who runs as an account, of no workload; where nobody does, a pod on the mesh that would. */
+const findAccount = async (kubernetes: Reader, { namespace, application }: Side): Promise<ObservedPods> => {
+  const runsAs = (pod: KubernetesObject) => serviceAccountName(pod as PodLike) === application
+  const running = await listLonePods(kubernetes, namespace, runsAs)
+  const next = { metadata: { labels: { [ENROLMENT_LABEL]: 'ambient' } }, spec: { serviceAccountName: application } }
+  return { running: running.length > 0 ? running : [next] }
+}
+
+const listLonePods = async (
+  kubernetes: Reader,
+  namespace: string,
+  isMeant: (pod: KubernetesObject) => boolean,
+): Promise<KubernetesObject[]> => {
+  const pods = (await kubernetes.list('Pod', namespace)).filter(isMeant)
+  const said = new Map(pods.flatMap((pod) => saidWorkload(pod) ?? []).map((one) => [nameOf(one), one]))
+  const found = await Promise.all([...said].map(async ([name, one]) => [name, await kubernetes.find(one)] as const))
+  const workloads = new Map(found)
+  return pods.filter((pod) => isLonePod(pod, workloads.get(saidName(pod))))
+}
+
+const saidName = (pod: KubernetesObject): string => {
+  const said = saidWorkload(pod)
+  return said ? nameOf(said) : ''
+}
+
+const listServicePods = async (kubernetes: Reader, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
+  const matchLabels = (spec?.selector ?? {}) as Record<string, string>
+  if (Object.keys(matchLabels).length === 0) return { running: [] }
+  return { running: await listPods(kubernetes, metadata.namespace ?? '', matchLabels) }
+}
+
+/** Lists the pods of a Gateway of that name, if any. */
+const findProxies = async (
+  kubernetes: Reader,
+  subject: Subject,
+  gateways: readonly KubernetesObject[] | undefined,
+): Promise<ObservedPods | undefined> => {
+  const gateway = findIngress(gateways, subject)
+  if (gateway === undefined) return undefined
+  const matchLabels = { [GATEWAY_NAME]: subject.application }
+  return gatewayPods(gateway, await listPods(kubernetes, subject.namespace, matchLabels))
+}
+
+const listPods = async (
+  kubernetes: Reader,
+  namespace: string,
+  matchLabels: Record<string, string>,
+): Promise<KubernetesObject[]> => {
+  const selector = formatSelector({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: '' },
+    spec: { selector: { matchLabels } },
+  })
+  return (await kubernetes.list('Pod', namespace, selector)).filter(isLive)
+}

@@ -1,0 +1,177 @@
+import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import { accountOf } from '../../mesh/istio/names.ts'
+import { principalsIn, valuesIn } from '../../mesh/istio/rule-values.ts'
+import { Namespace } from '../../platform/base/names.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts'
+import { isOnHost, podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import { accountsOf } from '../authorization/accounts.ts'
+import { serviceAccountName } from '../authorization/pods.ts'
+import { type Cluster, type Istio, listReadable, unlisted, unreadable } from './cluster.ts'
+import { type Found, foundIn } from './finding.ts'
+
+/** Workloads that a grant names, and does not let in; and clients that a person's policy names, and that are nobody. */
+export const accountFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise<Found[]> => {
+  const policies = cluster.policies.flatMap((object) => {
+    const read = readAuthorizationPolicy(object)
+    return 'policy' in read ? [read.policy] : []
+  })
+  const isOurs = ({ metadata }: KubernetesObject) => ownValue(metadata.labels, APPLICATION_LABEL) !== undefined
+  const written = policies.filter((policy) => !isOurs(policy))
+  return [
+    ...grantFindings(policies.filter(isOurs), cluster),
+    ...(await unknownAccounts(kubernetes, written, cluster)),
+    ...(await unknownNamespaces(kubernetes, written, cluster)),
+    ...written.flatMap((policy) => unknownDomains(policy, cluster.istio)),
+  ]
+}
+
+const principalsOf = ({ spec: { rules = [] } }: AuthorizationPolicy): string[] => [
+  ...new Set(rules.flatMap(principalsIn)),
+]
+
+const grantFindings = (policies: readonly AuthorizationPolicy[], { namespace, workloads }: Cluster): Found[] => {
+  const principals = new Set(policies.flatMap(principalsOf))
+  return workloads.flatMap((workload) => {
+    const { name } = workload.metadata
+    const isGranted = [...principals].some((one) => one.endsWith(`/ns/${namespace}/sa/${name}`))
+    const message = isGranted ? problemOf(workload) : undefined
+    return message === undefined ? [] : [foundIn(workload, 'grant-without-effect', message)]
+  })
+}
+
+const problemOf = (workload: KubernetesObject): string | undefined => {
+  const { name } = workload.metadata
+  const template = podTemplate(workload)
+  const account = serviceAccountName(template)
+  if (isOnHost(template))
+    return `its pods are in the network of their node, where Istio gives them no identity, and what is granted to ${name} does not let them in: run them without hostNetwork`
+  return account === name
+    ? undefined
+    : `its pods run as the ServiceAccount ${account}, and what is granted to ${name} lets in pods of the ServiceAccount ${name} alone: set serviceAccountName: ${name} in the template of the ${workload.kind}`
+}
+
+/** An account that nothing runs as may be a ServiceAccount all the same: nothing is said of it where these may not be listed. */
+const unknownAccounts = async (
+  kubernetes: Kubernetes,
+  policies: readonly AuthorizationPolicy[],
+  cluster: Cluster,
+): Promise<Found[]> => {
+  const named = policies.flatMap((policy) => accountsNamed(policy, cluster.istio).map((one) => ({ policy, ...one })))
+  const namespaces = [...new Set(named.map(({ namespace }) => namespace))]
+  const found = await Promise.all(
+    namespaces.map(async (namespace): Promise<Found[]> => {
+      const { accounts, running } = await accountsIn(kubernetes, namespace, cluster)
+      const unknown = named.filter((one) => one.namespace === namespace && !running.has(one.account))
+      if (unknown.length === 0) return []
+      if (accounts === undefined) return [partlyRead(cluster, unlisted(`ServiceAccounts of ${namespace}`))]
+      return unknown
+        .filter(({ account }) => !accounts.has(account))
+        .map(({ policy, written, account }) =>
+          foundIn(
+            policy,
+            'account-unknown',
+            `nobody in ${namespace} runs as the ServiceAccount ${account} of ${written}, and there is none of that name`,
+          ),
+        )
+    }),
+  )
+  return found.flat()
+}
+
+const partlyRead = ({ namespace }: Cluster, message: string): Found => ({
+  ...{ rule: 'partly-read', about: `Namespace ${namespace}`, message },
+})
+
+const unknownNamespaces = async (
+  kubernetes: Kubernetes,
+  policies: readonly AuthorizationPolicy[],
+  cluster: Cluster,
+): Promise<Found[]> => {
+  const named = Map.groupBy(policies.flatMap(namespacesNamed), ({ name }) => name)
+  named.delete(cluster.namespace)
+  const found = await Promise.all(
+    [...named].map(async ([name, policies]): Promise<Found[]> => {
+      const reference = { kind: 'Namespace', name } as const
+      const read = Namespace.safeParse(name).success
+        ? await ifPermitted(kubernetes.find(reference).then((object) => ({ object })))
+        : { object: undefined }
+      if (read === undefined) return [partlyRead(cluster, unreadable(reference))]
+      const message = `there is no namespace ${name}, and so nobody is in it`
+      return read.object ? [] : policies.map(({ policy }) => foundIn(policy, 'namespace-unknown', message))
+    }),
+  )
+  return found.flat()
+}
+
+/** The namespaces that a policy names whole, each once. */
+const namespacesNamed = (policy: AuthorizationPolicy): { policy: AuthorizationPolicy; name: string }[] => {
+  const values = (policy.spec.rules ?? []).flatMap(valuesIn).filter(({ of }) => of === 'source.namespace')
+  const names = new Set(values.flatMap((one) => one.values).filter((name) => !name.includes('*')))
+  return [...names].map((name) => ({ policy, name }))
+}
+
+type Named = { readonly written: string; readonly namespace: string; readonly account: string }
+
+/** The trust domains that this mesh is known to have. */
+const domainsOf = ({ trustDomains }: Istio): string[] =>
+  trustDomains ? [trustDomains.own, ...trustDomains.aliases, CLUSTER_LOCAL] : [CLUSTER_LOCAL]
+
+const CLUSTER_LOCAL = 'cluster.local'
+
+/** The accounts of this mesh that a policy names whole, each once: nothing here tells of those of another one. */
+const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy, istio: Istio): Named[] => {
+  const domains = domainsOf(istio)
+  const named = rules.flatMap(valuesIn).flatMap(({ of, values }): Named[] => {
+    if (of === 'source.serviceAccount')
+      return values.map((written) => {
+        const [account = '', namespace = metadata.namespace] = written.split('/').toReversed()
+        return { written, namespace, account }
+      })
+    if (of !== 'source.principal') return []
+    return values.flatMap((written) => {
+      const { trustDomain = '', namespace = '', serviceAccount: account = '' } = accountOf(written) ?? {}
+      return trustDomain.startsWith('*') || domains.includes(trustDomain) ? [{ written, namespace, account }] : []
+    })
+  })
+  return [...new Map(named.map((one) => [one.written, one])).values()]
+}
+
+type Accounts = {
+  /** Those that exist; undefined where they may not be listed. */
+  readonly accounts: ReadonlySet<string> | undefined
+  /** Those that something is to run as, as far as it may be read. */
+  readonly running: ReadonlySet<string>
+}
+
+const accountsIn = async (kubernetes: Kubernetes, namespace: string, { gateways = [] }: Cluster): Promise<Accounts> => {
+  const [accounts, ...lists] = await Promise.all(
+    (['ServiceAccount', 'StatefulSet', 'Deployment', 'Pod'] as const).map((kind) =>
+      listReadable(kubernetes, kind, namespace),
+    ),
+  )
+  const own = gateways.filter(({ metadata }) => metadata.namespace === namespace)
+  const running = [...lists.flatMap((objects) => objects ?? []), ...own].flatMap(accountsOf)
+  return {
+    accounts: accounts && new Set(accounts.map(({ metadata }) => metadata.name)),
+    running: new Set(running.map(({ serviceAccount }) => serviceAccount)),
+  }
+}
+
+/** A ztunnel compares the trust domain as it is written; an Envoy knows aliases, and cluster.local for the own one. */
+const unknownDomains = (policy: AuthorizationPolicy, istio: Istio): Found[] => {
+  if (istio.trustDomains === undefined) return []
+  const known = isForPods(policy.spec) ? [istio.trustDomains.own] : domainsOf(istio)
+  const domains = principalsOf(policy).flatMap((principal) => /^([^/*]+)\/ns\//.exec(principal)?.[1] ?? [])
+  const unknown = new Set(domains.filter((domain) => !known.includes(domain)))
+  return [...unknown].map((domain) =>
+    foundIn(
+      policy,
+      'trust-domain-unknown',
+      `nobody of this mesh has the trust domain ${domain}${isForPods(policy.spec) ? ' at pods' : ''}: it is ${known.join(', ')}`,
+    ),
+  )
+}

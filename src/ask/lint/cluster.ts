@@ -1,0 +1,105 @@
+import { meshConfigReference, ROOT_NAMESPACE, readMeshConfig } from '../../mesh/istio/mesh-config.ts'
+import type { IstioVersion } from '../../mesh/istio/version.ts'
+import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { isLive } from '../../platform/kubernetes/pods.ts'
+
+/** A namespace and what its findings depend on elsewhere. */
+export type Cluster = {
+  readonly namespace: string
+  readonly home: KubernetesObject | undefined
+  readonly services: readonly KubernetesObject[]
+  readonly workloads: readonly KubernetesObject[]
+  /** Live ones. */
+  readonly pods: readonly KubernetesObject[]
+  /** Of all namespaces; undefined where they may not be listed. */
+  readonly gateways: readonly KubernetesObject[] | undefined
+  /** AuthorizationPolicies of the namespace. */
+  readonly policies: readonly KubernetesObject[]
+  /** Those of the root namespace, where that is another one; undefined where they may not be listed. */
+  readonly rootPolicies: readonly KubernetesObject[] | undefined
+  /** PeerAuthentications of the namespace; undefined where they may not be listed. */
+  readonly peerAuthentications: readonly KubernetesObject[] | undefined
+  readonly istio: Istio
+  /** Sentences on what may not be read. */
+  readonly unread: readonly string[]
+}
+
+export type Istio = {
+  /** The ConfigMap with Istio's own config; absent where it may not be read. */
+  readonly config?: KubernetesObject | undefined
+  readonly rootNamespace: string
+  /** It may have any root namespace, as its config may not be read. */
+  readonly isUnread?: true
+  /** Absent where Istio's own config cannot be read. */
+  readonly trustDomains?: { readonly own: string; readonly aliases: readonly string[] } | undefined
+  readonly version?: IstioVersion | undefined
+}
+
+/** Reads it once. Rejects where the namespace's own objects may not be listed. */
+export const readCluster = async (kubernetes: Kubernetes, namespace: string): Promise<Cluster> => {
+  const [home, services, statefulSets, deployments, pods, gateways, policies, peerAuthentications, istio] =
+    await Promise.all([
+      kubernetes.find({ kind: 'Namespace', name: namespace }),
+      kubernetes.list('Service', namespace),
+      kubernetes.list('StatefulSet', namespace),
+      kubernetes.list('Deployment', namespace),
+      kubernetes.list('Pod', namespace),
+      listReadable(kubernetes, 'Gateway', undefined),
+      ifServed(kubernetes.list('AuthorizationPolicy', namespace)),
+      listReadable(kubernetes, 'PeerAuthentication', namespace),
+      readIstio(kubernetes),
+    ])
+  const isRoot = istio.rootNamespace === namespace
+  const rootPolicies = isRoot ? [] : await listReadable(kubernetes, 'AuthorizationPolicy', istio.rootNamespace)
+  return {
+    ...{ namespace, home, services, policies: policies ?? [], istio },
+    ...{ workloads: [...statefulSets, ...deployments], pods: pods.filter(isLive) },
+    ...{ gateways, rootPolicies, peerAuthentications },
+    unread: [
+      ...(istio.isUnread ? [unreadable(meshConfigReference())] : []),
+      ...(gateways ? [] : [unlisted('Gateways of all namespaces')]),
+      ...(peerAuthentications ? [] : [unlisted(`PeerAuthentications of ${namespace}`)]),
+      ...(rootPolicies ? [] : [unlisted(`AuthorizationPolicies of ${istio.rootNamespace}`)]),
+    ],
+  }
+}
+
+/** Says that objects may not be listed. */
+export const unlisted = (objects: string): string =>
+  `${objects} may not be listed: what depends on them is not looked at`
+
+/** Says that an object may not be read. */
+export const unreadable = (reference: Parameters<typeof nameOf>[0]): string =>
+  `${nameOf(reference)} may not be read: what depends on it is not looked at`
+
+const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
+  const found = await ifPermitted(kubernetes.find(meshConfigReference()).then((config) => ({ config })))
+  if (found === undefined) return { rootNamespace: ROOT_NAMESPACE, isUnread: true }
+  const { config } = found
+  const read = config && readMeshConfig(config)
+  if (read === undefined) return { rootNamespace: ROOT_NAMESPACE }
+  const { rootNamespace, trustDomain: own, trustDomainAliases: aliases, version } = read
+  return { config, rootNamespace, trustDomains: { own, aliases }, version }
+}
+
+/** Lists a kind in a namespace, or in all; undefined where that may not be done. There is none of a kind that is not served. */
+export const listReadable = async (
+  kubernetes: Kubernetes,
+  kind: Kind,
+  namespace: string | undefined,
+): Promise<readonly KubernetesObject[] | undefined> =>
+  await ifPermitted(ifServed(kubernetes.list(kind, namespace)).then((objects) => objects ?? []))
+
+/** The next pod of a workload, which may have none now, as its template makes it. */
+const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {
+  const { metadata = {}, ...rest } = (spec?.template ?? {}) as Partial<KubernetesObject>
+  return { ...rest, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, ...(namespace && { namespace }) } }
+}
+
+/** The live pods, and the next one of each workload. */
+export const podsAndNext = ({ pods, workloads }: Pick<Cluster, 'pods' | 'workloads'>): KubernetesObject[] => [
+  ...pods,
+  ...workloads.map(nextPod),
+]

@@ -1,0 +1,75 @@
+import { ownValue } from '../../platform/base/own-value.ts'
+import { composeYaml } from '../../platform/base/yaml.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { objectFindings } from './file-objects.ts'
+import { ALLOW, allowedBy, type Finding, unallowed, unknownAllowed } from './finding.ts'
+
+/** A finding in a file, and the line at which its document begins. */
+export type FileFinding = Finding & { readonly file: string; readonly line: number }
+
+/**
+ * Finds what policies in a text, and in its config documents, say otherwise than they mean, as far as they tell themselves: no cluster is asked. A comment in a document,
+ * `# meshstep: allow ID, ID because …`, or its annotation, allows what is meant so. Throws InvalidYaml.
+ */
+export const fileFindings = (text: string, file: string): FileFinding[] => {
+  let end = 0
+  return documentsIn(text).flatMap((document) => {
+    const [begin, , next] = document.range
+    const start = document.contents?.range?.[0] ?? begin
+    const own = text.slice(end, next)
+    const line = text.slice(0, start).split('\n').length
+    end = next
+    const comments = commentsOf(own)
+    return objectsIn(withoutNulls(document.toJS({ maxAliasCount: 100 }))).flatMap((object) => {
+      const found = [...objectFindings(object), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
+      return unallowed(found, allowing(object, comments)).map((finding) => ({ ...finding, file, line }))
+    })
+  })
+}
+
+const documentsIn = (text: string) => {
+  const composing = composeYaml(text)
+  for (;;) {
+    const { done, value } = composing.next()
+    if (done) return value
+  }
+}
+
+/** An API server leaves out what is null before it looks at an object, but not in a list. */
+const withoutNulls = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutNulls)
+  if (typeof value !== 'object' || value === null) return value
+  const fields = Object.entries(value).filter(([, one]) => one !== null)
+  return Object.fromEntries(fields.map(([key, one]) => [key, withoutNulls(one)]))
+}
+
+const KINDS = ['AuthorizationPolicy', 'PeerAuthentication', 'ConfigMap']
+
+/** One without metadata is a finding, and none that is passed over. */
+const objectIn = (value: unknown): KubernetesObject[] => {
+  const { kind, metadata, ...rest } = (
+    typeof value === 'object' && value !== null ? value : {}
+  ) as Partial<KubernetesObject>
+  return kind !== undefined && KINDS.includes(kind)
+    ? [{ apiVersion: '', ...rest, kind, metadata: metadata ?? NO_METADATA }]
+    : []
+}
+
+const NO_METADATA = {} as KubernetesObject['metadata']
+
+const objectsIn = (value: unknown): KubernetesObject[] => {
+  const items = (value as { items?: unknown } | null)?.items
+  return (Array.isArray(items) ? items : [value]).flatMap(objectIn)
+}
+
+/** The comments of a document, as the object that a Namespace is in a cluster. */
+const commentsOf = (text: string): KubernetesObject => {
+  const allowed = [...text.matchAll(/#\s*meshstep:\s*allow\s+(.+)/g)].flatMap(([, ids = '']) => allowedBy(ids))
+  return { apiVersion: '', kind: '', metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
+}
+
+/** The findings that a document allows of all that is in it, by its comments and the annotation of its object. */
+const allowing = ({ metadata }: KubernetesObject, comments: KubernetesObject): KubernetesObject => {
+  const allowed = [comments.metadata, metadata].flatMap((one) => allowedBy(ownValue(one.annotations, ALLOW) ?? ''))
+  return { ...comments, metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
+}

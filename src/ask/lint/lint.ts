@@ -1,0 +1,172 @@
+import * as z from 'zod'
+import { type Asker, createAnswerQuery } from '../../core/access/answer-query.ts'
+import type { Authenticate } from '../../core/access/authenticate.ts'
+import { type AuthorizeAuthor, refusedDocuments } from '../../core/access/document-authors.ts'
+import { lostMemories } from '../../core/events/orphans.ts'
+import type { Features } from '../../core/feature/combine.ts'
+import type { Environment } from '../../core/feature/feature.ts'
+import { metadataOf, ownersIn } from '../../core/reconcile/observe/owners.ts'
+import { type Memories, memoryName } from '../../core/state/memory.ts'
+import type { State } from '../../core/state/state.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { Refused } from '../../platform/base/errors.ts'
+import { describeIssues } from '../../platform/base/issues.ts'
+import type { Memo } from '../../platform/base/memo.ts'
+import { Namespace } from '../../platform/base/names.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
+import { expected } from '../authorization/check-expectations.ts'
+import { expectationsOf } from '../authorization/expectation.ts'
+import { accountFindings } from './accounts.ts'
+import { readCluster } from './cluster.ts'
+import { type Finding, type Found, unallowed, unknownAllowed } from './finding.ts'
+import { peerAuthenticationFindings } from './peer-authentications.ts'
+import { policyFindings } from './policies.ts'
+import { relationEndpointFindings } from './relation-endpoints.ts'
+import { shadowingFindings } from './shadowing.ts'
+import { unenforcedFindings, waitFindings } from './waits.ts'
+import { refusedWaypointFindings } from './waypoint-refused.ts'
+import { waypointFindings } from './waypoints.ts'
+import { workloadFindings } from './workloads.ts'
+
+export type { Finding } from './finding.ts'
+
+/** Answers what is probably not meant in a namespace. Rejects with Refused for a sender that may not send events about all of it. */
+export type Lint = (query: URLSearchParams, authorization: string | undefined) => Promise<Finding[]>
+
+type Dependencies = {
+  connect(deadline: number): Kubernetes
+  authenticate?: Authenticate | undefined
+  /** Without it documents are taken, whoever wrote them. */
+  authorizeAuthor?: AuthorizeAuthor | undefined
+  features: Features
+  clock: Clock
+  environment: Environment
+  timeoutMilliseconds: number
+}
+
+const Query = z.strictObject({ namespace: Namespace })
+
+/** Each reads all of a namespace. */
+const MOST_AT_ONCE = 4
+
+export const createLint = (dependencies: Dependencies): Lint => {
+  const { features, authorizeAuthor, clock, environment } = dependencies
+  const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
+  const lint = async (namespace: string, asker: Asker): Promise<Finding[]> => {
+    const { memories } = features
+    const kubernetes = readingOnce(asker.kubernetes)
+    await asker.sender?.authorize({ namespace })
+    const stored = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
+    const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
+    const states = read.flatMap((one) => ('state' in one ? [one] : []))
+    const cluster = await readCluster(kubernetes, namespace)
+    const ofPolicies = policyFindings(cluster)
+    const found: Found[] = [
+      ...cluster.unread.map((message) => ({
+        ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
+      })),
+      ...read.flatMap((one) => ('rule' in one ? [one] : [])),
+      ...(await lostFindings(kubernetes, namespace, stored)),
+      ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
+      ...states.flatMap(({ subject, state }) => relationEndpointFindings(subject, state)),
+      ...(await waitFindings(
+        { features, kubernetes, clock, environment },
+        states.map(({ subject }) => subject),
+      )),
+      ...workloadFindings(features, cluster, states),
+      ...ofPolicies,
+      ...peerAuthenticationFindings(cluster.peerAuthentications ?? []),
+      ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies, (one) =>
+        isTold(one, ofPolicies),
+      )),
+      ...[...cluster.policies, ...(cluster.peerAuthentications ?? []), ...(cluster.home ? [cluster.home] : [])].flatMap(
+        (one) => unknownAllowed(one),
+      ),
+      ...(await accountFindings(kubernetes, cluster)),
+      ...shadowingFindings(cluster),
+      ...(await waypointFindings(kubernetes, cluster)),
+      ...refusedWaypointFindings(cluster),
+      ...(await expectationFindings(memories, kubernetes, states)),
+    ]
+    return unallowed(found, cluster.home)
+  }
+  return async (query, authorization) => {
+    const parsed = Query.safeParse(Object.fromEntries(query))
+    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
+    return await answerQuery(authorization, (asker) => lint(parsed.data.namespace, asker))
+  }
+}
+
+/** The reasons for which Istio refuses a policy, each of which is found by itself. */
+const REFUSED: readonly Found['rule'][] = [
+  'policy-ineffective',
+  'policy-refused',
+  'policy-unenforced',
+  'policy-unmatched',
+  'target-outside-namespace',
+]
+
+const isTold = ({ metadata }: KubernetesObject, found: readonly Found[]): boolean =>
+  found.some((one) => REFUSED.includes(one.rule) && one.in?.metadata.name === metadata.name)
+
+const lostFindings = async (
+  kubernetes: Kubernetes,
+  namespace: string,
+  stored: readonly KubernetesObject[],
+): Promise<Finding[]> => {
+  const known = new Set(stored.map(({ metadata }) => ownValue(metadata.labels, APPLICATION_LABEL) ?? ''))
+  const lost = lostMemories(namespace, await ownersIn(kubernetes, namespace, metadataOf(kubernetes)), known)
+  return lost.map((one) => ({ rule: 'memory-lost', ...one }))
+}
+
+type Known = { readonly subject: Subject; readonly state: State }
+
+const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject, memo: Memo): (Known | Found)[] => {
+  const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''
+  if (memory.metadata.name !== memoryName(application)) return []
+  const state = memories.read(memory, memo)
+  const subject = { namespace, application }
+  if (state instanceof Error)
+    return [{ rule: 'memory-unreadable', about: subjectName(subject), message: state.message, in: memory }]
+  return state === undefined ? [] : [{ subject, state }]
+}
+
+const documentFindings = async (
+  features: Features,
+  kubernetes: Kubernetes,
+  namespace: string,
+  authorizeAuthor: AuthorizeAuthor | undefined,
+): Promise<Found[]> => {
+  const refused = await refusedDocuments(features, kubernetes, authorizeAuthor, namespace)
+  const objects = await Promise.all(refused.map(({ name }) => kubernetes.find({ kind: 'ConfigMap', namespace, name })))
+  return refused.map(({ name, problem }, index) => ({
+    ...{ rule: 'document-refused', about: `ConfigMap ${namespace}/${name}`, message: problem },
+    ...(objects[index] && { in: objects[index] }),
+  }))
+}
+
+const expectationFindings = async (
+  memories: Memories,
+  kubernetes: Kubernetes,
+  states: readonly Known[],
+): Promise<Finding[]> => {
+  const findings: Finding[] = []
+  for (const { subject, state } of states)
+    for (const { met, sentence, allowed } of await expected(
+      memories,
+      kubernetes,
+      expectationsOf(subject, state.config),
+      undefined,
+    ))
+      if (!met)
+        findings.push({
+          rule: 'expectation',
+          about: subjectName(subject),
+          message: `expected to be ${allowed ? 'allowed' : 'refused'}: ${sentence}`,
+        })
+  return findings
+}

@@ -1,0 +1,191 @@
+import {
+  type AuthorizationPolicy,
+  isForPods,
+  readAuthorizationPolicy,
+  type TargetRef,
+  targetsOf,
+} from '../../mesh/istio/authorization-policy.ts'
+import { isDryRun } from '../../mesh/istio/dry-run.ts'
+import type { PolicyMistake } from '../../mesh/istio/mistake.ts'
+import { policyMistakes } from '../../mesh/istio/policy-mistakes.ts'
+import type { WaypointPort } from '../../mesh/istio/tcp-mistakes.ts'
+import { policyProblems } from '../../mesh/istio/validation.ts'
+import { isOlder, LOWEST, versionName } from '../../mesh/istio/version.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { isHeadless } from '../../platform/kubernetes/services.ts'
+import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { isGateway, mayHaveSidecar } from '../authorization/pods.ts'
+import { detectProtocol, lacksPort, tcpPorts } from '../authorization/protocol.ts'
+import { findWaypoint } from '../authorization/waypoint.ts'
+import { type Cluster, podsAndNext } from './cluster.ts'
+import { type Found, foundIn } from './finding.ts'
+
+/** AuthorizationPolicies of which something has no effect, or another than it says. */
+export const policyFindings = (cluster: Cluster): Found[] => [
+  ...cluster.policies.flatMap((object) => findingsOf(object, cluster)),
+  ...auditFindings(cluster),
+  ...versionFindings(cluster),
+]
+
+const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
+  const read = readAuthorizationPolicy(object)
+  if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
+  const { policy } = read
+  const rootNamespaces = cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]
+  const mistakes = policyMistakes(policy, rootNamespaces, portsAt(policy, cluster))
+  return [
+    ...refusedFindings(object, policy),
+    ...mistakeFindings(object, mistakes, isForEnvoys(policy, cluster)),
+    ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
+  ]
+}
+
+/** Mistakes where pods have a ztunnel; clients of an Envoy may also have principals of others. */
+const OF_ZTUNNELS: readonly Found['rule'][] = [
+  'http-without-waypoint',
+  'policy-ineffective',
+  'principal-malformed',
+  'trust-domain-unseen',
+]
+
+/** Findings of the mistakes of a policy, as far as they are any where it is for Envoys. */
+export const mistakeFindings = (object: KubernetesObject, mistakes: PolicyMistake[], isOfEnvoys: boolean): Found[] =>
+  mistakes
+    .filter(({ id }) => !isOfEnvoys || !OF_ZTUNNELS.includes(id))
+    .map(({ id, says }) => foundIn(object, id, `it ${says}`))
+
+/** Tells if a policy of pods selects Envoys alone: those of Gateways, and pods with a sidecar. No selector reaches a waypoint. */
+const isForEnvoys = ({ spec }: AuthorizationPolicy, cluster: Cluster): boolean => {
+  if (!isForPods(spec)) return false
+  const selected = podsAndNext(cluster).filter(({ metadata: { labels = {} } }) =>
+    hasLabels(labels, spec.selector?.matchLabels),
+  )
+  const labels = cluster.home?.metadata.labels ?? {}
+  const reached = selected.filter((pod) => !isWaypoint(pod))
+  return reached.length > 0 && reached.every((pod) => isGateway(pod) || mayHaveSidecar(pod, labels))
+}
+
+const isWaypoint = ({ metadata: { labels } }: KubernetesObject): boolean =>
+  ownValue(labels, 'gateway.istio.io/managed') === 'istio.io-mesh-controller'
+
+/** The problems for which Istio would refuse a policy. One may be there all the same, from before its webhook was. */
+export const refusedFindings = (object: KubernetesObject, policy: AuthorizationPolicy): Found[] =>
+  policyProblems(policy).map(({ path, message }) => foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`))
+
+const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
+  // one of another namespace is told as such
+  const targets = targetsOf(policy.spec).filter(({ namespace = '' }) => ['', cluster.namespace].includes(namespace))
+  const found = targets.map((target) => ({ target, objects: objectsOf(target, cluster) }))
+  const all = servicesOf(policy, cluster)
+  const services = found.flatMap(({ target, objects = [] }) => (target.kind === 'Service' ? objects : []))
+  return [
+    ...found.flatMap(({ target: { kind, name }, objects }) =>
+      objects?.length === 0
+        ? [
+            foundIn(
+              policy,
+              'policy-unmatched',
+              `its ${kind} ${cluster.namespace}/${name} does not exist: no request can match it`,
+            ),
+          ]
+        : [],
+    ),
+    ...services.flatMap((service) => {
+      const bypassed = bypassReason(service, cluster)
+      return bypassed ? [foundIn(policy, 'policy-unenforced', `nothing enforces it: ${bypassed}`)] : []
+    }),
+    ...(all ? portFindings(policy, all) : []),
+  ]
+}
+
+/** The Services that a policy refers to; undefined where it refers to anything else, as a port may be that of any target. */
+const servicesOf = ({ spec }: AuthorizationPolicy, cluster: Cluster): KubernetesObject[] | undefined => {
+  const targets = targetsOf(spec)
+  const services = targets.flatMap((target) =>
+    target.kind === 'Service' && ['', cluster.namespace].includes(target.namespace ?? '')
+      ? (objectsOf(target, cluster) ?? [])
+      : [],
+  )
+  return services.length === targets.length ? services : undefined
+}
+
+/** The ports of all targets of a policy; undefined where these are not known, as of a waypoint, which has those of many Services. */
+const portsAt = (policy: AuthorizationPolicy, cluster: Cluster): WaypointPort[] | undefined => {
+  const services = servicesOf(policy, cluster)
+  if (services) return services.flatMap(portsOf)
+  const targets = targetsOf(policy.spec)
+  const gateways = targets
+    .flatMap((target) => (target.kind === 'Gateway' ? (objectsOf(target, cluster) ?? []) : []))
+    .filter(({ spec }) => spec?.gatewayClassName === 'istio')
+  return gateways.length === targets.length ? gateways.flatMap(listenersOf) : undefined
+}
+
+type Listener = { readonly port: number; readonly protocol: string }
+
+const listenersOf = ({ spec }: KubernetesObject): WaypointPort[] =>
+  ((spec?.listeners ?? []) as Listener[]).map(({ port, protocol }) => ({
+    port,
+    protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp',
+  }))
+
+const portsOf = (service: KubernetesObject): WaypointPort[] =>
+  tcpPorts(service).map((one) => ({ port: one.port, protocol: detectProtocol(one) }))
+
+/** The object that a target reference names, or none; undefined where that is not known. */
+const objectsOf = ({ kind, name }: TargetRef, { namespace, gateways, services }: Cluster) =>
+  ownValue({ Gateway: gateways, Service: services }, kind)?.filter(
+    ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+  )
+
+/** Returns the reason why no waypoint enforces what is for a Service, if any is known. */
+const bypassReason = (service: KubernetesObject, { home, gateways }: Cluster): string | undefined => {
+  const { namespace, name } = service.metadata
+  if (isHeadless(service))
+    return `the Service ${namespace}/${name} has no address of its own: requests go straight to the pods`
+  if (gateways === undefined) return undefined
+  const { waypoint, bypassed } = findWaypoint(service, home?.metadata ?? {}, gateways)
+  return waypoint ? undefined : (bypassed ?? `no label names a waypoint for the Service ${namespace}/${name}`)
+}
+
+const portFindings = (policy: AuthorizationPolicy, services: readonly KubernetesObject[]): Found[] => {
+  const known = services.map((service) => ({
+    name: `the Service ${service.metadata.namespace}/${service.metadata.name}`,
+    ports: tcpPorts(service),
+  }))
+  const operations = (policy.spec.rules ?? []).flatMap(({ to = [] }) => to.flatMap(({ operation }) => operation ?? []))
+  const isKnown = (port: string) => known.some(({ ports }) => ports.some((one) => one.port === Number(port)))
+  const lacking = new Set(operations.flatMap(({ ports = [] }) => ports).filter((port) => !isKnown(port)))
+  return [...lacking].map((port) =>
+    foundIn(policy, 'port-unknown', known.map(({ name, ports }) => `${name} ${lacksPort(ports, port)}`).join('; ')),
+  )
+}
+
+const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
+  const { namespace, istio } = cluster
+  const { selector } = policy.spec
+  const isElsewhere = namespace === istio.rootNamespace
+  const isMatched = podsAndNext(cluster).some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
+  return selector && !isElsewhere && !isMatched
+    ? [foundIn(policy, 'policy-unmatched', `it selects no pod of ${namespace}: no request can match it`)]
+    : []
+}
+
+/** Dry runs: proxies tell a metrics server what these would refuse, and none is named here. */
+const auditFindings = ({ namespace, policies }: Cluster): Found[] => {
+  const audited = policies.filter(isDryRun)
+  if (audited.length === 0) return []
+  const message = `what ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse is not seen here, as no metrics server is named: waypoints count it, and pods are told of none`
+  return [{ rule: 'audit-unseen', about: `Namespace ${namespace}`, message }]
+}
+
+const versionFindings = ({ istio: { config, version } }: Cluster): Found[] =>
+  config && version && isOlder(version, LOWEST)
+    ? [
+        foundIn(
+          config,
+          'istio-too-old',
+          `Istio is ${versionName(version)}, and ${versionName(LOWEST)} is the lowest that is supported`,
+        ),
+      ]
+    : []

@@ -1,0 +1,12 @@
+import { describeUnknownEndpoint, unknownEndpoints } from '../../core/relations/endpoints.ts'
+import type { State } from '../../core/state/state.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Found } from './finding.ts'
+
+/** Endpoints that the config names and no relation has. */
+export const relationEndpointFindings = (subject: Subject, state: State): Found[] =>
+  unknownEndpoints(state).map((unknown) => ({
+    rule: 'endpoint-unknown',
+    about: subjectName(subject),
+    message: describeUnknownEndpoint(unknown),
+  }))

@@ -1,0 +1,64 @@
+import type { Features } from '../../core/feature/combine.ts'
+import type { Environment } from '../../core/feature/feature.ts'
+import { assess } from '../../core/reconcile/assess.ts'
+import { meshConfigs, withCauses } from '../../core/reconcile/observe/mesh-acceptance.ts'
+import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { describeWait, type Wait } from '../../platform/base/wait.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
+import type { Found } from './finding.ts'
+
+type Dependencies = {
+  features: Features
+  kubernetes: Kubernetes
+  clock: Clock
+  environment: Environment
+}
+
+/** Waits of applications for others, and labels that are not applied to them. */
+export const waitFindings = async (dependencies: Dependencies, subjects: readonly Subject[]): Promise<Found[]> => {
+  const findings: Found[] = []
+  for (const subject of subjects) {
+    const memory = await dependencies.features.memories.load(dependencies.kubernetes, subject)
+    const { waiting, labels } = await assess(dependencies, subject, memory)
+    const about = subjectName(subject)
+    findings.push(
+      ...waiting.map((wait) => ({ rule: waitRule(wait, dependencies.clock), about, message: describeWait(wait) })),
+      ...labels.messages.map((message) => ({ rule: 'label-refused' as const, about, message })),
+    )
+  }
+  return findings
+}
+
+/** Policies of others that the mesh refuses, or has not taken yet; those of applications are among their waits. */
+export const unenforcedFindings = async (
+  { features: { mesh }, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
+  policies: readonly KubernetesObject[],
+  isTold: (refused: KubernetesObject) => boolean,
+): Promise<Found[]> => {
+  const isOurs = ({ metadata }: KubernetesObject) => ownValue(metadata.labels, MANAGED_BY) === 'meshstep'
+  const namespace = policies[0]?.metadata.namespace ?? ''
+  const configs = await meshConfigs(mesh, kubernetes, namespace, { objects: policies, witnesses: [] })
+  const found = mesh
+    .unenforced(policies, configs)
+    .filter(({ is, object }) => !isOurs(object) && !(is === 'refused' && isTold(object)))
+  const waits = await withCauses(mesh, kubernetes, found)
+  return found.map(({ is, object }, index) => {
+    const wait = waits[index] as Wait
+    const rule = is === 'refused' ? 'policy-unenforced' : waitRule(wait, clock)
+    return { rule, about: wait.held, message: describeWait(wait), in: object }
+  })
+}
+
+/** The time after which a resync has looked at everything again, with as much for its own time. */
+const RESYNCED = 30 * 60 * 1000
+
+/** Tells apart what waits since a moment, and what a resync found waiting still; pods that nothing replaces wait for a person. */
+const waitRule = ({ held, since }: Wait, clock: Pick<Clock, 'now'>): Found['rule'] => {
+  if (held.startsWith(LABELS_OF_PODS)) return 'pods-unlabelled'
+  return since !== undefined && clock.now() - Date.parse(since) > RESYNCED ? 'waiting-long' : 'waiting'
+}

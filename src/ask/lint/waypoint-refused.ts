@@ -1,0 +1,73 @@
+import type { AuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import { isDryRun } from '../../mesh/istio/dry-run.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { isHeadless, type Spec } from '../../platform/kubernetes/services.ts'
+import { waypointPolicies } from '../authorization/evaluate/attachment.ts'
+import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { actionOf } from '../authorization/evaluate/enforcement-point.ts'
+import { evaluate, type Waypoint } from '../authorization/evaluate.ts'
+import { findNamedPort, isGateway, isOnMesh, mayHaveSidecar, serviceAccountName } from '../authorization/pods.ts'
+import { tcpPorts } from '../authorization/protocol.ts'
+import { findWaypoint } from '../authorization/waypoint.ts'
+import { type Cluster, podsAndNext } from './cluster.ts'
+import { type Found, foundIn } from './finding.ts'
+import { isForEverybody, type Snapshot, snapshotOf } from './proxies.ts'
+
+/** Services whose waypoint lets somebody in, and is let in itself by no port of some of the pods behind. */
+export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
+  const { namespace, home, services, gateways = [], rootPolicies, istio } = cluster
+  // what is not known may let it in
+  if (rootPolicies === undefined || istio.trustDomains === undefined) return []
+  const snapshot = snapshotOf(cluster)
+  const labels = home?.metadata.labels ?? {}
+  const pods = podsAndNext(cluster).filter(
+    (pod) => isOnMesh(pod, labels) && !isGateway(pod) && !mayHaveSidecar(pod, labels),
+  )
+  return services.flatMap((service) => {
+    const { waypoint } = findWaypoint(service, home?.metadata ?? {}, gateways)
+    if (waypoint === undefined || isHeadless(service)) return []
+    const { policies } = waypointPolicies(snapshot, { namespace, name: service.metadata.name }, waypoint)
+    const refusals = isOpen(policies)
+      ? pods.filter((pod) => isBehind(pod, service)).flatMap((pod) => refusalOf(waypoint, service, pod, snapshot) ?? [])
+      : []
+    return refusals.slice(0, 1).map((refusal) => foundIn(service, 'waypoint-refused', refusal))
+  })
+}
+
+/** Tells if the policies of a waypoint let in anybody. */
+const isOpen = (policies: readonly AuthorizationPolicy[]): boolean => {
+  const allows = policies.filter((policy) => actionOf(policy) === 'ALLOW' && !isDryRun(policy))
+  return allows.length === 0 || allows.some(({ spec: { rules = [] } }) => rules.length > 0)
+}
+
+const isBehind = (pod: KubernetesObject, { spec = {} }: KubernetesObject): boolean => {
+  const { selector } = spec as Spec
+  return selector !== undefined && hasLabels(podLabels(pod), selector)
+}
+
+/** The reason why a pod refuses the waypoint at all ports of the Service; undefined where it may let it in at one. */
+const refusalOf = (
+  { namespace, name, serviceAccount }: Waypoint,
+  service: KubernetesObject,
+  pod: KubernetesObject,
+  snapshot: Snapshot,
+): string | undefined => {
+  const to = { namespace: service.metadata.namespace ?? '', application: serviceAccountName(pod) }
+  const workload = { namespace: to.namespace, name: to.application, labels: podLabels(pod), onMesh: true }
+  // who closes pods to everybody means it
+  const policies = snapshot.policies.filter((policy) => actionOf(policy) !== 'DENY' || !isForEverybody(policy))
+  const answers = podPorts(service, pod).map((port) =>
+    evaluate({ from: { namespace, serviceAccount }, to, port }, { ...snapshot, policies, workloads: [workload] }),
+  )
+  const [first] = answers
+  return first && answers.every(({ allowed, decided }) => decided && !allowed)
+    ? `no request through its waypoint ${namespace}/${name} is answered, unless istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY: ${first.sentence}`
+    : undefined
+}
+
+/** The ports of a pod to which those of a Service lead. */
+const podPorts = (service: KubernetesObject, pod: KubernetesObject): number[] =>
+  tcpPorts(service).map(({ port, targetPort = port }) =>
+    typeof targetPort === 'number' ? targetPort : (findNamedPort(pod, targetPort) ?? port),
+  )

@@ -1,0 +1,56 @@
+import type { Features } from '../../core/feature/combine.ts'
+import { unlabelledWaits } from '../../core/reconcile/record/unlabelled-pods.ts'
+import { MESH_LABELS } from '../../core/relations/enrolment-labels.ts'
+import type { State } from '../../core/state/state.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { describeWait } from '../../platform/base/wait.ts'
+import { candidateKinds } from '../../platform/kubernetes/apply-labels.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import { isPodOf } from '../../platform/kubernetes/pods.ts'
+import type { Cluster } from './cluster.ts'
+import { type Found, foundIn } from './finding.ts'
+
+/** A StatefulSet and a Deployment of one name, of which an application labels the first alone; and pods that lack labels of their template. */
+export const workloadFindings = (
+  { targets }: Pick<Features, 'targets'>,
+  { namespace, workloads, pods }: Cluster,
+  known: readonly { readonly subject: Subject; readonly state: State }[],
+): Found[] => {
+  const of = (kind: string) =>
+    new Set(workloads.filter((one) => one.kind === kind).map(({ metadata }) => metadata.name))
+  const [ordered, deployed] = [of('StatefulSet'), of('Deployment')]
+  const labelled = known.flatMap(({ subject, state }) =>
+    targets(subject.application, state.config)
+      .filter(({ kind }) => kind === 'Workload')
+      .map(({ name }) => ({ subject, state, name })),
+  )
+  // those of applications are among their waits
+  const others = workloads.filter(({ metadata }) => !labelled.some(({ name }) => name === metadata.name))
+  return [
+    ...labelled
+      .filter(({ name }) => ordered.has(name) && deployed.has(name))
+      .map(({ subject, state, name }) => {
+        const [first, other] = candidateKinds(state.workloadKind)
+        return {
+          rule: 'workload-twice' as const,
+          about: subjectName(subject),
+          message:
+            `${first} and ${other} ${namespace}/${name} have one name, and labels go to the ${first} alone: ` +
+            `delete or rename the one that is not meant`,
+        }
+      }),
+    ...others.flatMap((workload) => unlabelled(workload, pods)),
+  ]
+}
+
+/** Of labels those that Istio reads: controllers set others on each pod. */
+const unlabelled = (workload: KubernetesObject, pods: readonly KubernetesObject[]): Found[] => {
+  const { namespace = '', name: application } = workload.metadata
+  const template = podTemplate(workload).metadata?.labels ?? {}
+  const wanted = Object.fromEntries(Object.entries(template).filter(([key]) => MESH_LABELS.has(key)))
+  const running = { workload, pods: pods.filter((pod) => isPodOf(workload, pod)) }
+  return unlabelledWaits({ namespace, application }, running, wanted).map((wait) =>
+    foundIn(workload, 'pods-unlabelled', describeWait(wait)),
+  )
+}

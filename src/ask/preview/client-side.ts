@@ -1,0 +1,43 @@
+import type { KubernetesObject, ManagedFields } from '../../platform/kubernetes/objects.ts'
+
+/** The field manager of `kubectl apply --server-side`. */
+export const KUBECTL = 'kubectl'
+
+const LAST_APPLIED = 'f:kubectl.kubernetes.io/last-applied-configuration'
+
+type Fields = { readonly [element: string]: Fields }
+
+/**
+ * The field managers of an object once kubectl has taken over, as `kubectl apply --server-side` does, what it applied before: fields that it is given no
+ * more go away then, as they do without. Undefined where it has applied nothing that way.
+ */
+export const takenOver = ({ metadata: { managedFields = [] } }: KubernetesObject): ManagedFields[] | undefined => {
+  const taken = managedFields.filter((one) => one.operation === 'Update' && keepsLastApplied(one))
+  const [first] = taken
+  if (first === undefined) return undefined
+  const isKubectl = ({ manager, operation }: ManagedFields) => manager === KUBECTL && operation === 'Apply'
+  const joined = [...taken.map(withoutLastApplied), ...managedFields.filter(isKubectl).map(fieldsOf)].reduce(union)
+  return [
+    ...managedFields.filter((one) => !taken.includes(one) && !isKubectl(one)),
+    { ...first, fieldsV1: { 'f:metadata': { 'f:annotations': { [LAST_APPLIED]: {} } } } },
+    { ...first, manager: KUBECTL, operation: 'Apply', fieldsV1: joined },
+  ]
+}
+
+const fieldsOf = ({ fieldsV1 = {} }: ManagedFields): Fields => fieldsV1 as Fields
+
+const annotationsOf = (one: ManagedFields): Fields => fieldsOf(one)['f:metadata']?.['f:annotations'] ?? {}
+
+const keepsLastApplied = (one: ManagedFields): boolean => Object.hasOwn(annotationsOf(one), LAST_APPLIED)
+
+/** It stays with whoever wrote it, as nobody gives it. */
+const withoutLastApplied = (one: ManagedFields): Fields => {
+  const { [LAST_APPLIED]: _, ...annotations } = annotationsOf(one)
+  const { 'f:metadata': metadata, ...others } = fieldsOf(one)
+  return { ...others, 'f:metadata': { ...metadata, 'f:annotations': annotations } }
+}
+
+const union = (some: Fields, others: Fields): Fields => ({
+  ...some,
+  ...Object.fromEntries(Object.entries(others).map(([key, members]) => [key, union(some[key] ?? {}, members)])),
+})

@@ -1,0 +1,132 @@
+import type { Memories } from '../../core/state/memory.ts'
+import { meshConfigReference } from '../../mesh/istio/mesh-config.ts'
+import { objectKey } from '../../platform/kubernetes/apply-objects.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { isKind, type KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { isPodOf } from '../../platform/kubernetes/pods.ts'
+import { sideName } from '../authorization/side.ts'
+import {
+  type Cluster,
+  DECIDING,
+  memorySubject,
+  OF_THE_MESH,
+  readDecidingObjects,
+  saidIn,
+} from './difference/cluster.ts'
+import { decidingFields } from './difference/deciding-fields.ts'
+import { type AccessChange, describeChanges } from './difference/describe-changes.ts'
+import { type Difference, findDifference } from './difference/difference.ts'
+import { unknownServiceEntries } from './difference/service-entries.ts'
+import { accountClients, changedObjects, unseenTargets } from './difference/unseen.ts'
+import { type Sees, visibleChanges } from './difference/visible.ts'
+import { createWorld } from './difference/world.ts'
+import { pendingMessages } from './pending-policies.ts'
+
+/** Objects that were read for a plan, and what becomes of them. */
+type Forked = { readonly before: readonly KubernetesObject[]; readonly after: readonly KubernetesObject[] }
+
+export type ComparedAccess = {
+  readonly access: readonly AccessChange[]
+  /** The targets that were not compared, each with the reason. */
+  readonly incomplete: readonly string[]
+  readonly messages: readonly string[]
+}
+
+type Options = {
+  readonly memories: Pick<Memories, 'read'>
+  readonly kubernetes: Kubernetes
+  /** Tells if whoever asks may see an application, or a namespace; everybody may see all without it. */
+  readonly sees?: Sees
+  /** Namespaces that the plan is about. */
+  readonly near: ReadonlySet<string>
+  readonly autoAllowWaypoint?: boolean | undefined
+  readonly hasTime: () => boolean
+}
+
+/** Compares who may reach whom before and after a plan, in all of the cluster that can be read. */
+export const compareAccess = async (forked: Forked, options: Options): Promise<ComparedAccess> => {
+  const { memories, kubernetes, sees, near, autoAllowWaypoint, hasTime } = options
+  const cluster = await readDecidingObjects(memories, kubernetes, { near })
+  const missing = OF_THE_MESH.filter((kind) => cluster.unread.get('')?.includes(kind))
+  if (missing.length > 0)
+    return {
+      access: [],
+      messages: [],
+      incomplete: [`access is not compared: the functions may not list ${missing.join(', ')}`],
+    }
+  const sides = sidesOf(cluster, forked, options)
+  const worlds = [createWorld(sides[0]), createWorld(sides[1])] as const
+  const goesOn = async () => {
+    await kubernetes.yieldTurn()
+    return hasTime()
+  }
+  const difference = await findDifference(worlds, {
+    ...{ autoAllowWaypoint, goesOn, others: accountClients(worlds) },
+    unread: [...cluster.unread.keys()].filter((name) => name !== ''),
+  })
+  const { found, isHidden } = await visibleChanges(sees, difference.found)
+  const changed = changedObjects(forked.before, forked.after).filter(isDeciding)
+  const spaces = new Set([...near, ...worlds[1].roots, ...difference.targets.map(({ namespace }) => namespace)])
+  return {
+    access: describeChanges(found, difference.clients, near),
+    incomplete: [
+      ...unseenTargets(cluster, changed, difference.clients, worlds),
+      ...unknownServiceEntries(cluster, changed, difference.clients, worlds),
+      ...(await unknownTargets(difference, sees)),
+      ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
+    ],
+    messages: pendingMessages(cluster.objects, spaces),
+  }
+}
+
+/** Tells if answers may be others: also where pods alone change, which are told of no plan. */
+export const decidesOtherwise = ({ before, after }: Forked): boolean => changedObjects(before, after).some(isDeciding)
+
+/** Both sides of a cluster: what a plan has read or made stands for what is there. */
+const sidesOf = (
+  cluster: Cluster,
+  { before, after }: Forked,
+  { memories, kubernetes }: Options,
+): readonly [Cluster, Cluster] => {
+  const forked = new Set([...before, ...after].map(objectKey))
+  const kept = cluster.objects.filter((one) => !forked.has(objectKey(one)))
+  const replaced = new Set([...before, ...after].flatMap((one) => memorySubject(one) ?? []))
+  const said = [...cluster.said].filter(([name]) => !replaced.has(name))
+  const remaining = new Set(after.map(objectKey))
+  const gone = before.filter((one) => !remaining.has(objectKey(one)))
+  // the pods of a workload go with it
+  const left = kept.filter((one) => one.kind !== 'Pod' || !gone.some((workload) => isWorkloadOf(workload, one)))
+  const side = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): Cluster => ({
+    ...cluster,
+    objects: [...others, ...objects.filter(isDeciding).map(decidingFields)],
+    said: new Map([...said, ...objects.flatMap((one) => saidIn(memories, kubernetes, one))]),
+  })
+  return [side(before, kept), side(after, left)]
+}
+
+const isWorkloadOf = (object: KubernetesObject, pod: KubernetesObject): boolean =>
+  ['StatefulSet', 'Deployment'].includes(object.kind) &&
+  object.metadata.namespace === pod.metadata.namespace &&
+  isPodOf(object, pod)
+
+/** Tells if answers may depend on an object, but for memories. */
+const isDeciding = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
+  (isKind(kind) && DECIDING.includes(kind)) || (kind === 'ConfigMap' && name === meshConfigReference().name)
+
+/** Names the targets of which nothing is known, though it was looked for, or that were not looked at. */
+const unknownTargets = async (
+  { doubts, left }: Pick<Difference, 'doubts' | 'left'>,
+  sees: Sees = async () => true,
+): Promise<string[]> => {
+  const seen = await Promise.all(doubts.map(({ to }) => sees(to)))
+  const hidden = seen.filter((one) => !one).length
+  return [
+    ...doubts.flatMap(({ to, why }, index) =>
+      seen[index] ? [`whether access to ${sideName(to)} changes is not known: ${why}`] : [],
+    ),
+    ...(hidden > 0 ? [`whether access to ${hidden} more changes is not known: you may send no events about them`] : []),
+    ...(left.length > 0
+      ? [`there was no time to compare ${left.length} applications: ${left.map(sideName).join(', ')}`]
+      : []),
+  ]
+}

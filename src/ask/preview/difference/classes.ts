@@ -1,0 +1,126 @@
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { Client, Face } from './clients.ts'
+import { indexOf, under } from './index-of.ts'
+import { namelessClients, UNSEEN } from './nameless-clients.ts'
+import { accountName, signatureOf, sourcesOf } from './policy-sources.ts'
+
+/** Clients that all policies of a target treat alike, on both sides: all of `some` but for `except`. */
+export type Class = {
+  /** All that differ from these in their accounts alone. */
+  readonly group: readonly Client[]
+  readonly some: readonly Client[]
+  readonly except: ReadonlySet<Client>
+  /** One of them, which stands for all. */
+  readonly example: Client
+}
+
+/** Divides clients into classes, for a target that these policies decide for. `isWhole` is false where they tell more apart than are asked about. */
+export type Classify = (
+  policies: readonly KubernetesObject[],
+  accounts: readonly string[],
+) => { readonly classes: readonly Class[]; readonly isWhole: boolean }
+
+/** Clients, grouped by what they match of patterns, whatever their accounts are. */
+type Grouped = {
+  readonly groups: readonly (readonly Client[])[]
+  readonly groupOf: ReadonlyMap<Client, readonly Client[]>
+  /** By the patterns that they match, those of whom no more than that is known. */
+  readonly nameless: ReadonlyMap<string, readonly Client[]>
+  readonly isWhole: boolean
+  signatureOf(face: Face | undefined): string
+}
+
+/**
+ * Prepares the division of clients. It costs as much as policies name: those that name nobody in particular are told apart once, for all targets
+ * whose policies have the same patterns. With `unread`, namespaces of which not all can be read, there is a class as well of whoever may be there and is not known: of those in one of these namespaces, and
+ * of those whom a pattern names, and who match what nobody does that is known.
+ */
+export const createClassify = (
+  clients: readonly Client[],
+  trustDomains: readonly string[],
+  unread?: readonly string[],
+): Classify => {
+  const byAccount = indexOf(clients, ({ faces }) => new Set(faces.flatMap((face) => accountOf(face) ?? [])))
+  const homes = new Set(clients.map(({ namespace }) => namespace))
+  const isUnread = ({ namespace }: Client) =>
+    unread?.includes(namespace) || (unread?.includes(UNSEEN) && namespace.includes('*'))
+  const known = new Map<string, Grouped>()
+
+  const grouped = (policies: readonly KubernetesObject[]): Grouped => {
+    const patterns = [
+      ...new Map(policies.flatMap((one) => sourcesOf(one).patterns).map((one) => [`${one.of} ${one.text}`, one])),
+    ]
+      .toSorted(([one], [other]) => (one < other ? -1 : 1))
+      .map(([, pattern]) => pattern)
+    const key = JSON.stringify(patterns)
+    const found = known.get(key)
+    if (found) return found
+    const sign = (face: Face | undefined) => (face?.account ? signatureOf(face.account, patterns, trustDomains) : '')
+    const groups = [
+      ...Map.groupBy(clients, ({ faces }) =>
+        faces.map((face) => `${face?.kind ?? ''} ${sign(face)}`).join('\n'),
+      ).values(),
+    ]
+    const { clients: nameless, isWhole } = unread
+      ? namelessClients(patterns, unread, (namespace) => homes.has(namespace))
+      : NO_OTHERS
+    const made = {
+      ...{ groups, isWhole, signatureOf: sign },
+      groupOf: new Map(groups.flatMap((group) => group.map((one) => [one, group] as const))),
+      nameless: Map.groupBy(nameless, ({ faces: [face] }) => sign(face)),
+    }
+    // targets come by namespace, and those of one have mostly the same patterns
+    if (known.size >= MOST_KNOWN) known.clear()
+    known.set(key, made)
+    return made
+  }
+
+  return (policies, accounts) => {
+    const { groups, groupOf, nameless, isWhole, signatureOf: sign } = grouped(policies)
+    const lists = listsOf(policies, accounts)
+    const named = under(byAccount, lists.keys())
+    const byLists = Map.groupBy(named, (one) =>
+      JSON.stringify([
+        groups.indexOf(groupOf.get(one) ?? []),
+        ...one.faces.map((face) => lists.get(accountOf(face) ?? '')),
+      ]),
+    )
+    const takenOf = Map.groupBy(named, (one) => groupOf.get(one))
+    const classes = [
+      ...[...byLists.values()].map((some) => ({ group: groupOf.get(some[0] as Client) ?? some, some, except: NOBODY })),
+      ...groups.map((group) => ({ group, some: group, except: new Set(takenOf.get(group) ?? []) })),
+    ].flatMap(withExample)
+    const seen = new Set(classes.flatMap(({ group, some, example }) => (group === some ? example.faces.map(sign) : [])))
+    const others = [...nameless].flatMap(([signature, alike]) => {
+      const isNew = signature.includes('1') && !seen.has(signature)
+      const some = alike.filter(
+        (one) => (isNew || isUnread(one)) && one.faces.every((face) => !byAccount.has(accountOf(face) ?? '')),
+      )
+      return withExample({ group: some, some, except: NOBODY })
+    })
+    return { classes: [...classes, ...others], isWhole }
+  }
+}
+
+const NO_OTHERS = { clients: [], isWhole: true }
+
+const withExample = (one: Omit<Class, 'example'>): Class[] => {
+  const example = one.some.find((client) => !one.except.has(client))
+  return example ? [{ ...one, example }] : []
+}
+
+/** The lists of policies that each account is in. */
+const listsOf = (policies: readonly KubernetesObject[], accounts: readonly string[]): Map<string, string[]> => {
+  const lists = new Map<string, string[]>()
+  const add = (name: string, list: string) => lists.set(name, [...(lists.get(name) ?? []), list])
+  for (const [index, policy] of policies.entries())
+    for (const { name, list } of sourcesOf(policy).accounts) add(name, `${index} ${list}`)
+  for (const name of accounts) add(name, name)
+  return lists
+}
+
+const MOST_KNOWN = 16
+
+const NOBODY: ReadonlySet<Client> = new Set()
+
+const accountOf = (face: Face | undefined): string | undefined => face?.account && accountName(face.account)

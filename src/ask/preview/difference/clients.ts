@@ -1,0 +1,175 @@
+import { ENROLMENT_LABEL } from '../../../core/relations/enrolment-labels.ts'
+import { Refused } from '../../../platform/base/errors.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
+import type { Account } from '../../authorization/accounts.ts'
+import { resolveClient } from '../../authorization/client.ts'
+import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds-of-pods.ts'
+import { allPods, isOnMesh, type ObservedPods, serviceAccountName, typicalPod } from '../../authorization/pods.ts'
+import type { Query } from '../../authorization/query.ts'
+import { type Side, sideName } from '../../authorization/side.ts'
+import type { ObservedClient, World } from './world.ts'
+
+/** A client as one side of a comparison sees it. */
+export type Face = {
+  readonly query: Pick<Query, 'from' | 'address'>
+  readonly observed: ObservedClient
+  /** Each way in which a request may be sent, where the client has a sidecar, or may have one. @default the one that is observed */
+  readonly ways?: readonly Way[] | undefined
+  /** Its account, where a policy sees one, or may see one. */
+  readonly account?: Account | undefined
+  /** Clients of one kind differ in nothing but their accounts. */
+  readonly kind: string
+}
+
+/** A way to send requests: as pods of the mesh, or of none, do, and `isDirect` past waypoints. */
+export type Way = { readonly observed: ObservedClient; readonly isDirect?: true }
+
+/** A client that may send requests. */
+export type Client = {
+  /** `shop/web`, or `shop/gateway/web`; `shop/sa/web` where only the account is known, and `shop/*` for whoever else is in a namespace that cannot be read, which is `*` where it is not known. Absent outside the mesh. */
+  readonly name?: string
+  readonly namespace: string
+  readonly subject?: Side
+  /** The address, or block of addresses, of a client outside the mesh that policies tell apart. */
+  readonly address?: string | undefined
+  /** But for these blocks. */
+  readonly notAddresses?: readonly string[]
+  /** Before and after; undefined where it does not exist. */
+  readonly faces: readonly [Face | undefined, Face | undefined]
+}
+
+/** Tells if a client is another one after the change, or is there on one side alone. */
+export const isChanged = ({ faces: [before, after] }: Client): boolean => textOf(before) !== textOf(after)
+
+const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
+
+/** An application or a Gateway as a client, in both worlds. */
+export const clientOf = async (subject: Side, worlds: readonly [World, World]): Promise<Client> => {
+  const name = sideName(subject)
+  const faceIn = async (world: World) => faceOf({ from: subject }, await world.observeClient(subject), world, name)
+  const faces = [await faceIn(worlds[0]), await faceIn(worlds[1])] as const
+  return { name, namespace: subject.namespace, subject, faces }
+}
+
+/**
+ * Makes a client of those that run as an account beside the applications: the pods that do, and where there are none in a world, as of a job between two runs, one that
+ * would if it `isNamed`. That one is on the mesh, by itself where its namespace never is.
+ */
+export const accountClient = (account: Account, worlds: readonly [World, World], isNamed: boolean): Client => {
+  const { namespace, serviceAccount } = account
+  const isAmbient = worlds.some(
+    (world) => ownValue(world.namespace(namespace)?.metadata.labels, ENROLMENT_LABEL) === 'ambient',
+  )
+  const labels = { ...(!isAmbient && { [ENROLMENT_LABEL]: 'ambient' }) }
+  const next: readonly PodLike[] = [{ metadata: { labels }, spec: { serviceAccountName: serviceAccount } }]
+  const name = `${namespace}/sa/${serviceAccount}`
+  const query = { from: { namespace, application: serviceAccount } }
+  const faceIn = (world: World): Face | undefined => {
+    const running = world.lone.runningAs(account) ?? (isNamed ? next : undefined)
+    const observed = { from: running && { running }, fromNamespace: world.namespace(namespace), mesh: undefined }
+    return faceOf(query, observed, world, name)
+  }
+  return { name, namespace, faces: [faceIn(worlds[0]), faceIn(worlds[1])] }
+}
+
+/** A client of which nothing is known but that it is outside the mesh. */
+export const outsideClient = (
+  address: string,
+  { block, not }: { readonly block: string | undefined; readonly not: readonly string[] },
+): Client => {
+  const observed = { from: undefined, fromNamespace: undefined, mesh: undefined }
+  const face = { query: { address }, observed, kind: `outside ${address}` }
+  return { namespace: '', address: block, notAddresses: not, faces: [face, face] }
+}
+
+/** A client of which nothing is known but that it is on the mesh, and its account. */
+export const plainClient = (account: Account, name: string, namespace: string): Client => {
+  const labels = { [ENROLMENT_LABEL]: 'ambient' }
+  const face = {
+    query: { from: { namespace: account.namespace, application: account.serviceAccount } },
+    observed: {
+      from: { running: [{ metadata: { labels }, spec: { serviceAccountName: account.serviceAccount } }] },
+      fromNamespace: undefined,
+      mesh: undefined,
+    },
+    account,
+    kind: JSON.stringify([true, false, [], null, '']),
+  }
+  return { name, namespace, faces: [face, face] }
+}
+
+const faceOf = (
+  query: { readonly from: Side },
+  observed: ObservedClient,
+  world: World,
+  name: string,
+): Face | undefined => {
+  const { from: pods, fromNamespace, mesh } = observed
+  const { namespace } = query.from
+  if (pods === undefined) return undefined
+  const { from, isGateway, doubts } = resolved({ ...query, to: query.from, port: 1, via: 'service' }, observed) ?? {}
+  if (from === undefined) return undefined
+  const labels = fromNamespace?.metadata.labels ?? {}
+  const kinds = kindsOfPods(pods, labels, CLIENT_ASPECTS)
+  const { serviceAccount } = from
+  const ways = doubts?.length ? waysOf(observed, pods) : undefined
+  const seen = serviceAccount ?? (ways && accountIn(pods, labels))
+  return {
+    query,
+    observed,
+    ways,
+    ...(seen !== undefined && { account: { namespace, serviceAccount: seen } }),
+    kind: JSON.stringify([
+      serviceAccount !== undefined,
+      isGateway,
+      [...(doubts ?? []), ...(serviceAccount === undefined ? [] : world.doubtsAbout(namespace))],
+      mesh ?? null,
+      kinds.length > 1 ? [name, kinds.map((one) => kindText(one, labels))] : '',
+    ]),
+  }
+}
+
+/** With a sidecar, a client is seen with its account or without one, and passes a waypoint or does not. */
+const waysOf = (observed: ObservedClient, pods: ObservedPods): Way[] => {
+  const enrolled = (mode: 'ambient' | 'none'): ObservedClient => {
+    const labels = { [ENROLMENT_LABEL]: mode, 'sidecar.istio.io/inject': 'false' }
+    const running = allPods(pods).map(
+      (pod): PodLike => ({
+        metadata: { labels },
+        spec: { serviceAccountName: serviceAccountName(pod) },
+      }),
+    )
+    return { ...observed, from: { running } }
+  }
+  const known = enrolled('ambient')
+  return [{ observed: known }, { observed: known, isDirect: true }, { observed: enrolled('none') }]
+}
+
+const accountIn = (pods: ObservedPods, namespace: Readonly<Record<string, string>>): string | undefined => {
+  const pod = typicalPod(pods, namespace)
+  return pod && serviceAccountName(pod)
+}
+
+const kindText = (pods: ObservedPods, namespace: Readonly<Record<string, string>>): string => {
+  const pod = typicalPod(pods, namespace)
+  return pod ? `${serviceAccountName(pod)} ${isOnMesh(pod, namespace)}` : ''
+}
+
+const resolved = (query: Query, { from, fromNamespace }: ObservedClient) => {
+  try {
+    return resolveClient(query, {
+      policies: [],
+      gateways: [],
+      services: [],
+      toNamespace: undefined,
+      to: undefined,
+      from,
+      fromNamespace,
+    })
+  } catch (error) {
+    // no pods, and no template of any
+    if (error instanceof Refused) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,169 @@
+import { type Memories, memoryName } from '../../../core/state/memory.ts'
+import type { MeshConfig } from '../../../mesh/istio/beacon-config.ts'
+import { meshConfigReference, ROOT_NAMESPACE } from '../../../mesh/istio/mesh-config.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { ifPermitted, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../../platform/kubernetes/objects.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../../platform/kubernetes/ownership-labels.ts'
+import { findBeacon } from '../../authorization/memories.ts'
+import { needsClass } from '../../authorization/observe.ts'
+import { decidingFields } from './deciding-fields.ts'
+import { UNSEEN } from './nameless-clients.ts'
+
+/** The part of a memory that answers depend on: what it says of the mesh, and the beacon that may say more. */
+export type Said = { readonly mesh?: MeshConfig | undefined; readonly beacon?: Subject | undefined }
+
+/** All that decides about requests, as far as it can be read. */
+export type Cluster = {
+  readonly objects: readonly KubernetesObject[]
+  /** By `namespace/application`. */
+  readonly said: ReadonlyMap<string, Said>
+  /** Kinds that the API server does not know. */
+  readonly absent: ReadonlySet<Kind>
+  /** Names of what may not be read, as `Service pz`: by namespace, by '' what is in none or in all of them, and by UNSEEN in namespaces that are not known. */
+  readonly unread: ReadonlyMap<string, readonly string[]>
+}
+
+type ReadMemories = Pick<Memories, 'read'>
+
+/** Read in every namespace before any other: whoever may not list one of them may list none. */
+const OF_NAMESPACES = ['Service', 'StatefulSet', 'Deployment', 'Pod'] as const
+/** Without all of one of these nothing can be compared. */
+export const OF_THE_MESH = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway'] as const
+
+/** The kinds that answers depend on. */
+export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass', 'ServiceEntry']
+
+/**
+ * Reads all that decides about requests, in all namespaces. What the account of the functions may not list everywhere is listed in the
+ * namespaces that are known, `near` and those of policies; what cannot be read is named.
+ */
+export const readDecidingObjects = async (
+  memories: ReadMemories,
+  kubernetes: Kubernetes,
+  { near }: { readonly near: ReadonlySet<string> },
+): Promise<Cluster> => {
+  const objects: KubernetesObject[] = []
+  const absent = new Set<Kind>()
+  const unread = new Map<string, string[]>()
+
+  /** Tells if the kind could be listed there. */
+  const list = async (kind: Kind, namespace: string | undefined): Promise<boolean> => {
+    try {
+      await kubernetes.pages(kind, namespace, undefined, (page) => {
+        for (const object of page) objects.push(decidingFields({ ...object, kind }))
+      })
+      return true
+    } catch (error) {
+      if (isForbidden(error)) return false
+      if (!isNotFound(error)) throw error
+      absent.add(kind)
+      return true
+    }
+  }
+  const miss = (namespace: string, what: string) => unread.set(namespace, [...(unread.get(namespace) ?? []), what])
+  const findOrMiss = async (reference: Reference, forbidden: () => void): Promise<KubernetesObject | undefined> => {
+    try {
+      return await kubernetes.find(reference)
+    } catch (error) {
+      if (!isForbidden(error)) throw error
+      return void forbidden()
+    }
+  }
+
+  const isListed = await Promise.all([
+    ...OF_THE_MESH.map(async (kind) => (await list(kind, undefined)) || miss('', kind)),
+    (async () => (await list('ServiceEntry', undefined)) || miss('', 'ServiceEntry'))(),
+    list('Namespace', undefined),
+  ])
+  const everywhere = await Promise.all(OF_NAMESPACES.map(async (kind) => await list(kind, undefined)))
+  const homes = new Set([...near, ...objects.flatMap(({ metadata }) => metadata.namespace ?? [])])
+  const isNamed = isListed.at(-1) === true
+  const names = isNamed ? new Set(objects.flatMap((one) => (one.kind === 'Namespace' ? one.metadata.name : []))) : homes
+  if (!isNamed)
+    await each(homes, async (name) => {
+      const found = await findOrMiss({ kind: 'Namespace', name }, () => miss(name, nameOf({ kind: 'Namespace', name })))
+      if (found) objects.push(decidingFields(found))
+    })
+  const [first, ...others] = OF_NAMESPACES.filter((_, index) => !everywhere[index])
+  if (first && !isNamed) for (const kind of ['Namespace', first]) miss(UNSEEN, kind)
+  if (first)
+    await each(names, async (namespace) => {
+      if (!(await list(first, namespace))) return miss(namespace, nameOf({ kind: first, namespace }))
+      await Promise.all(
+        others.map(async (kind) => (await list(kind, namespace)) || miss(namespace, nameOf({ kind, namespace }))),
+      )
+    })
+  if (objects.some((one) => one.kind === 'Gateway' && needsClass(one)) && !(await list('GatewayClass', undefined)))
+    miss('', 'GatewayClass')
+  const said = await readSaid(memories, kubernetes, names)
+  const roots = new Set([ROOT_NAMESPACE, ...[...said.values()].flatMap(({ mesh }) => mesh?.rootNamespace ?? [])])
+  const refused: string[] = []
+  const configs: KubernetesObject[] = []
+  await each(roots, async (root) => {
+    const reference = meshConfigReference(root)
+    const found = await findOrMiss(reference, () => refused.push(nameOf(reference)))
+    if (found) configs.push(decidingFields(found))
+  })
+  if (configs.length === 0) for (const name of refused) miss('', name)
+  objects.push(...configs)
+  return { objects, said, absent, unread }
+}
+
+const each = async <T>(all: Iterable<T>, read: (one: T) => Promise<unknown>): Promise<void> => {
+  for (const some of sliced([...all], AT_ONCE)) await Promise.all(some.map(read))
+}
+
+const AT_ONCE = 8
+
+const sliced = <T>(all: readonly T[], size: number): T[][] =>
+  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
+
+/** Of each page of memories, which may be long, no more is kept than what they say of the mesh. */
+const readSaid = async (memories: ReadMemories, kubernetes: Kubernetes, names: Iterable<string>) => {
+  const said = new Map<string, Said>()
+  const add = (object: KubernetesObject) => {
+    for (const [subject, one] of saidIn(memories, kubernetes, { ...object, kind: 'ConfigMap' })) said.set(subject, one)
+  }
+  const list = (namespace?: string) =>
+    kubernetes.pages('ConfigMap', namespace, MEMORY_SELECTOR, async (page) => {
+      for (const object of page) {
+        await kubernetes.yieldTurn()
+        add(object)
+      }
+    })
+  if ((await ifPermitted(list())) !== undefined) return said
+  await each(names, (namespace) => ifPermitted(list(namespace)))
+  const beacons = [...said.values()].flatMap(({ beacon }) => (beacon && !said.has(subjectName(beacon)) ? [beacon] : []))
+  await each(new Map(beacons.map((one) => [subjectName(one), one])).values(), async ({ namespace, application }) => {
+    const reference = { kind: 'ConfigMap', namespace, name: memoryName(application) } as const
+    const found = await ifPermitted(kubernetes.find(reference))
+    if (found) add(found)
+  })
+  return said
+}
+
+/** The application whose memory a ConfigMap is; undefined where it is none. */
+export const memorySubject = ({
+  kind,
+  metadata: { namespace = '', name, labels },
+}: KubernetesObject): string | undefined => {
+  const application = ownValue(labels, APPLICATION_LABEL) ?? ''
+  return kind === 'ConfigMap' && name === memoryName(application) ? subjectName({ namespace, application }) : undefined
+}
+
+/** The words of a memory about the mesh, by its application; nothing where the memory cannot be read. */
+export const saidIn = (
+  memories: ReadMemories,
+  { memo }: Pick<Kubernetes, 'memo'>,
+  object: KubernetesObject,
+): [string, Said][] => {
+  const subject = memorySubject(object)
+  const state = subject === undefined ? undefined : memories.read(object, memo)
+  if (subject === undefined || state === undefined || state instanceof Error) return []
+  const [namespace = '', application = ''] = subject.split('/')
+  const said = { mesh: state.config?.mesh, beacon: findBeacon({ namespace, application }, state) }
+  return said.mesh || said.beacon ? [[subject, said]] : []
+}

@@ -1,0 +1,64 @@
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
+import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
+import { type Account, accountsOf } from '../../authorization/accounts.ts'
+import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
+import { isLonePod, lonePodName, saidWorkload } from '../../authorization/pods.ts'
+import type { Side } from '../../authorization/side.ts'
+import { indexOf } from './index-of.ts'
+import { accountName } from './policy-sources.ts'
+
+/** Pods that are of no StatefulSet, no Deployment and no Gateway: of jobs, daemons, and by themselves, or left behind by a workload. */
+export type LonePods = {
+  /** By what controls them, else by themselves, but for those that are the pods of a Service of their name. */
+  readonly subjects: readonly Side[]
+  readonly accounts: readonly Account[]
+  named(subject: Subject): readonly PodLike[] | undefined
+  runningAs(account: Account): readonly PodLike[] | undefined
+}
+
+export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
+  const workloads = new Map(
+    objects
+      .filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment')
+      .map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]),
+  )
+  const workloadOf = (pod: KubernetesObject) => {
+    const said = saidWorkload(pod)
+    return said && workloads.get(nameOf(said))
+  }
+  const pods = objects.filter((one) => one.kind === 'Pod' && isLonePod(one, workloadOf(one)))
+  const byName = indexOf(pods, (pod) => [subjectName(subjectOf(pod))])
+  const byAccount = indexOf(pods, (pod) => accountsOf(pod).map(accountName))
+  const isExposed = exposedIn(objects)
+  return {
+    subjects: [...byName.values()].flatMap((alike) =>
+      alike[0] && !isExposed(subjectOf(alike[0]), alike) ? [{ kind: 'pod', ...subjectOf(alike[0]) }] : [],
+    ),
+    accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? accountsOf(pod) : [])),
+    named: (subject) => byName.get(subjectName(subject)) as readonly PodLike[] | undefined,
+    runningAs: (account) => byAccount.get(accountName(account)) as readonly PodLike[] | undefined,
+  }
+}
+
+/** Prepares to tell if pods are those of a Service, whose name no workload has. */
+const exposedIn = (objects: readonly KubernetesObject[]) => {
+  const named = (...kinds: string[]) =>
+    new Map(
+      objects
+        .filter(({ kind }) => kinds.includes(kind))
+        .map((one) => [subjectName({ namespace: one.metadata.namespace ?? '', application: one.metadata.name }), one]),
+    )
+  const [services, workloads] = [named('Service'), named('StatefulSet', 'Deployment')]
+  return (subject: Subject, pods: readonly KubernetesObject[]): boolean => {
+    const name = subjectName(subject)
+    const selector = (services.get(name)?.spec?.selector ?? {}) as Readonly<Record<string, string>>
+    const isSelecting = Object.keys(selector).length > 0 && !workloads.has(name)
+    return isSelecting && pods.every(({ metadata: { labels = {} } }) => hasLabels(labels, selector))
+  }
+}
+
+const subjectOf = (pod: KubernetesObject): Subject => ({
+  namespace: pod.metadata.namespace ?? '',
+  application: lonePodName(pod),
+})

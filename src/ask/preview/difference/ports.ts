@@ -1,0 +1,77 @@
+import {
+  type AuthorizationPolicySpec,
+  readAuthorizationPolicy,
+  targetsOf,
+} from '../../../mesh/istio/authorization-policy.ts'
+import { Gateway } from '../../authorization/gateway.ts'
+import { readPeerAuthentications } from '../../authorization/peer-authentications.ts'
+import { allPods, isGateway } from '../../authorization/pods.ts'
+import { type ServicePortSpec, tcpPorts } from '../../authorization/protocol.ts'
+import type { Side } from '../../authorization/side.ts'
+import { portsIn } from '../witnesses.ts'
+import { isExternalName, ownService } from './external-names.ts'
+import type { ObservedTarget } from './world.ts'
+
+/** A port that is asked about; where it stands for others, all but `not`. */
+export type AskedPort = { readonly via: 'service' | 'pod'; readonly port: number; readonly not?: readonly number[] }
+
+/**
+ * The ports of a target on either side: of its Service, of its containers, and those that policies for pods name. Where that is all of its pods' ports,
+ * one more stands for any other.
+ */
+export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[] => {
+  const distinct = (some: readonly number[]) => [...new Set(some)].toSorted((one, other) => one - other)
+  const listeners = distinct(sides.flatMap((side) => listenersOf(to, side)))
+  if (listeners.length > 0) return listeners.map((port) => ({ via: 'service', port }))
+  const targets = sides.flatMap((side) => servicePorts(to, side))
+  const known = [
+    ...sides.flatMap(containerPorts),
+    ...targets.flatMap(({ port, targetPort = port }) => (typeof targetPort === 'number' ? [targetPort] : [])),
+  ]
+  const named = distinct(sides.flatMap(namedPorts))
+  const other = known.every((port) => named.includes(port)) ? SPARE.find((port) => !named.includes(port)) : undefined
+  const hasPods = sides.some((side) => side.to !== undefined)
+  return [
+    ...distinct(targets.map(({ port }) => port)).map((port) => ({ via: 'service' as const, port })),
+    ...distinct([...known, ...named]).map((port) => ({ via: 'pod' as const, port })),
+    ...(other === undefined || !hasPods ? [] : [{ via: 'pod' as const, port: other, not: named }]),
+  ]
+}
+
+const SPARE = Array.from({ length: 65_535 }, (_, index) => index + 1)
+
+/** None of a Service that stands for another name: what is asked there is asked of that. */
+const servicePorts = (to: Side, side: ObservedTarget): readonly ServicePortSpec[] => {
+  const service = ownService(to, side)
+  return service === undefined || isExternalName(service) ? [] : tcpPorts(service)
+}
+
+const containerPorts = ({ to }: ObservedTarget): number[] =>
+  (to ? allPods(to) : [])
+    .flatMap(({ spec }) => spec?.containers ?? [])
+    .flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort))
+
+const namedPorts = ({ policies = [], peerAuthentications = [] }: ObservedTarget): number[] => [
+  ...portsIn(
+    policies.flatMap((object) => {
+      const read = readAuthorizationPolicy(object)
+      return 'policy' in read && !isForServices(read.policy.spec) ? [read.policy] : []
+    }),
+  ),
+  ...readPeerAuthentications({ peerAuthentications }).peerAuthentications.flatMap(({ ports }) =>
+    Object.keys(ports).map(Number),
+  ),
+]
+
+/** Policies of pods, and those of a waypoint, which may be that of pods. */
+const isForServices = (spec: AuthorizationPolicySpec): boolean => {
+  const targets = targetsOf(spec)
+  return targets.length > 0 && targets.every(({ kind }) => kind === 'Service')
+}
+
+/** Of the Gateway that a target is. */
+const listenersOf = ({ namespace, application }: Side, { to, gateways = [] }: ObservedTarget): number[] => {
+  if (!to || !allPods(to).some(isGateway)) return []
+  const own = gateways.find(({ metadata }) => metadata.namespace === namespace && metadata.name === application)
+  return own ? Gateway.parse(own).spec.listeners.flatMap(({ port }) => port ?? []) : []
+}

@@ -1,0 +1,45 @@
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { ObservedPods } from '../../authorization/pods.ts'
+import { decidingText } from './deciding-fields.ts'
+import type { ObservedTarget, World } from './world.ts'
+
+/** Tells if all that decides for a target is the same on both sides. */
+export const isUnchanged = (one: ObservedTarget, other: ObservedTarget, worlds: readonly [World, World]): boolean =>
+  isSame(one.policies, other.policies) &&
+  isSame(one.services, other.services) &&
+  isSame(one.gateways, other.gateways) &&
+  isSame(one.peerAuthentications, other.peerAuthentications) &&
+  isSame(classesOf(one), classesOf(other)) &&
+  isSame(listed(one.toNamespace), listed(other.toNamespace)) &&
+  isSame(worlds[0].join(one, NOBODY).meshConfigs, worlds[1].join(other, NOBODY).meshConfigs) &&
+  JSON.stringify(one.said) === JSON.stringify(other.said) &&
+  arePods(one.to, other.to)
+
+const NOBODY = { from: undefined, fromNamespace: undefined, mesh: undefined }
+
+const classesOf = ({ gatewayClasses }: ObservedTarget) => (gatewayClasses === 'unreadable' ? undefined : gatewayClasses)
+
+const listed = (object: KubernetesObject | undefined): KubernetesObject[] => (object ? [object] : [])
+
+type Objects = readonly KubernetesObject[] | undefined
+
+const isSame = (some: Objects, others: Objects): boolean =>
+  some === others ||
+  (some !== undefined &&
+    others !== undefined &&
+    some.length === others.length &&
+    some.every((one, index) => {
+      const other = others[index]
+      return (
+        one === other ||
+        (other !== undefined && objectKey(one) === objectKey(other) && decidingText(one) === decidingText(other))
+      )
+    }))
+
+const arePods = (some: ObservedPods | undefined, others: ObservedPods | undefined): boolean =>
+  some === others ||
+  (some !== undefined &&
+    others !== undefined &&
+    (some.template === others.template || JSON.stringify(some.template) === JSON.stringify(others.template)) &&
+    isSame(some.running as KubernetesObject[], others.running as KubernetesObject[]))

@@ -1,0 +1,162 @@
+import type { State } from '../../../core/state/state.ts'
+import { undiscovered } from '../../../mesh/istio/acceptance.ts'
+import { meshConfigReference, ROOT_NAMESPACE } from '../../../mesh/istio/mesh-config.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { LabelSelector, selects } from '../../../platform/kubernetes/label-selector.ts'
+import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../../platform/kubernetes/objects.ts'
+import { podLabels } from '../../../platform/kubernetes/pod-like.ts'
+import { formatSelector } from '../../../platform/kubernetes/pods.ts'
+import { resolveMesh } from '../../authorization/evaluation-input.ts'
+import { findSide, type ObservedCluster } from '../../authorization/observe.ts'
+import { allPods } from '../../authorization/pods.ts'
+import type { Side } from '../../authorization/side.ts'
+import type { Cluster, Said } from './cluster.ts'
+import { distinctPods, selectedKeys } from './distinct-pods.ts'
+import { indexOf } from './index-of.ts'
+import { type LonePods, lonePods } from './lone-pods.ts'
+import { createRelevance } from './relevant.ts'
+
+/** The part of a cluster that is read about the target of a request. */
+export type ObservedTarget = Omit<ObservedCluster, 'from' | 'fromNamespace' | 'meshConfigs' | 'beacon' | 'memory'> & {
+  /** Absent where only the client may know of a mesh. */
+  readonly said?: Said | undefined
+}
+
+/** The part of a cluster that is read about the client of a request: the mesh is that of its beacon. */
+export type ObservedClient = Pick<ObservedCluster, 'from' | 'fromNamespace'> & Pick<Said, 'mesh'>
+
+/** A cluster in memory, in which each application is looked up at once. */
+export type World = {
+  readonly objects: readonly KubernetesObject[]
+  /** Namespaces that are Istio's root namespace, or may be. */
+  readonly roots: readonly string[]
+  /** The trust domains of the mesh, and other names of them. */
+  readonly trustDomains: readonly string[]
+  /** The Gateway of a name, if there is one. */
+  gateway(subject: Subject): readonly KubernetesObject[]
+  /** Reads all that decides about requests to a target, whoever sends them. */
+  observe(to: Side): Promise<ObservedTarget>
+  observeClient(from: Side): Promise<ObservedClient>
+  readonly lone: LonePods
+  /** A namespace, where it can be read. */
+  namespace(name: string): KubernetesObject | undefined
+  /** The reasons why nothing is certain about applications on the mesh in a namespace. */
+  doubtsAbout(namespace: string): readonly string[]
+  /** Joins the two to what `observeForQuery` would read for one question. */
+  join(target: ObservedTarget, client: ObservedClient): ObservedCluster
+}
+
+/** Makes a world of a cluster as it was read. */
+export const createWorld = ({ objects, said, absent, unread }: Cluster): World => {
+  const named = new Map(objects.map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]))
+  const find = ({ kind, namespace, name }: Reference) => named.get(nameOf({ kind, namespace, name }))
+  const configsFor = (mesh: Said['mesh']) =>
+    [...new Set([mesh?.rootNamespace ?? ROOT_NAMESPACE, ROOT_NAMESPACE])].flatMap(
+      (root) => find(meshConfigReference(root)) ?? [],
+    )
+  const meshes = meshesIn(
+    [...said.values()].filter(({ mesh }) => mesh),
+    configsFor,
+  )
+  const roots = [...new Set(meshes.flatMap(({ rootNamespace, otherRoots = [] }) => [rootNamespace, ...otherRoots]))]
+  const trustDomains = new Set(
+    meshes.flatMap(({ trustDomain, trustDomainAliases: aliases = [] }) => [
+      trustDomain,
+      ...(aliases === 'unknown' ? [] : aliases),
+    ]),
+  )
+  const relevant = createRelevance(objects, roots)
+  const reader = createReader(objects, find)
+  const keys = selectedKeys(objects)
+  const lone = lonePods(objects)
+  const ofKind = (kind: Kind, some: readonly KubernetesObject[]) => (absent.has(kind) ? undefined : some)
+  const classes = objects.filter(({ kind }) => kind === 'GatewayClass')
+  const gatewayClasses = unread.get('')?.includes('GatewayClass') ? 'unreadable' : classes
+  const meshOf = (subject: Subject | undefined) => subject && said.get(subjectName(subject))?.mesh
+
+  const world: World = {
+    ...{ objects, roots, trustDomains: [...trustDomains], lone },
+    namespace: (name) => find({ kind: 'Namespace', name }),
+    gateway: ({ namespace, application: name }) => [find({ kind: 'Gateway', namespace, name }) ?? []].flat(),
+    observe: async (to) => {
+      const { namespace, application: name } = to
+      const toNamespace = world.namespace(namespace)
+      const service = find({ kind: 'Service', namespace, name })
+      const running = to.kind === 'pod' ? lone.named(to) : undefined
+      const all = running ? { running } : await findSide(reader, to, world.gateway(to), service)
+      const pods = all && distinctPods(all, keys)
+      const labels = (pods ? allPods(pods) : []).map(podLabels)
+      const found = relevant({ namespace, name, labels, namespaceLabels: toNamespace?.metadata.labels ?? {} })
+      const own = said.get(subjectName(to))
+      return {
+        ...{ toNamespace, to: pods, services: found.services, gatewayClasses },
+        policies: ofKind('AuthorizationPolicy', found.policies),
+        gateways: ofKind('Gateway', found.gateways),
+        peerAuthentications: ofKind('PeerAuthentication', found.peerAuthentications),
+        ...(own && { said: { mesh: own.mesh ?? meshOf(own.beacon) } }),
+      }
+    },
+    observeClient: async (from) => {
+      const pods = await findSide(reader, from, world.gateway(from))
+      const fromNamespace = world.namespace(from.namespace)
+      return {
+        from: pods && distinctPods(pods, keys),
+        fromNamespace,
+        mesh: meshOf(said.get(subjectName(from))?.beacon),
+      }
+    },
+    doubtsAbout: (namespace) => {
+      const found = world.namespace(namespace)
+      const configs = roots.flatMap((root) => find(meshConfigReference(root)) ?? [])
+      return found ? configs.flatMap((config) => undiscovered(config, found) ?? []) : []
+    },
+    join: ({ said: own, ...target }, { mesh: other, ...client }) => {
+      const mesh = own ? own.mesh : other
+      return {
+        ...target,
+        ...client,
+        meshConfigs: configsFor(mesh),
+        ...(mesh && { beacon: { config: { mesh } } as State }),
+      }
+    },
+  }
+  return world
+}
+
+const meshesIn = (said: readonly Said[], configsFor: (mesh: Said['mesh']) => readonly KubernetesObject[]) =>
+  [undefined, ...said.map(({ mesh }) => mesh)].map((mesh) =>
+    resolveMesh({}, { meshConfigs: configsFor(mesh), ...(mesh && { beacon: { config: { mesh } } as State }) }),
+  )
+
+/** Finds objects and pods in memory as the API server does. */
+const createReader = (
+  objects: readonly KubernetesObject[],
+  find: (reference: Reference) => KubernetesObject | undefined,
+): Pick<Kubernetes, 'find' | 'list'> => {
+  const pods = objects.filter(({ kind }) => kind === 'Pod')
+  const byLabel = indexOf(pods, ({ metadata: { namespace, labels = {} } }) => [
+    `${namespace}`,
+    ...Object.entries(labels).map(([key, value]) => `${namespace} ${key}=${value}`),
+  ])
+  const selectors = new Map(
+    objects
+      .filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment')
+      .map((one) => [formatSelector(one), LabelSelector.parse(one.spec?.selector ?? {})]),
+  )
+  return {
+    find: async (reference) => find(reference),
+    list: async (_, namespace, text = '') => {
+      const selector = selectors.get(text) ?? equalities(text)
+      const [first] = Object.entries(selector.matchLabels)
+      const some = byLabel.get(first ? `${namespace} ${first[0]}=${first[1]}` : `${namespace}`) ?? []
+      return some.filter(({ metadata }) => selects(selector, metadata.labels ?? {}))
+    },
+  }
+}
+
+/** The selector of a Service or a Gateway, which has equalities alone. */
+const equalities = (text: string): LabelSelector => ({
+  matchLabels: Object.fromEntries(text.split(',').map((pair) => pair.split('=', 2))),
+  matchExpressions: [],
+})

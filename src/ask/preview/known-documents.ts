@@ -1,0 +1,74 @@
+import { Refused } from '../../platform/base/errors.ts'
+import {
+  apiVersionOf,
+  groupOf,
+  isClusterScoped,
+  isKind,
+  type KubernetesObject,
+  nameOf,
+} from '../../platform/kubernetes/objects.ts'
+
+/** Documents that a plan can follow, and what there is to say of the others. */
+export type KnownDocuments = {
+  readonly objects: readonly KubernetesObject[]
+  /** The reasons why not all that decides is compared. */
+  readonly incomplete: readonly string[]
+  readonly messages: readonly string[]
+}
+
+/**
+ * Selects the documents that a plan can follow, in the version of their group that it knows, those without a namespace in `namespace`. Throws Refused, 400,
+ * where they need one and there is none.
+ */
+export const knownDocuments = (
+  documents: readonly KubernetesObject[],
+  namespace: string | undefined,
+): KnownDocuments => {
+  const unknown = documents.filter((one) => !isKnown(one))
+  const [deciding, others] = [unknown.filter((one) => !decidesNothing(one)), unknown.filter(decidesNothing)]
+  return {
+    objects: documents.filter(isKnown).map((one) => placed(one, namespace)),
+    incomplete: deciding.map(
+      (one) =>
+        `whether access changes by ${titleOf(one, namespace)} is not known: a plan follows no objects of ${typeOf(one)}`,
+    ),
+    messages: others.map(
+      (one) => `${titleOf(one, namespace)} is not planned: no access depends on objects of ${typeOf(one)}`,
+    ),
+  }
+}
+
+/** Kinds of several groups may have one name. Versions of those that decide have the same fields. */
+const isKnown = (object: KubernetesObject): boolean => {
+  const { apiVersion, kind } = object
+  if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion)) return false
+  return apiVersionOf(kind) === apiVersion || !decidesNothing(object)
+}
+
+const groupIn = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '')
+
+const placed = (object: KubernetesObject, namespace: string | undefined): KubernetesObject => {
+  const { kind, metadata } = object
+  if (!isKind(kind)) return object
+  const known = { ...object, apiVersion: apiVersionOf(kind) }
+  if (isClusterScoped(kind) || metadata.namespace !== undefined) return known
+  if (namespace === undefined)
+    throw new Refused(400, `${kind} ${metadata.name}: expected metadata.namespace, or namespace= for those without one`)
+  return { ...known, metadata: { ...metadata, namespace } }
+}
+
+/** Groups, and kinds of others, no object of which says who may reach whom or makes pods. Of all that is not listed here nobody knows. */
+const DECIDES_NOTHING = new Set([
+  ...['/LimitRange', '/PersistentVolume', '/PersistentVolumeClaim', '/ResourceQuota'],
+  ...['apiextensions.k8s.io', 'apiregistration.k8s.io', 'autoscaling', 'certificates.k8s.io', 'coordination.k8s.io'],
+  ...['policy', 'rbac.authorization.k8s.io', 'scheduling.k8s.io', 'storage.k8s.io'],
+  ...['acme.cert-manager.io', 'cert-manager.io', 'monitoring.coreos.com'],
+])
+
+const decidesNothing = ({ apiVersion, kind }: KubernetesObject): boolean =>
+  [groupIn(apiVersion), `${groupIn(apiVersion)}/${kind}`].some((one) => DECIDES_NOTHING.has(one))
+
+const titleOf = ({ kind, metadata }: KubernetesObject, namespace: string | undefined): string =>
+  nameOf({ kind, namespace, ...metadata })
+
+const typeOf = ({ apiVersion, kind }: KubernetesObject): string => `${apiVersion}, kind ${kind}`

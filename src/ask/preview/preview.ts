@@ -1,0 +1,196 @@
+import { createAnswerQuery } from '../../core/access/answer-query.ts'
+import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
+import type { AuthorizeAuthor } from '../../core/access/document-authors.ts'
+import { maySee, visibleTo } from '../../core/access/visibility.ts'
+import type { EventFunction } from '../../core/events/event-function.ts'
+import type { Features } from '../../core/feature/combine.ts'
+import type { Environment } from '../../core/feature/feature.ts'
+import type { ObjectChange } from '../../embedded/fork.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Trace } from '../../platform/base/trace.ts'
+import type { Kubernetes, Transport } from '../../platform/kubernetes/client.ts'
+import { createKubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
+import { type KubernetesObject, referenceTo } from '../../platform/kubernetes/objects.ts'
+import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts'
+import { type Expected, expected } from '../authorization/check-expectations.ts'
+import { authoredBy } from './authored.ts'
+import type { ComparedAccess } from './compare.ts'
+import type { AccessChange } from './difference/describe-changes.ts'
+import { forkTransport } from './fork-transport.ts'
+import type { Proposal } from './input.ts'
+import { knownDocuments } from './known-documents.ts'
+import { rehearse } from './rehearse.ts'
+import { isTelling, type ReportedStep } from './reported-step.ts'
+
+/** The effects that events and documents would have. All of it is JSON. */
+export type Plan = {
+  /** The steps that would change something, or wait, in their order. */
+  readonly steps: readonly ReportedStep[]
+  /** The last step of each application that would wait, or have something to say, in the end. */
+  readonly outcomes: readonly ReportedStep[]
+  readonly objects: readonly ObjectChange[]
+  readonly access: readonly AccessChange[]
+  readonly expectations: readonly Expected[]
+  /** The targets that were not compared, each with the reason: access to them may be lost as well. */
+  readonly incomplete: readonly string[]
+  /** Sentences about the answer itself. */
+  readonly messages: readonly string[]
+}
+
+export type Preview = (proposal: Proposal, asked: Asked) => Promise<Plan>
+
+/** The options of a plan. */
+export type Asked = {
+  readonly authorization?: string | undefined
+  /** Documents are deleted instead of applied. */
+  readonly isDeletion?: boolean
+  /** The namespace of documents that name none. */
+  readonly namespace?: string | undefined
+  readonly autoAllowWaypoint?: boolean | undefined
+  readonly trace?: Trace
+}
+
+type Dependencies = {
+  features: Features
+  functions: readonly EventFunction[]
+  transport: Transport
+  connect(deadline: number, trace?: Trace): Kubernetes
+  authenticate?: Authenticate | undefined
+  authorizeAuthor?: AuthorizeAuthor | undefined
+  clock: Clock
+  environment: Environment
+  timeoutMilliseconds: number
+}
+
+/** The time that is left to answer with what was compared until then. */
+const ANSWER_MILLISECONDS = 2_000
+
+/** Plans that are made at a time: each holds what it reads of the cluster in memory. */
+const MOST_AT_ONCE = 2
+
+/**
+ * Plans what events and documents would do: the cluster is read, and they and all that follows from them run on a fork of it in memory.
+ * Nothing is written: of the cluster's API a plan has GET alone. Rejects with Refused for what a step or the API server would refuse, and
+ * for whoever may not send the events, and leaves out what the sender may not see.
+ */
+export const createPreview = (dependencies: Dependencies): Preview => {
+  const { transport, clock, timeoutMilliseconds } = dependencies
+  const { memories } = dependencies.features
+  const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
+
+  const plan = async (given: Proposal, asked: Asked, sender: Sender | undefined): Promise<Plan> => {
+    const deadline = clock.now() + timeoutMilliseconds
+    const { trace = {} } = asked
+    const known = knownDocuments(given.objects, asked.namespace)
+    const authored = sender && !asked.isDeletion ? authoredBy(sender.author, known.objects) : undefined
+    const proposal = { ...given, objects: authored?.objects ?? known.objects }
+    const { createFork, compareAccess, decidesOtherwise } = await import('./fork.ts')
+    const fork = createFork(async (path) => {
+      const headers = { ...trace, accept: 'application/json' }
+      const answer = await transport({ method: 'GET', path, headers, timeoutMilliseconds: deadline - clock.now() })
+      return { ...answer, headers: {} }
+    })
+    const kubernetes = createKubernetes({ transport: readingFrom(transport), clock, deadline, trace })
+    const { steps, incomplete } = await rehearse(dependencies, fork, {
+      proposal,
+      sender,
+      deadline,
+      isDeletion: asked.isDeletion === true,
+    })
+    const all = fork.changes()
+    const { changes, hidden } = await visibleChanges(sender, all)
+    const after = createKubernetes({ transport: forkTransport(fork.after), clock, deadline })
+    const { autoAllowWaypoint } = asked
+    const forked = fork.objects()
+    const compared =
+      all.length === 0 && !decidesOtherwise(forked)
+        ? NOTHING
+        : await compareAccess(forked, {
+            ...{ memories, kubernetes, autoAllowWaypoint },
+            ...(sender && { sees: (about) => maySee(sender, about) }),
+            near: namespacesOf(proposal, steps, all),
+            hasTime: () => clock.now() < deadline - ANSWER_MILLISECONDS,
+          })
+    return {
+      steps: await visibleSteps(sender, steps.filter(isTelling)),
+      outcomes: await visibleSteps(sender, lastSteps(steps)),
+      objects: changes,
+      access: compared.access,
+      expectations: await expected(memories, readingOnce(after), proposal.expectations, sender, {
+        autoAllowWaypoint,
+        planned: new Set(all.map(({ object }) => object)),
+      }),
+      incomplete: [...known.incomplete, ...incomplete, ...compared.incomplete],
+      messages: [...known.messages, ...(authored?.messages ?? []), ...compared.messages, ...hidden],
+    }
+  }
+
+  return (proposal, asked) =>
+    answerQuery(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
+}
+
+const NOTHING: ComparedAccess = { access: [], incomplete: [], messages: [] }
+
+/** A cluster that takes no writes. */
+const readingFrom =
+  (transport: Transport): Transport =>
+  async (request) => {
+    if (request.method !== 'GET') throw new Error(`a plan writes nothing: ${request.method} ${request.path}`)
+    return await transport(request)
+  }
+
+const lastSteps = (steps: readonly ReportedStep[]): ReportedStep[] =>
+  [...new Map(steps.map((step) => [`${step.namespace}/${step.application}`, step])).values()].filter(
+    ({ status, messages }) => status === 'waiting' || status === 'conflict' || messages.length > 0,
+  )
+
+const visibleSteps = async (sender: Sender | undefined, steps: readonly ReportedStep[]): Promise<ReportedStep[]> =>
+  await visibleTo(sender, steps, ({ namespace = '', application }) => ({ namespace, application }))
+
+const visibleChanges = async (sender: Sender | undefined, changes: readonly ObjectChange[]) => {
+  const visible = await visibleTo(sender, changes, whoseIs)
+  const hidden = changes.length - visible.length
+  const shown: ObjectChange[] = []
+  for (const one of visible) shown.push((await mayRead(sender, one)) ? one : bare(one))
+  return {
+    changes: shown,
+    hidden: [
+      ...shown.flatMap(({ object, diff }) => (diff === '' ? [`${object} is not shown: you may not get it`] : [])),
+      ...(hidden === 0
+        ? []
+        : [`${hidden} more objects would change, of applications that you may send no events about`]),
+    ],
+  }
+}
+
+/** Tells if the sender may see what is in an object: one that meshstep made, or makes, follows from what they may send. */
+const mayRead = async (sender: Sender | undefined, { before }: ObjectChange): Promise<boolean> =>
+  sender === undefined ||
+  before === undefined ||
+  ownValue(before.metadata.labels, APPLICATION_LABEL) !== undefined ||
+  (await sender.mayGet(referenceTo(before)))
+
+const bare = ({ object, change }: ObjectChange): ObjectChange => ({ object, change, diff: '' })
+
+/** Ours say whose they are; a workload or Service is its application's; everything else is the namespace's. */
+const whoseIs = ({ before, after }: ObjectChange): { namespace: string; application?: string } => {
+  const { kind, metadata } = (after ?? before) as KubernetesObject
+  const { namespace = metadata.name, name, labels = {} } = metadata
+  const owner = labels[APPLICATION_LABEL]
+  const home = labels['meshstep.dev/namespace'] ?? namespace
+  if (owner !== undefined) return { namespace: home, application: owner }
+  return ['StatefulSet', 'Deployment', 'Service'].includes(kind) ? { namespace, application: name } : { namespace }
+}
+
+const namespacesOf = (
+  { objects }: Proposal,
+  steps: readonly ReportedStep[],
+  changes: readonly ObjectChange[],
+): Set<string> =>
+  new Set([
+    ...steps.flatMap(({ namespace }) => namespace ?? []),
+    ...[...objects, ...changes.flatMap(({ before, after }) => after ?? before ?? [])].flatMap(
+      ({ kind, metadata }) => (kind === 'Namespace' ? metadata.name : metadata.namespace) ?? [],
+    ),
+  ])

@@ -1,0 +1,170 @@
+import type { Sender } from '../../core/access/authenticate.ts'
+import type { AuthorizeAuthor } from '../../core/access/document-authors.ts'
+import type { EventFunction } from '../../core/events/event-function.ts'
+import { createHandler, type Handle } from '../../core/events/handle.ts'
+import { createQueue } from '../../core/events/queue.ts'
+import type { Features } from '../../core/feature/combine.ts'
+import type { Environment } from '../../core/feature/feature.ts'
+import { createStep } from '../../core/reconcile/step.ts'
+import type { Fork } from '../../embedded/fork.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { Refused } from '../../platform/base/errors.ts'
+import type { Event } from '../../platform/cloudevents/cloud-event.ts'
+import { ApiError } from '../../platform/kubernetes/api-error.ts'
+import { createKubernetes, type Kubernetes } from '../../platform/kubernetes/client.ts'
+import { isKind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { KUBECTL, takenOver } from './client-side.ts'
+import { forkTransport } from './fork-transport.ts'
+import type { Proposal } from './input.ts'
+import { type ReportedStep, reportedStep } from './reported-step.ts'
+
+type Dependencies = {
+  features: Features
+  functions: readonly EventFunction[]
+  authorizeAuthor?: AuthorizeAuthor | undefined
+  clock: Clock
+  environment: Environment
+  timeoutMilliseconds: number
+}
+
+type Performance = {
+  readonly proposal: Proposal
+  readonly sender: Sender | undefined
+  readonly deadline: number
+  readonly isDeletion: boolean
+}
+
+/** The limit of events that follow from one. More of them are taken for a loop. */
+const MOST_EVENTS = 2_000
+
+/** The limit of rounds in which waiting applications look again, as they would with each event or ping. */
+const MOST_LOOKS = 3
+
+const TOO_MANY_EVENTS = `more than ${MOST_EVENTS} events follow: what comes after them is not planned`
+const TOO_MANY_LOOKS = `applications that wait go on after ${MOST_LOOKS} looks: what comes after them is not planned`
+
+export type Rehearsed = {
+  /** In their order. */
+  readonly steps: readonly ReportedStep[]
+  /** The reasons why not all that follows was played. */
+  readonly incomplete: readonly string[]
+}
+
+/** Plays a proposal, and all that follows from it, on a fork. Answers with the steps that were taken. */
+export const rehearse = async (
+  { features, functions, authorizeAuthor, clock, environment, timeoutMilliseconds }: Dependencies,
+  fork: Fork,
+  { proposal, sender, deadline, isDeletion }: Performance,
+): Promise<Rehearsed> => {
+  const steps: ReportedStep[] = []
+  const incomplete = new Set<string>()
+  const connect = (until: number) => createKubernetes({ transport: forkTransport(fork.after), clock, deadline: until })
+  const step = createStep({ features, connect, clock, environment, authorizeAuthor })
+  const handlerFor = (one: Sender | undefined): Handle =>
+    createHandler({
+      features,
+      functions,
+      step,
+      enqueue: createQueue(step),
+      connect,
+      authenticate: one && (async () => one),
+      clock,
+      timeoutMilliseconds,
+      onStep: (step) => steps.push(reportedStep(step)),
+    })
+  const [asSender, asCluster] = [handlerFor(sender), handlerFor(undefined)]
+
+  const settle = async (): Promise<void> => {
+    if (!(await isSettled(fork, asCluster))) incomplete.add(TOO_MANY_EVENTS)
+  }
+
+  for (const object of proposal.objects) {
+    await sender?.authorize(namespaceOf(object))
+    await write(connect(deadline), object, isDeletion)
+    // a document's author is whoever asks, of all that follows nobody
+    for (const event of fork.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
+    await settle()
+  }
+  for (const event of proposal.events) {
+    await asSender(event, {})
+    await settle()
+  }
+  const look = async (): Promise<void> => {
+    const before = steps.length
+    for (const subject of waitingIn(steps)) {
+      await asCluster(lookAgain(subject, `look-${before}-${subject}`), {})
+      await settle()
+    }
+  }
+  if (!(await isQuiet(steps, look)) && waitingIn(steps).length > 0) incomplete.add(TOO_MANY_LOOKS)
+  return { steps, incomplete: [...incomplete] }
+}
+
+/** Handles the events that the cluster's sources send for the writes so far, and tells if that came to an end. */
+const isSettled = async (fork: Fork, handle: Handle): Promise<boolean> => {
+  let left = MOST_EVENTS
+  for (let events = fork.events(); events.length > 0; events = fork.events()) {
+    if (left <= 0) return false
+    left -= events.length
+    for (const event of events) await handle(event, {})
+  }
+  return true
+}
+
+/** Lets those that wait look again, and tells if that came to an end. */
+const isQuiet = async (steps: readonly ReportedStep[], look: () => Promise<void>): Promise<boolean> => {
+  for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+    const before = steps.length
+    await look()
+    if (steps.slice(before).every(({ status }) => status === 'unchanged' || status === 'waiting')) return true
+  }
+  return false
+}
+
+const isDocument = ({ extensions }: Event): boolean => extensions.kind === 'ConfigMap'
+
+/** A Namespace is what is in it. */
+const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject): { namespace: string } => {
+  if (kind === 'Namespace') return { namespace: name }
+  if (namespace === undefined) throw new Refused(400, `${kind} ${name}: expected metadata.namespace`)
+  return { namespace }
+}
+
+/** Applies or deletes an object as kubectl does. Rejects with Refused, 400, where the API server would refuse it. */
+const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletion: boolean): Promise<void> => {
+  const { kind, metadata } = object
+  const title = nameOf({ kind, ...metadata })
+  if (!isKind(kind)) throw new Refused(400, `${title}: a plan knows no objects of this kind`)
+  try {
+    const reference = { kind, namespace: metadata.namespace, name: metadata.name }
+    const found = await kubernetes.find(reference)
+    if (!isDeletion) {
+      const managedFields = found && takenOver(found)
+      const taking = { op: 'add', path: '/metadata/managedFields', value: managedFields } as const
+      if (managedFields) await kubernetes.patch(reference, [taking], KUBECTL)
+      return void (await kubernetes.apply(object, KUBECTL, { force: true }))
+    }
+    if (found === undefined) throw new Refused(400, `${title} does not exist`)
+    if (kind === 'Namespace')
+      throw new Refused(400, `${title}: a plan does not follow what goes with it: name what is in it, each by itself`)
+    await kubernetes.remove(found)
+  } catch (error) {
+    throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error
+  }
+}
+
+/** The applications that waited when their last step ended. */
+const waitingIn = (steps: readonly ReportedStep[]): string[] => {
+  const last = new Map(steps.map(({ namespace, application, status }) => [`${namespace}/${application}`, status]))
+  return [...last].flatMap(([subject, status]) => (status === 'waiting' ? [subject] : []))
+}
+
+const lookAgain = (subject: string, id: string): Event => ({
+  id,
+  source: '/meshstep/plan',
+  type: 'dev.meshstep.resync.v1',
+  subject,
+  datacontenttype: 'application/json',
+  extensions: {},
+  data: {},
+})

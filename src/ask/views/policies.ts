@@ -1,0 +1,67 @@
+import { parseRequesters } from '../../core/policies/requested-by.ts'
+import { readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+
+/** An AuthorizationPolicy that meshstep wrote. */
+export type PolicyView = {
+  readonly namespace: string
+  readonly name: string
+  readonly action: string
+  /** The object whose requests it decides about: `Service db`, `pods app=db`, `Gateway way`, or `everything`. */
+  readonly target: string
+  /** The clients that it allows, or denies: service accounts, or `anybody`. Nobody if it is empty. */
+  readonly sources: readonly string[]
+  /** The application that wrote it. */
+  readonly owner: string
+  /** The relations that asked for it. */
+  readonly requestedBy: readonly string[]
+}
+
+/** The policies among `objects` that an application wrote, asked for, or has at its own Service or pods. */
+export const policyViews = (subject: Subject, objects: readonly KubernetesObject[]): PolicyView[] =>
+  objects
+    .map((object) => ({ object, owner: ownerOf(object), requestedBy: parseRequesters(object) }))
+    .filter(
+      ({ owner, requestedBy }) =>
+        owner === subjectName(subject) || requestedBy.some((name) => name.endsWith(` of ${subjectName(subject)}`)),
+    )
+    .map(policyView)
+
+const ownerOf = ({ metadata: { namespace = '', labels } }: KubernetesObject): string => {
+  const home = ownValue(labels, 'meshstep.dev/namespace') ?? namespace
+  return `${home}/${ownValue(labels, 'meshstep.dev/application') ?? ''}`
+}
+
+type Found = Pick<PolicyView, 'owner' | 'requestedBy'> & { readonly object: KubernetesObject }
+
+const policyView = ({ object, owner, requestedBy }: Found): PolicyView => {
+  const { namespace = '', name } = object.metadata
+  const read = readAuthorizationPolicy(object)
+  const spec = 'policy' in read ? read.policy.spec : {}
+  return {
+    ...{ namespace, name },
+    action: spec.action ?? 'ALLOW',
+    target: targetOf(spec),
+    sources: sourcesOf(spec),
+    ...{ owner, requestedBy },
+  }
+}
+
+type Spec = Extract<ReturnType<typeof readAuthorizationPolicy>, { policy: unknown }>['policy']['spec']
+
+const targetOf = ({ targetRefs = [], targetRef, selector }: Spec): string => {
+  const references = targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
+  if (references.length > 0) return references.map(({ kind, name }) => `${kind} ${name}`).join(', ')
+  const labels = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)
+  return labels.length > 0 ? `pods ${labels.join(',')}` : 'everything'
+}
+
+/** `cluster.local/ns/shop/sa/web` is `shop/web`. */
+const sourcesOf = ({ rules = [] }: Spec): string[] => {
+  const sources = rules.flatMap(({ from }) =>
+    from === undefined ? ['anybody'] : from.flatMap(({ source = {} }) => source.principals ?? ['anybody']),
+  )
+  return [...new Set(sources.map((one) => one.replace(/^.*\/ns\/(.*)\/sa\/(.*)$/, '$1/$2')))].toSorted()
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../../platform/base/clock.ts'
+import { Unavailable } from '../../platform/base/errors.ts'
+import { createExpiringCache } from '../../platform/base/expiring-cache.ts'
+import { isForbidden } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { Kind } from '../../platform/kubernetes/objects.ts'
+
+/** Checks that the API server authorizes writers of documents in a namespace. Returns the problem, if any, or that it is not known. */
+export type CheckAdmissionPolicy = (namespace: string) => Promise<string | undefined>
+
+type Dependencies = {
+  connect(deadline: number): Kubernetes
+  clock: Clock
+}
+
+/** A step can do without the result. */
+const TIMEOUT_MILLISECONDS = 2_000
+
+/** Finds the ValidatingAdmissionPolicy of `components/authentication` and its binding by name; caches the result for ten seconds. */
+export const createAdmissionPolicyCheck = ({ connect, clock }: Dependencies): CheckAdmissionPolicy => {
+  const answers = createExpiringCache<string | undefined>(clock)
+  return (namespace) =>
+    answers(namespace, async () => {
+      const name = `meshstep-documents-${namespace}`
+      const open = `whoever may write ConfigMaps in ${namespace} may write documents`
+      try {
+        const problem = await findProblem(connect(clock.now() + TIMEOUT_MILLISECONDS), name)
+        return problem && `${open}: ${problem}; ${REMEDY}`
+      } catch (error) {
+        const unknown = `it is not known whether ${open}: ValidatingAdmissionPolicy ${name} or its binding`
+        if (isForbidden(error)) return `${unknown} may not be looked at; ${REMEDY}`
+        if (error instanceof Unavailable) return `${unknown} cannot be looked at (${error.message})`
+        throw error
+      }
+    })
+}
+
+const findProblem = async (kubernetes: Kubernetes, name: string): Promise<string | undefined> => {
+  const find = (kind: Kind) => kubernetes.find({ kind, name })
+  const [policy, binding] = await Promise.all([
+    find('ValidatingAdmissionPolicy'),
+    find('ValidatingAdmissionPolicyBinding'),
+  ])
+  if (!policy) return `ValidatingAdmissionPolicy ${name} does not exist`
+  if (!binding) return `ValidatingAdmissionPolicyBinding ${name} does not exist`
+  const { policyName, validationActions } = binding.spec ?? {}
+  const isDenying = Array.isArray(validationActions) && validationActions.includes('Deny')
+  return policyName === name && isDenying
+    ? undefined
+    : `ValidatingAdmissionPolicyBinding ${name} does not deny by the policy of its name`
+}
+
+const REMEDY = 'apply components/authentication'

@@ -1,0 +1,141 @@
+import type { Clock } from '../../platform/base/clock.ts'
+import { Refused, Unavailable } from '../../platform/base/errors.ts'
+import { defined } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { AUTHOR, type Author } from '../../platform/cloudevents/knative/document.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { Features } from '../feature/combine.ts'
+import { type Document, listDocuments, STAYS } from '../relations/documents.ts'
+import { type About, type AccessReviews, createAccessReviews } from './access-reviews.ts'
+import { NOTHING_SAID, neededRights, type Said } from './needed-rights.ts'
+
+/** Rejects with Refused, 403, unless the author of a document may ask for what it says. */
+export type AuthorizeAuthor = (author: Author, about: About) => Promise<void>
+
+/** A step waits no longer for a decision: its event comes again. */
+const TIMEOUT_MILLISECONDS = 5_000
+
+/** Asks about authors as about senders, by their names and groups. */
+export const createAuthorizeAuthor =
+  ({
+    connect,
+    clock,
+    reviews = createAccessReviews(clock),
+  }: {
+    connect(deadline: number): Kubernetes
+    clock: Clock
+    reviews?: AccessReviews
+  }): AuthorizeAuthor =>
+  (author, about) =>
+    reviews.authorize(connect(clock.now() + TIMEOUT_MILLISECONDS), author, about)
+
+/**
+ * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is treated as
+ * unreadable. So is one of another application than `own`, whose author the API server does not decide about: that one's own event waits for it.
+ * Rejects with Unavailable for all others of these. Authors are asked about in turn, as there may be any number of
+ * documents, and of each permission once: what was answered counts for this look at the documents, and for no later one.
+ */
+export const asAuthorsMay = async (
+  features: Pick<Features, 'effects' | 'uses'>,
+  authorize: AuthorizeAuthor | undefined,
+  namespace: string,
+  documents: readonly Document[],
+  own?: string,
+): Promise<Document[]> => {
+  if (authorize === undefined) return [...documents]
+  const ask = askingOnce(authorize)
+  const judged: Document[] = []
+  for (const document of documents)
+    judged.push(
+      await asItsAuthorMay(features, ask, namespace, document).catch((error: unknown) => {
+        if (!(error instanceof Unavailable) || own === undefined || document.application === own) throw error
+        return { ...titleOf(document), problem: `ConfigMap ${document.name}: ${error.message}; ${STAYS}` }
+      }),
+    )
+  return judged
+}
+
+const titleOf = ({ name, application }: Document): Pick<Document, 'name' | 'application'> =>
+  defined({ name, application })
+
+/** A document of which nothing is taken, and why. */
+export type RefusedDocument = { readonly name: string; readonly application?: string; readonly problem: string }
+
+/** Lists the documents of a namespace, of all applications or one, that cannot be read, or whose authors may not ask for what they say. */
+export const refusedDocuments = async (
+  features: Pick<Features, 'configDocument' | 'effects' | 'uses'>,
+  kubernetes: Kubernetes,
+  authorize: AuthorizeAuthor | undefined,
+  namespace: string,
+  application?: string,
+): Promise<RefusedDocument[]> => {
+  const isAsked = (document: Document) => application === undefined || document.application === application
+  const documents = await listDocuments(kubernetes, namespace, features.configDocument, isAsked)
+  const judged = await asAuthorsMay(features, authorize, namespace, documents)
+  return judged.flatMap((document) => ('problem' in document ? [document] : []))
+}
+
+/**
+ * Permits what the end of a deleted document says beyond what that held: rejects with Refused, 403, where its author may not say it, or nobody
+ * is named.
+ */
+export const permitOfAuthor =
+  (authorize: AuthorizeAuthor, document: string, author: Author | undefined) =>
+  async (about: About): Promise<void> => {
+    const problem = author ? await refusalOf([about], (one) => authorize(author, one)) : NO_AUTHOR
+    if (problem !== undefined)
+      throw new Refused(403, `ConfigMap ${document} was deleted, and ends nothing that it did not hold: ${problem}`)
+  }
+
+const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
+  const asked = new Map<string, Promise<void>>()
+  return (author, about) => {
+    const key = JSON.stringify([author, about])
+    const answer = asked.get(key) ?? authorize(author, about)
+    asked.set(key, answer)
+    return answer
+  }
+}
+
+const asItsAuthorMay = async (
+  features: Pick<Features, 'effects' | 'uses'>,
+  authorize: AuthorizeAuthor,
+  namespace: string,
+  document: Document,
+): Promise<Document> => {
+  if ('problem' in document || document.application === undefined) return document
+  const { name, application, author } = document
+  const subject = { namespace, application }
+  const problem = author
+    ? await refusalOf(rightsFor(features, subject, document), (about) => authorize(author, about))
+    : NO_AUTHOR
+  return problem === undefined
+    ? document
+    : { name, application, problem: `ConfigMap ${name}: ${problem}; ${STAYS}`, isForbidden: true }
+}
+
+const NO_AUTHOR = `it names no author: annotate it with ${AUTHOR}, the name of who applies it (kubectl auth whoami), and apply it again`
+
+/** Lists what the author of a document needs: as much as the sender of an event that says all of it anew. */
+const rightsFor = (features: Pick<Features, 'effects' | 'uses'>, subject: Subject, document: Document): About[] => [
+  subject,
+  ...neededRights(features, subject, NOTHING_SAID, saidBy(document)),
+]
+
+const saidBy = (document: Document): Said => {
+  if ('config' in document) return { ...NOTHING_SAID, config: document.config }
+  return 'announced' in document ? { relations: { [document.name]: document.announced } } : NOTHING_SAID
+}
+
+const refusalOf = async (
+  asked: readonly About[],
+  authorize: (about: About) => Promise<void>,
+): Promise<string | undefined> => {
+  try {
+    for (const about of asked) await authorize(about)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    return `its author ${error.message}, or let somebody apply it who may`
+  }
+}

@@ -1,0 +1,162 @@
+import * as z from 'zod'
+import { DEEPEST, isTooDeep } from '../../platform/base/depth.ts'
+import { Refused } from '../../platform/base/errors.ts'
+import { eventPosition, type Position } from '../../platform/base/event-order.ts'
+import { Application, Namespace } from '../../platform/base/names.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Event } from '../../platform/cloudevents/cloud-event.ts'
+import { ECHO, parseSource } from '../../platform/cloudevents/source.ts'
+import type { Change, Folded, Look } from '../reconcile/change.ts'
+import type { KnownMarks } from '../relations/announcements.ts'
+import type { State } from '../state/state.ts'
+import type { Conceal } from '../workload/conceal.ts'
+
+/** One event type: `POST /{name}` takes it, and `POST /` by its type. */
+export type EventFunction = {
+  readonly name: string
+  readonly type: string
+  /** Of the data, as it is sent. */
+  readonly schema: z.ZodType
+  /** Reads the event's data. Throws Refused for data that is not valid. */
+  receive(event: Event, now: Date): Received
+}
+
+/** Whom the event is about, and what it means; without an application, all of the namespace. */
+export type Received = {
+  namespace: string
+  application?: string | undefined
+  change: Change
+}
+
+/** The context of an event that a fold may use besides its data. */
+export type Arrival = {
+  position: Position
+  now: Date
+  namespace: string
+  application: string
+  known: KnownMarks
+  conceal: Conceal
+}
+
+type Definition<Shape extends z.ZodRawShape> = {
+  name: string
+  /** The fields of the data beyond `namespace` and `application`. */
+  data: Shape
+  observation?: boolean
+  /** Without an application the event is about the whole namespace. */
+  isForNamespaces?: boolean
+  /** Another application that sends it says no more than that it is worth a look. */
+  isNudge?: boolean
+  look?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Look
+  fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
+}
+
+/** A function out of its schema and its fold. Unknown fields are errors: a misspelt one would be lost in silence. */
+export const defineFunction = <Shape extends z.ZodRawShape>({
+  name,
+  data,
+  observation = false,
+  isForNamespaces = false,
+  isNudge = false,
+  look = () => ({}),
+  fold,
+}: Definition<Shape>): EventFunction => {
+  const Data = z.strictObject({ ...data })
+  const About = z.object({
+    namespace: Namespace,
+    application: isForNamespaces ? Application.optional() : Application,
+  })
+  return {
+    name,
+    type: `dev.meshstep.${name}.v1`,
+    schema: z.strictObject({ ...About.partial().shape, ...data }),
+    receive: (event, now) => {
+      const { namespace, application, ...fields } = withSubject(event, isForNamespaces)
+      const subject = parse(About, { namespace, application })
+      const parsed = parse(Data, fields)
+      const arrival = {
+        position: eventPosition(event, now),
+        now,
+        namespace: subject.namespace,
+        application: subject.application ?? '',
+      }
+      const from = isNudge ? parseSource(event.source) : undefined
+      const looks = look(parsed)
+      if (from) return { ...subject, change: nudge(from, event, looks) }
+      return {
+        ...subject,
+        change: {
+          observation,
+          look: looks,
+          event: arrival.position.id,
+          fold: (state, known, conceal) => fold(state, parsed, { ...arrival, known, conceal }),
+        },
+      }
+    },
+  }
+}
+
+/** Asks for a look at another application's memory, which holds the data. The event itself changes nothing that is remembered. */
+const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change => ({
+  observation: true,
+  nudge: { isEcho: extensions[ECHO] !== undefined },
+  look: { remotes: [from], ...(relation !== undefined && { relation }) },
+  fold: (state) => ({ state }),
+})
+
+/** The data with `namespace` and `application` filled in from the subject, `{namespace}/{application}`; both must agree. */
+const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record<string, unknown> => {
+  const fields = objectIn(data)
+  if (subject === undefined) return fields
+  const [namespace, application, ...more] = subject.split('/')
+  if (more.length > 0 || (application === undefined && !isForNamespaces))
+    throw new Refused(400, `subject: expected {namespace}/{application}, got ${shown(subject)}`)
+  const both: Record<string, unknown> = { namespace, application, ...fields }
+  if (both.namespace === namespace && both.application === application) return both
+  const inData = [both.namespace, both.application].map((name) => (typeof name === 'string' ? name : shown(name)))
+  throw new Refused(400, `subject: ${shown(subject)} does not agree with the data, ${inData.join('/').slice(0, 130)}`)
+}
+
+/** No data is an empty object: not every event has more to say than its subject. */
+const objectIn = (data: unknown): Record<string, unknown> => {
+  if (data === undefined || data === null) return {}
+  if (data instanceof Uint8Array)
+    throw new Refused(400, 'data: expected a JSON object, got bytes: is the content type missing?')
+  if (isTooDeep(data)) throw new Refused(400, `data: expected at most ${DEEPEST} levels`)
+  if (typeof data === 'object' && !Array.isArray(data)) return { ...data }
+  // a text or a list may hold a whole config, with its secret values
+  const got = typeof data === 'string' ? 'text' : Array.isArray(data) ? 'a list' : String(data)
+  throw new Refused(400, `data: expected a JSON object, got ${got}`)
+}
+
+/** JSON, of a length for a message. */
+const shown = (value: unknown): string => {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > 130 ? `${text.slice(0, 130)}…` : text
+}
+
+/** Parts of a config whose values are secret, or may be. */
+const SECRET_PARTS: readonly PropertyKey[] = ['env', 'envConfig', 'secrets', 'config', 'kubernetesResources']
+
+/** A config is answered with nothing of what it holds where that may be secret. */
+const mayBeSecret = ([part, ...path]: readonly PropertyKey[], input: unknown): boolean =>
+  part === 'config' && (typeof input === 'object' || isWhole(path) || path.some((key) => SECRET_PARTS.includes(key)))
+
+/** A text in place of the config, or of its workload, may have all of it. */
+const isWhole = (path: readonly PropertyKey[]): boolean => ['', 'workload', 'workload.podSpec'].includes(path.join('.'))
+
+const MOST_ISSUES = 5
+
+const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
+  const result = schema.safeParse(value, { reportInput: true })
+  if (result.success) return result.data
+  throw new Refused(400, result.error.issues.slice(0, MOST_ISSUES).map(issueMessage).join('; '), {
+    cause: result.error,
+  })
+}
+
+/** `data.relation.id: Invalid input: expected number, received string, got "7"` */
+const issueMessage = ({ path, message, input }: z.core.$ZodIssue): string => {
+  const got = input === undefined || mayBeSecret(path, input) ? '' : `, got ${shown(input)}`
+  return `${['data', ...path.map(String)].join('.')}: ${message}${got}`
+}

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '../../platform/base/clock.ts'
+import { Refused } from '../../platform/base/errors.ts'
+import type { Log } from '../../platform/base/log.ts'
+import type { Trace } from '../../platform/base/trace.ts'
+import { type Event, InvalidEvent } from '../../platform/cloudevents/cloud-event.ts'
+import { traceOf } from '../../platform/cloudevents/trace.ts'
+import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { microTime, shortened } from '../../platform/kubernetes/event-fields.ts'
+import { recordEvent } from '../../platform/kubernetes/event-series.ts'
+import { apiVersionOf, type Kind, type KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { Sender } from '../access/authenticate.ts'
+import { maySee } from '../access/visibility.ts'
+import { memoryName } from '../state/memory.ts'
+import type { Handled } from './handle.ts'
+
+/** Makes what a person has to know a Kubernetes Event of the document or the workload that it is about. It rejects with nothing. */
+export type Feedback = {
+  /** Of a step that met a conflict, waits, or found its application blocked: on its document, for a sender who may send events for its namespace. */
+  stepped(event: Event, handled: Handled, sender: Sender | undefined): Promise<void>
+  /** Of an event that was refused, from a sender who may send events for its namespace. */
+  refused(event: Event, error: unknown, sender: Sender | undefined): Promise<void>
+}
+
+type Dependencies = {
+  connect(deadline: number, trace?: Trace): Kubernetes
+  clock: Clock
+  log: Log
+}
+
+type Counted = { at: number; met: number }
+
+type Told = { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly note: string }
+
+const MANAGER = 'meshstep'
+
+/** No step waits longer for somebody to be told of it. */
+const MILLISECONDS = 2_000
+
+/** The time between two writes of one Event. The API server forgets it an hour after the last. */
+const QUIET_MILLISECONDS = 10 * 60 * 1_000
+const MOST_KEPT = 1_000
+
+/**
+ * Creates feedback that reports each message as one Event, named by the hash of its content. Repetitions are counted in its series, which
+ * all processes together write once in ten minutes at most; what a process has counted and not written is lost with it.
+ */
+export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback => {
+  /** Of each message when it was told last, and how often it was met since. */
+  const told = new Map<string, Counted>()
+
+  /** Counts a message; undefined where that is all there is to do, as it was told lately. */
+  const count = (digest: string): Counted | undefined => {
+    const known = told.get(digest) ?? { at: Number.NEGATIVE_INFINITY, met: 0 }
+    known.met += 1
+    if (clock.now() - known.at < QUIET_MILLISECONDS) return undefined
+    known.at = clock.now()
+    told.delete(digest)
+    told.set(digest, known)
+    for (const oldest of told.keys()) if (told.size > MOST_KEPT) told.delete(oldest)
+    return known
+  }
+
+  const tell = async (
+    namespace: string,
+    regarding: Regarding,
+    { type, reason, note }: Told,
+    trace: Trace,
+  ): Promise<void> => {
+    const digest = createHash('sha256')
+      .update(JSON.stringify([namespace, regarding, reason, note]))
+      .digest('hex')
+    const counted = count(digest)
+    if (!counted) return
+    const { met } = counted
+    const kubernetes = connect(clock.now() + MILLISECONDS, trace)
+    const now = new Date(clock.now())
+    try {
+      const object = await objectOf(kubernetes, namespace, regarding)
+      const event = {
+        apiVersion: apiVersionOf('Event'),
+        kind: 'Event',
+        metadata: { name: `${object.name}.${digest.slice(0, 16)}`, namespace },
+        eventTime: microTime(now),
+        ...{ type, reason, action: 'Reconcile', note: shortened(note.replaceAll(/\p{Cc}+/gu, ' ')) },
+        regarding: { ...object, namespace },
+        reportingController: 'meshstep.dev/functions',
+        reportingInstance: MANAGER,
+      }
+      const occurrence = { manager: MANAGER, now, met, quietMilliseconds: QUIET_MILLISECONDS }
+      if (await recordEvent(kubernetes, event, occurrence)) counted.met -= met
+    } catch (error) {
+      // another process has told it meanwhile
+      if (!isVersionConflict(error))
+        log.warn({ namespace, reason, problem: (error as Error).message }, 'no Event of it')
+    }
+  }
+
+  /** Tells if the sender may send events for all of the namespace, and so about any object of it; not where nobody knows. */
+  const maySpeakOf = async (sender: Sender | undefined, namespace: string): Promise<boolean> => {
+    try {
+      return await maySee(sender, { namespace })
+    } catch (error) {
+      log.warn({ namespace, problem: (error as Error).message }, 'no Event of it')
+      return false
+    }
+  }
+
+  return {
+    stepped: async (event, handled, sender) => {
+      const { namespace, application } = handled
+      const news = newsOf(handled)
+      if (namespace === undefined || application === undefined || news === undefined) return
+      const about = documentOf(event) && namesOf(event)
+      const isDocuments = about?.namespace === namespace && (await maySpeakOf(sender, namespace))
+      await tell(namespace, isDocuments ? about : { application }, news, traceOf(event))
+    },
+    refused: async (event, error, sender) => {
+      const about = namesOf(event)
+      if (about === undefined || !isOwnFault(event, error) || !(await maySpeakOf(sender, about.namespace))) return
+      const { namespace, ...regarding } = about
+      const told = { type: 'Warning', reason: 'Refused', note: (error as Error).message } as const
+      await tell(namespace, regarding, told, traceOf(event))
+    },
+  }
+}
+
+/** Tells if the event itself is invalid, or its document more than the author may: not its sender, nor the state that it found. */
+const isOwnFault = (event: Event, error: unknown): boolean =>
+  error instanceof InvalidEvent ||
+  (error instanceof Refused && [400, 413, ...(documentOf(event) ? [403] : [])].includes(error.status))
+
+/** The worst of what there is to say; undefined for a step at which nobody has to do anything. */
+const newsOf = ({ status, conflicts, messages, applicationStatus }: Handled): Told | undefined => {
+  if (conflicts.length > 0) {
+    const names = conflicts.map((one) => `${one.object}${'key' in one ? ` ${one.key}` : ''} is held by ${one.manager}`)
+    return { type: 'Warning', reason: 'Conflict', note: names.join('; ') }
+  }
+  if (applicationStatus?.status === 'blocked')
+    return { type: 'Warning', reason: 'Blocked', note: applicationStatus.message }
+  return status === 'waiting' ? { type: 'Normal', reason: 'Waiting', note: messages.join('; ') } : undefined
+}
+
+/** A document by its name, or an application by its workload. */
+type Regarding = { readonly document: string } | { readonly application: string }
+
+const documentOf = ({ extensions }: Event): Regarding | undefined =>
+  extensions.kind === 'ConfigMap' && extensions.name !== undefined ? { document: extensions.name } : undefined
+
+const NAME = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/
+
+const namesOf = (event: Event): ({ readonly namespace: string } & Regarding) | undefined => {
+  const document = documentOf(event)
+  const [namespace = '', application] = document ? [event.extensions.namespace] : (event.subject ?? '').split('/')
+  const regarding = document ?? (application === undefined ? undefined : { application })
+  const names = [namespace, ...Object.values(regarding ?? {})]
+  return regarding && names.every((name) => NAME.test(name)) ? { namespace, ...regarding } : undefined
+}
+
+type ObjectReference = Pick<KubernetesObject, 'apiVersion' | 'kind'> & { name: string; uid?: string }
+
+/** The workload of an application, and its memory where it has none. */
+const objectOf = async (kubernetes: Kubernetes, namespace: string, regarding: Regarding): Promise<ObjectReference> => {
+  if ('document' in regarding) return referenceTo('ConfigMap', regarding.document)
+  const name = regarding.application
+  for (const kind of ['StatefulSet', 'Deployment'] as const) {
+    const found = await kubernetes.find({ kind, namespace, name })
+    if (found) return { ...referenceTo(kind, name), ...(found.metadata.uid && { uid: found.metadata.uid }) }
+  }
+  return referenceTo('ConfigMap', memoryName(name))
+}
+
+const referenceTo = (kind: Kind, name: string): ObjectReference => ({ apiVersion: apiVersionOf(kind), kind, name })

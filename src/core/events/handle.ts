@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../platform/base/clock.ts'
+import { Refused } from '../../platform/base/errors.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Trace } from '../../platform/base/trace.ts'
+import type { Event } from '../../platform/cloudevents/cloud-event.ts'
+import {
+  fromKnative,
+  goneIn,
+  holderIn,
+  isFromKnative,
+  referenceIn,
+  withObject,
+} from '../../platform/cloudevents/knative/knative.ts'
+import type { Ignored } from '../../platform/cloudevents/knative/translation.ts'
+import { traceOf } from '../../platform/cloudevents/trace.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import type { Authenticate, Sender } from '../access/authenticate.ts'
+import { visibleTo } from '../access/visibility.ts'
+import type { Features } from '../feature/combine.ts'
+import { type FollowedStep, type Outcome, UNCHANGED, withDelivered } from '../reconcile/outcome.ts'
+import type { Step } from '../reconcile/step.ts'
+import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
+import type { EventFunction } from './event-function.ts'
+import type { Feedback } from './feedback.ts'
+import type { Enqueue } from './queue.ts'
+import { createResync } from './resync.ts'
+import type { SendEvent } from './sink.ts'
+
+export type HandlerDependencies = {
+  features: Features
+  /** The functions this process serves. */
+  functions: readonly EventFunction[]
+  enqueue: Enqueue
+  /** The steps that are enqueued: those that turn out to have nothing to do need no turn. */
+  step: Step
+  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  connect(deadline: number, trace?: Trace): Kubernetes
+  /** Without it the process is its own sink. */
+  publish?: SendEvent | undefined
+  /** Without it, whoever reaches the process may send events. */
+  authenticate?: Authenticate | undefined
+  clock: Clock
+  /** The time limit of an event. */
+  timeoutMilliseconds: number
+  newId?: (() => string) | undefined
+  /** Without it, an answer waits until it is noted what was sent. */
+  later?: Later | undefined
+  /** Is told of each step when it is done, whatever it followed from. */
+  onStep?: ((step: DoneStep) => void) | undefined
+  /** Is around each step. */
+  watch?: Watch | undefined
+  /** Tells those who look at the objects what they have to do. */
+  feedback?: Feedback | undefined
+}
+
+/** Takes an event by `take`, with a trace of its own perhaps. */
+export type Watch = <T extends { readonly handled: Handled }>(
+  event: Event,
+  take: (event: Event) => Promise<T>,
+) => Promise<T>
+
+/** A step that was taken for an event, and what of the rest is on its way. */
+export type DoneStep = Handled & {
+  readonly event: Pick<Event, 'id' | 'source' | 'type'> & { readonly causationid?: string }
+  readonly time: string
+  readonly milliseconds: number
+}
+
+/** The result of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent when the event names none. */
+export type Handled = { function?: string; namespace?: string; application?: string } & Outcome
+
+/** The delivery of an event: to one function, or to any that takes its type, with its Authorization header. */
+export type Delivery = { only?: string | undefined; authorization?: string | undefined }
+
+export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
+
+/** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
+export const createHandler = (dependencies: HandlerDependencies): Handle => {
+  const { features, functions, enqueue, step, connect, publish, authenticate, clock, timeoutMilliseconds } =
+    dependencies
+  const { onStep = () => undefined, watch = (event, take) => take(event), feedback } = dependencies
+  const { later = (work) => work } = dependencies
+  const newId = dependencies.newId ?? randomUUID
+
+  const take = async (
+    sent: Event,
+    deadline: number,
+    { only, sender, run = enqueue }: { only?: string | undefined; sender?: Sender | undefined; run?: Enqueue },
+  ): Promise<{ handled: Handled; followed?: Followed }> => {
+    const trace = traceOf(sent)
+    const event = isFromKnative(sent) ? await translated(connect(deadline, trace), sent, sender) : sent
+    if ('ignored' in event) return { handled: { ...UNCHANGED, messages: [`ignored: ${event.ignored}`] } }
+    const { name, receive } = functionFor(functions, event, only)
+    const { namespace, application, change } = receive(event, new Date(clock.now()))
+    await sender?.authorize({ namespace, application })
+    if (application === undefined)
+      return { handled: { function: name, namespace, ...(await resync(namespace, sent, deadline)) } }
+    const subject = { namespace, application }
+    const told = { ...change, permit: sender?.authorize, gone: goneIn(sent), trace }
+    const { outcome, due } = await run(subject, told, deadline)
+    const followed = { outcome, next: { subject, due, cause: sent } }
+    return { handled: { function: name, ...subject, ...outcome }, followed }
+  }
+
+  const takeAndTell: typeof take = (received, deadline, how) =>
+    watch(received, (event) => takeStep(event, deadline, how))
+
+  const takeStep: typeof take = async (sent, deadline, how) => {
+    const started = clock.now()
+    const taken = await take(sent, deadline, how).catch(async (error: unknown) => {
+      await feedback?.refused(sent, error, how.sender)
+      throw error
+    })
+    const { id, source, type, extensions } = sent
+    const { causationid } = extensions
+    const event = { id, source, type, ...(causationid !== undefined && { causationid }) }
+    const [time, milliseconds] = [new Date(started).toISOString(), clock.now() - started]
+    onStep({ event, ...taken.handled, time, milliseconds })
+    await feedback?.stepped(sent, taken.handled, how.sender)
+    return taken
+  }
+
+  const send: Send = async (event, deadline) => {
+    const isForFunctions = functions.some(({ type }) => type === event.type)
+    // nobody else listens to a process that is its own sink
+    if (publish === undefined) return isForFunctions ? (await takeAndTell(event, deadline, {})).followed : undefined
+    await publish(event, deadline)
+    return undefined
+  }
+  const deliver = createDelivery({ features, send, enqueue, clock, later })
+
+  const resync = createResync({
+    ...{ features, connect, step, clock, newId, send, deliver },
+    receive: (event) => functionFor(functions, event).receive(event, new Date(clock.now())),
+    take: async (event, result, deadline) => (await takeAndTell(event, deadline, { run: async () => result })).followed,
+    isOwnSink: publish === undefined,
+  })
+
+  return async (event, { only, authorization }) => {
+    const deadline = clock.now() + timeoutMilliseconds
+    const sender = await authenticate?.(connect(deadline, traceOf(event)), authorization)
+    const { handled, followed } = await takeAndTell(event, deadline, { only, sender })
+    if (followed === undefined) {
+      const { effects } = handled
+      return effects ? { ...handled, effects: await visibleTo(sender, effects, itself) } : handled
+    }
+    const delivered = await deliver(followed.next, deadline)
+    return withDelivered(handled, { ...delivered, effects: await visibleTo(sender, delivered.effects, itself) })
+  }
+}
+
+/** A step of an application is for whoever may send events about that. */
+const itself = ({ namespace, application }: FollowedStep): Subject => ({ namespace, application })
+
+const translated = async (
+  kubernetes: Kubernetes,
+  event: Event,
+  sender: Sender | undefined,
+): Promise<Event | Ignored> => {
+  const reference = referenceIn(event)
+  if (!reference) return fromKnative(event, await holderOf(kubernetes, event, sender))
+  // whose object it is, is not known before it is read: the sender must be allowed all of the namespace
+  await sender?.authorize({ namespace: reference.namespace })
+  const object = await kubernetes.find(reference)
+  return object ? fromKnative(withObject(event, object)) : { ignored: `${nameOf(reference)} is gone` }
+}
+
+/** The pod that holds the Lease of an event; whoever sends one that does not say whose it is must be allowed all of the namespace. */
+const holderOf = async (
+  kubernetes: Kubernetes,
+  event: Event,
+  sender: Sender | undefined,
+): Promise<KubernetesObject | undefined> => {
+  const holder = holderIn(event)
+  if (!holder) return undefined
+  if (!holder.isLabelled) await sender?.authorize({ namespace: holder.pod.namespace })
+  return await kubernetes.find(holder.pod)
+}
+
+const functionFor = (
+  functions: readonly EventFunction[],
+  { type }: Event,
+  only?: string | undefined,
+): EventFunction => {
+  const candidates = only === undefined ? functions : functions.filter(({ name }) => name === only)
+  if (candidates.length === 0)
+    throw new Refused(
+      400,
+      `/${only}: no such function is served here, but ${functions.map(({ name }) => name).join(', ')}`,
+    )
+  const found = candidates.find((candidate) => candidate.type === type)
+  if (found) return found
+  throw new Refused(
+    400,
+    `type: expected ${candidates.map((candidate) => candidate.type).join(', ')}, got ${JSON.stringify(type.slice(0, 100))}`,
+  )
+}

@@ -1,0 +1,206 @@
+import type { Memo } from '../../platform/base/memo.ts'
+import { defined } from '../../platform/base/own-value.ts'
+import { DOCUMENT_SELECTOR } from '../../platform/cloudevents/knative/document.ts'
+import { candidateKinds } from '../../platform/kubernetes/apply-labels.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { LabelTarget } from '../../platform/kubernetes/label-target.ts'
+import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
+import { isPodOf } from '../../platform/kubernetes/pods.ts'
+import type { Features } from '../feature/combine.ts'
+import { unlessForbidden } from '../reconcile/observe/cluster.ts'
+import { holdersOf, keptKinds, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
+import { tombstoneOf } from '../relations/announcements.ts'
+import { readDocument, rememberedDocuments } from '../relations/documents.ts'
+import { listRemotes } from '../relations/peers.ts'
+import { endedBy } from '../relations/recover-labels.ts'
+import { takesLabels } from '../relations/requested-labels.ts'
+import { memoryName } from '../state/memory.ts'
+import { emptyState, type OwnedKind, stands } from '../state/state.ts'
+import { POD_LABELS } from '../workload/pod-labels.ts'
+
+/** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
+export type Swept = {
+  application: string
+  former: readonly LabelTarget[]
+  owned: readonly OwnedKind[]
+  documents: readonly string[]
+  named: readonly string[]
+}
+
+const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod']
+
+/**
+ * The applications of a namespace; a sentence for each that lost its memory, for each document of which nobody knows whose it is, and why some that
+ * are known only by what they left behind may not be found.
+ */
+export type Sweep = {
+  readonly applications: readonly Swept[]
+  readonly lost: readonly string[]
+  readonly unclaimed: readonly string[]
+  readonly problems: readonly string[]
+}
+
+/**
+ * The applications of a namespace: those with a memory, those that documents or memories of others name, and those that lost their memory but whose
+ * field manager still holds labels or objects. The name of the field manager says whose they are. Of what is listed, no more is kept than that. What may not be listed is no
+ * reason to stop: each step reads by name what it needs. But then it is not known which labels are left over, and so none are.
+ */
+export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Sweep> => {
+  const list = pagesOf(kubernetes)
+  const [memories, documents, owners, ...seen] = await Promise.all([
+    list('ConfigMap', namespace, MEMORY_SELECTOR, (memory) => rememberedIn(features, memory, kubernetes.memo)),
+    list('ConfigMap', namespace, DOCUMENT_SELECTOR, (object) => documentIn(features, object)),
+    ownersIn(kubernetes, namespace, list),
+    ...LABELLED.map((kind) => unlessForbidden(list(kind, namespace, undefined, seenIn))),
+  ])
+  const problems = seen.flatMap((one) => ('problem' in one ? one.problem : []))
+  const isWhole = seen.every((one) => 'value' in one)
+  const objects = seen.flatMap((one) => ('value' in one ? one.value : []))
+  const remembered = new Map(memories.map((one) => [one.application, one]))
+  const naming = Map.groupBy(
+    memories.flatMap(({ application, remotes }) => remotes.map((name) => ({ by: application, name }))),
+    ({ name }) => name,
+  )
+  const holding = Map.groupBy(
+    objects.flatMap((object) => object.holders.map((application) => ({ application, object }))),
+    ({ application }) => application,
+  )
+  const owned = Map.groupBy(owners, ({ application }) => application)
+  const documented = Map.groupBy(documents, ({ application }) => application)
+  const unread = documents.filter(({ problem }) => problem !== undefined)
+  const named = new Map(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]))
+  const applications = new Set([
+    ...[remembered, owned, holding, naming].flatMap((all) => [...all.keys()]),
+    ...[...documented.keys()].filter((application) => application !== undefined),
+  ])
+  const swept = [...applications].toSorted().map((application): Swept => {
+    const known = remembered.get(application)?.known
+    const told = {
+      application,
+      // one that cannot be read is also that of whoever remembers what it said
+      documents: [
+        ...new Set(
+          [
+            ...(documented.get(application) ?? []),
+            ...unread.filter(({ name }) => remembered.get(application)?.documents.has(name)),
+          ].map(({ name }) => name),
+        ),
+      ],
+      named: (naming.get(application) ?? []).map(({ by }) => by),
+    }
+    // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
+    if (!known) return { ...told, former: [], owned: [] }
+    const all = (holding.get(application) ?? []).map(({ object }) => object)
+    const held = [...new Set(known.isPlaced && isWhole ? all : [])].filter(
+      (object) => !isTargeted(known, object, named),
+    )
+    const kinds = (owned.get(application) ?? []).map(({ kind }) => kind)
+    return {
+      ...told,
+      former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as LabelTarget['kind'], name })),
+      owned: [...new Set(kinds)].filter((kind) => !known.kept.includes(kind)),
+    }
+  })
+  const lost = lostMemories(namespace, owners, new Set(remembered.keys())).map(({ message }) => message)
+  const claimed = new Set(swept.flatMap((one) => one.documents))
+  const unclaimed = unread.flatMap(({ name, problem }) => (problem === undefined || claimed.has(name) ? [] : [problem]))
+  return { applications: swept, lost, unclaimed, problems }
+}
+
+/** The application of a memory, and those of the namespace and the documents that it names. What is `known` is absent where it cannot be read. */
+type Remembered = {
+  readonly application: string
+  readonly remotes: readonly string[]
+  readonly documents: ReadonlySet<string>
+  readonly known?: Known
+}
+
+type Known = {
+  /** The targets, each with the kinds of objects that it may be. */
+  readonly targets: readonly (LabelTarget & { readonly kinds: readonly string[] })[]
+  /** Labels anywhere else are left over. */
+  readonly isPlaced: boolean
+  /** The kinds whose objects are not left over. */
+  readonly kept: readonly OwnedKind[]
+}
+
+const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo): Remembered[] => {
+  const { name, namespace = '', labels } = memory.metadata
+  const application = labels?.[APPLICATION_LABEL] ?? ''
+  if (name !== memoryName(application)) return []
+  const read = features.memories.read(memory, memo)
+  if (read instanceof Error) return [{ application, remotes: [], documents: new Set() }]
+  // an application that only the charm library has written to has no state yet
+  const state = read ?? emptyState()
+  const { config, workloadKind } = state
+  const subject = { namespace, application }
+  const buried = Object.keys(state.tombstones ?? {}).flatMap((key) => tombstoneOf(subject, key).remote ?? [])
+  const remotes = [...listRemotes(subject, state), ...buried].filter((remote) => remote.namespace === namespace)
+  const targets = features.targets(application, config).map((target) => ({
+    ...target,
+    kinds: target.kind === 'Workload' ? candidateKinds(workloadKind) : [target.kind],
+  }))
+  const isTold = config !== undefined
+  const isEnrolled = Object.values(state.relations).some((entry) => takesLabels(entry) && stands(state, entry))
+  const isOver = state.removed !== undefined || (!isEnrolled && endedBy(subject, state, new Map()).length > 0)
+  const known = { targets, kept: keptKinds(state), isPlaced: isTold || isOver }
+  return [
+    {
+      application,
+      remotes: remotes.map((remote) => remote.application),
+      documents: rememberedDocuments(state),
+      known,
+    },
+  ]
+}
+
+type Titled = { readonly name: string; readonly application?: string; readonly problem?: string }
+
+/** Of a document no more than whose it is, or why it cannot be read. */
+const documentIn = ({ configDocument }: Features, object: KubernetesObject): Titled[] => {
+  const document = readDocument(object, configDocument)
+  if (document === undefined) return []
+  const { name, application } = document
+  return [defined({ name, application, problem: 'problem' in document ? document.problem : undefined })]
+}
+
+/** An object as far as it says whose it is, and the applications whose field managers hold something on it. */
+type Seen = KubernetesObject & { readonly holders: readonly string[] }
+
+/** Pods are told by their workload, on which nobody need hold anything. */
+const seenIn = (object: KubernetesObject): Seen[] => {
+  const { apiVersion, kind, metadata } = object
+  const { name, uid = '', labels = {}, ownerReferences } = metadata
+  const { [POD_LABELS]: held } = metadata.annotations ?? {}
+  const holders = [...holdersOf(object), ...(held === undefined ? [] : podHoldersOf(object))]
+  const isWorkload = candidateKinds().some((one) => one === kind)
+  return holders.length > 0 || isWorkload
+    ? [{ apiVersion, kind, metadata: { name, uid, labels, ownerReferences }, holders }]
+    : []
+}
+
+/** Tells if a step looks at the object for one of the targets. */
+const isTargeted = ({ targets }: Known, object: Seen, named: ReadonlyMap<string, Seen>): boolean =>
+  targets.some(({ kinds, name, on }) => {
+    const [workload] = kinds.flatMap((kind) => named.get(`${kind} ${name}`) ?? [])
+    if (on !== 'pods') return object === workload
+    return workload !== undefined && object.kind === 'Pod' && isPodOf(workload, object)
+  })
+
+/** The applications that own objects and have no memory, with a sentence for each. */
+export const lostMemories = (
+  namespace: string,
+  owners: readonly Owner[],
+  known: ReadonlySet<string>,
+): { readonly about: string; readonly message: string }[] =>
+  [...Map.groupBy(owners, ({ application }) => application)]
+    .filter(([application]) => !known.has(application))
+    .map(([application, owned]) => {
+      const about = `${namespace}/${application}`
+      const kinds = [...new Set(owned.map(({ kind }) => kind))].toSorted().join(', ')
+      return {
+        about,
+        message: `${about} has no memory, though objects of it stand (${kinds}): tell its config, or its removal`,
+      }
+    })

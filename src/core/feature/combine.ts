@@ -1,0 +1,133 @@
+import * as z from 'zod'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { LabelTarget } from '../../platform/kubernetes/label-target.ts'
+import type { Reference } from '../../platform/kubernetes/objects.ts'
+import { type ConfigDocument, configDocument } from '../relations/documents.ts'
+import { withGenerations } from '../relations/peer-entry.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
+import { type Config, commonConfig } from '../state/config.ts'
+import { createMemories, type Memories } from '../state/memory.ts'
+import type { Relation } from '../state/relation.ts'
+import { commonState, type EffectiveState, type OwnedKind, type State, type StateParts } from '../state/state.ts'
+import type { ApplicationStatus } from '../units/report.ts'
+import type {
+  Announcement,
+  Contribution,
+  Derivation,
+  DesiredLabels,
+  Effect,
+  Feature,
+  FeatureInput,
+  Leftovers,
+  Publications,
+  Related,
+  Use,
+} from './feature.ts'
+import type { Mesh } from './mesh.ts'
+
+/** The combined features; where the order counts it is theirs. */
+export type Features = {
+  readonly mesh: Mesh
+  /** A config as remembered: every key is optional, unknown keys are errors. */
+  readonly config: z.ZodType<Config>
+  /** A config as given, free of problems. */
+  readonly givenConfig: z.ZodType<Config>
+  /** A document with such a config. */
+  readonly configDocument: ConfigDocument
+  readonly parts: StateParts
+  readonly memories: Memories
+  /** The leftovers of another program that the application takes over. */
+  leftovers(config?: Config): readonly Leftovers[]
+  effects(subject: Subject, config: Config): readonly Partial<Record<Effect, unknown>>[]
+  uses(subject: Subject, config: Config): readonly Use[]
+  targets(application: string, config?: Config): LabelTarget[]
+  services(application: string, config?: Config): string[]
+  kinds(config?: Config): OwnedKind[]
+  lookups(subject: Subject, resolved: ResolvedRelations): Reference[]
+  labels(subject: Subject, resolved: ResolvedRelations): DesiredLabels
+  desire(input: FeatureInput): readonly Contribution[]
+  publications(input: FeatureInput): Publications
+  keeps(resolved: ResolvedRelations, relation: Relation): boolean
+  leaves(state: EffectiveState, relation: Relation): boolean
+  isHeldBack(input: FeatureInput): boolean
+  dependsOnUnits(state: Related): boolean
+  derive(state: State, derivation: Derivation): State
+  plan(state: State, resolved: ResolvedRelations, now: Date): State
+  announcements(subject: Subject, state: State): Announcement[]
+  announced(state: State, numbers: readonly number[]): State
+  reports(subject: Subject, resolved: ResolvedRelations): ApplicationStatus[]
+  unmet: NonNullable<Feature['unmet']>
+}
+
+/** Combines features, in order of precedence, over a mesh. */
+export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
+  const config: z.ZodType<Config> = z.strictObject({
+    ...Object.assign({}, ...features.map((feature) => feature.config)),
+    ...commonConfig,
+  })
+  const givenConfig = config.superRefine((given, context) => {
+    for (const { path, message } of features.flatMap((feature) => feature.problems?.(given) ?? []))
+      context.addIssue({ code: 'custom', path: [...path], message })
+  })
+  const parts: StateParts = { ...commonState(config), ...Object.assign({}, ...features.map(({ state }) => state)) }
+  const targets = (application: string, given: Config = {}) => [
+    ...features.flatMap((feature) => feature.targets?.(application, given) ?? []),
+    ...services(application, given).map((name) => ({ kind: 'Service' as const, name })),
+  ]
+  const services = (application: string, given: Config = {}) =>
+    features.flatMap((feature) => feature.services?.(application, given) ?? [])
+  return {
+    mesh,
+    config,
+    givenConfig,
+    configDocument: configDocument(givenConfig),
+    parts,
+    memories: withGenerationsSaved(createMemories(parts)),
+    leftovers: (given = {}) => features.flatMap((feature) => feature.leftovers?.(given) ?? []),
+    effects: (subject, given) => features.flatMap((feature) => feature.effects?.(subject, given) ?? []),
+    uses: (subject, given) => features.flatMap((feature) => feature.uses?.(subject, given) ?? []),
+    targets,
+    services,
+    kinds: (given = {}) => [...new Set(features.flatMap((feature) => feature.kinds?.(given) ?? []))],
+    lookups: (subject, resolved) => features.flatMap((feature) => feature.lookups?.(subject, resolved) ?? []),
+    labels: (subject, resolved) => joinLabels(features.flatMap((feature) => feature.labels?.(subject, resolved) ?? [])),
+    desire: (input) => features.flatMap((feature) => feature.desire?.(input) ?? []),
+    publications: (input) =>
+      // the first of two features that publish in one relation wins
+      Object.assign({}, ...features.map((feature) => feature.publications?.(input)).toReversed()),
+    keeps: (resolved, relation) => features.some((feature) => feature.keeps?.(resolved, relation)),
+    leaves: (state, relation) => features.some((feature) => feature.leaves?.(state, relation)),
+    isHeldBack: (input) => features.some((feature) => feature.isHeldBack?.(input)),
+    dependsOnUnits: (state) => features.some((feature) => feature.dependsOnUnits?.(state)),
+    derive: (state, derivation) =>
+      features.reduce((next, feature) => feature.derive?.(next, derivation) ?? next, state),
+    plan: (state, resolved, now) =>
+      features.reduce((next, feature) => feature.plan?.(next, resolved, now) ?? next, state),
+    announcements: (subject, state) =>
+      features
+        .flatMap((feature) => feature.announcements?.(subject, state) ?? [])
+        .toSorted((one, other) => one.number - other.number),
+    announced: (state, numbers) =>
+      features.reduce((next, feature) => feature.announced?.(next, numbers) ?? next, state),
+    reports: (subject, resolved) => features.flatMap((feature) => feature.reports?.(subject, resolved) ?? []),
+    unmet: async (...asked) =>
+      (await Promise.all(features.map(async (feature) => (await feature.unmet?.(...asked)) ?? []))).flat(),
+  }
+}
+
+/** Memories that are saved with the generations of their relations. */
+const withGenerationsSaved = (memories: Memories): Memories => ({
+  ...memories,
+  isStored: (memory, next) => memories.isStored(memory, withGenerations(memory, next)),
+  save: (kubernetes, subject, memory, next) =>
+    memories.save(kubernetes, subject, memory, withGenerations(memory, next)),
+})
+
+/** The union; where two desire different values of a key, the earlier feature wins. */
+const joinLabels = (all: readonly DesiredLabels[]): DesiredLabels => ({
+  labels: Object.assign({}, ...all.map(({ labels }) => labels).toReversed()),
+  unknown: all.some(({ unknown }) => unknown === 'all') ? 'all' : all.flatMap(({ unknown }) => unknown as string[]),
+  messages: all.flatMap(({ messages }) => messages),
+  overruled: all.flatMap(({ overruled = [] }) => overruled),
+  required: all.some(({ required }) => required),
+})

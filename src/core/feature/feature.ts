@@ -1,0 +1,174 @@
+import type * as z from 'zod'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import type { Event } from '../../platform/cloudevents/cloud-event.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { WantedLabels } from '../../platform/kubernetes/label-difference.ts'
+import type { LabelTarget } from '../../platform/kubernetes/label-target.ts'
+import type { Lookups } from '../../platform/kubernetes/lookups.ts'
+import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
+import type { Guard, RequestedPolicy } from '../policies/request.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
+import type { Config, SpecSource } from '../state/config.ts'
+import type { Memories } from '../state/memory.ts'
+import type { Relation, RelationIdentity } from '../state/relation.ts'
+import type { EffectiveState, OwnedKind, State, StatePart } from '../state/state.ts'
+import type { ApplicationStatus } from '../units/report.ts'
+
+/** The process's knowledge of its cluster. */
+export type Environment = {
+  /** The IP address of the cluster's DNS. */
+  readonly resolver: string
+  /** The DNS domain of the cluster. @default cluster.local */
+  readonly clusterDomain?: string | undefined
+}
+
+/** The observed cluster that the desired state may depend on. */
+export type ClusterView = {
+  /** The objects that features look up. */
+  readonly lookups: Lookups
+  /** The live pods of the application; undefined where they were not listed. */
+  readonly pods?: readonly KubernetesObject[] | undefined
+  /** The live objects of the application by kind; undefined where the API server does not serve the kind. */
+  readonly owned: readonly { readonly kind: string; readonly live: readonly KubernetesObject[] | undefined }[]
+}
+
+/** The input of an application's desired state. */
+export type FeatureInput = {
+  readonly subject: Subject
+  readonly resolved: ResolvedRelations
+  readonly environment: Environment
+  readonly seen: ClusterView
+}
+
+/** A label with the value that it is to have, and the one that it has by what precedes it. */
+export type OverruledLabel = { readonly key: string; readonly value: string; readonly wanted: string }
+
+/** The labels that an application should hold on its workload and its Services. */
+export type DesiredLabels = {
+  readonly labels: Readonly<Record<string, string>>
+  /** Keys with unknown values, which keep their live values where we hold them; or all. */
+  readonly unknown: 'all' | readonly string[]
+  readonly messages: readonly string[]
+  /** Labels of a mesh that relations ask for, and that the application's own config sets otherwise. */
+  readonly overruled?: readonly OverruledLabel[]
+  /** A missing workload or Service is reported: a beacon need not have any. */
+  readonly required: boolean
+}
+
+/** The part of the desired state that one feature contributes. */
+export type Contribution = {
+  readonly labels?: DesiredLabels
+  /** Of the template of the application's pods. */
+  readonly annotations?: WantedLabels
+  readonly objects?: readonly KubernetesObject[]
+  readonly requests?: readonly RequestedPolicy[]
+  readonly guards?: readonly Guard[]
+  /** Requesters with unknown requests: objects made for them stay. */
+  readonly unknown?: readonly string[]
+  /** Requesters whose policies are written as dry runs. */
+  readonly audited?: 'all' | readonly string[]
+  /** Missing preconditions: the step is not done before they hold. */
+  readonly waiting?: readonly Wait[]
+  readonly messages?: readonly string[]
+  /** Consumers are to tell when they carry other labels. */
+  readonly isAwaitingLabels?: boolean
+}
+
+/** The databags that one side publishes in a relation: the application's and its units'. Values are JSON, as Python writes it. */
+export type OwnSide = {
+  readonly data: Readonly<Record<string, string>>
+  readonly units?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** Published incompletely; more follows. */
+  readonly partial?: true
+  /** Keys of `data` that keep their published values, and stay absent where they were not published. */
+  readonly kept?: readonly string[]
+}
+
+/** The databags that are published in relations, by the relations' keys. */
+export type Publications = Readonly<Record<string, OwnSide>>
+
+/** A change of the state, to derive its consequences from. */
+export type Derivation = {
+  readonly subject: Subject
+  readonly before: State
+  readonly by: SpecSource
+  readonly now: Date
+  resolve(state: State): ResolvedRelations
+}
+
+/** Objects that another program left of an application. */
+export type Leftovers = {
+  /** Selects them by their labels. */
+  selector(subject: Subject): string
+  /** The field managers of the other program: what none of them wrote is no leftover. */
+  managers(subject: Subject): readonly string[]
+  isLeftover(subject: Subject, object: KubernetesObject): boolean
+}
+
+/**
+ * An effect beyond the objects of the application's own name, for RBAC a subresource of `applications.meshstep.dev`. `workload` runs
+ * pods, or labels and restarts a workload or Service of another name; `policies` writes raw policies; `mesh` decides about policies and
+ * labels of other applications; `root` about those of the whole mesh.
+ */
+export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
+
+/** An object of others that the effect `workload` uses, and whether it is the application's own account, which nobody needs to grant. */
+export type Use = Reference & { readonly isOwn?: boolean }
+
+/** A config and the identities of the relations, in a state as it is stored or as it takes effect. */
+export type Related = Pick<State, 'config'> & { readonly relations: Readonly<Record<string, RelationIdentity>> }
+
+/**
+ * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
+ * features by this contract alone. Every hook is optional and pure.
+ */
+export type Feature = {
+  readonly name: string
+  /** Keys of the config. */
+  readonly config?: Readonly<Record<string, z.ZodType>>
+  /** Parts of the state. */
+  readonly state?: Readonly<Record<string, StatePart>>
+  /** The problems of a config as given; a remembered one may have them. */
+  problems?(config: Config): readonly { readonly path: readonly (string | number)[]; readonly message: string }[]
+  /** The effects that a config asks for, each with the part of the config that has it. */
+  effects?(subject: Subject, config: Config): Partial<Record<Effect, unknown>>
+  /** The objects that the effect `workload` of a config uses. */
+  uses?(subject: Subject, config: Config): readonly Use[]
+  /** The leftovers of another program, while the config takes them over. */
+  leftovers?(config: Config): Leftovers | undefined
+  /** The objects that hold the application's labels. */
+  targets?(application: string, config: Config): readonly LabelTarget[]
+  /** Names of Services of the application that hold labels as well. */
+  services?(application: string, config: Config): readonly string[]
+  /** The kinds of objects that the config may desire. */
+  kinds?(config: Config): readonly OwnedKind[]
+  /** The objects of others that the desired state depends on. */
+  lookups?(subject: Subject, resolved: ResolvedRelations): readonly Reference[]
+  labels?(subject: Subject, resolved: ResolvedRelations): DesiredLabels
+  desire?(input: FeatureInput): Contribution
+  /** The databags of the application's relations. */
+  publications?(input: FeatureInput): Publications
+  /** The relation's databag keeps its published data while something is unknown. */
+  keeps?(resolved: ResolvedRelations, relation: Relation): boolean
+  /** A databag without content withdraws nothing. */
+  leaves?(state: EffectiveState, relation: Relation): boolean
+  /** Published data or policies wait for what this step writes, and follow in another one. */
+  isHeldBack?(input: FeatureInput): boolean
+  /** Published data or the desired state depend on the units. */
+  dependsOnUnits?(state: Related): boolean
+  /** Derives the consequences of a change. */
+  derive?(state: State, derivation: Derivation): State
+  /** Plans announcements, once all data are resolved. */
+  plan?(state: State, resolved: ResolvedRelations, now: Date): State
+  /** The announcements that the sink has not accepted yet. */
+  announcements?(subject: Subject, state: State): readonly Announcement[]
+  /** Marks announcements as accepted by the sink. */
+  announced?(state: State, numbers: readonly number[]): State
+  /** The statuses that the application's status combines. */
+  reports?(subject: Subject, resolved: ResolvedRelations): readonly ApplicationStatus[]
+  /** Lists a sentence for each thing that the application expects of the cluster, and that is not so. It reads the cluster once a step is done. */
+  unmet?(memories: Memories, kubernetes: Kubernetes, subject: Subject, config: Config | undefined): Promise<string[]>
+}
+/** An event for the sink, and the number to mark it accepted. */
+export type Announcement = { readonly number: number; readonly event: Event }

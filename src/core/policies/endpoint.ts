@@ -1,0 +1,90 @@
+import * as z from 'zod'
+import { joinOr } from '../../platform/base/printed.ts'
+import { pathProblem } from './path-template.ts'
+
+const METHODS = ['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE'] as const
+
+const A_PORT = 'expected a port: an integer from 1 to 65535'
+const A_METHOD = `expected a method, one of ${METHODS.join(' ')}`
+const A_HOST = 'expected a host: a string that is not empty'
+
+const fromDigits = (value: unknown): unknown =>
+  typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : value
+
+/** Digits in a string count as the number, as in the charm library; a boolean does not. */
+export const Port = z
+  .preprocess(fromDigits, z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT))
+  .meta({ type: ['integer', 'string'], pattern: '^[0-9]+$' })
+
+/** As HTTP has them: `get` is another method than `GET`. */
+export const Method = z.enum(METHODS, A_METHOD)
+export type Method = z.infer<typeof Method>
+
+const Host = z.string(A_HOST).min(1, A_HOST)
+
+const Path = z.string('expected a path: a string').superRefine((path, context) => {
+  const message = pathProblem(path)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
+
+const list = <Value extends z.ZodType>(value: Value, name: string) => z.array(value, `expected ${name}: a list`)
+
+export const Ports = list(Port, 'ports')
+
+const LISTS = { host: list(Host, 'hosts'), port: Ports, method: list(Method, 'methods'), path: list(Path, 'paths') }
+
+/** The kind of the values in each field of an endpoint, in the order of the wire. All that is done with endpoints follows from it. */
+const FIELDS = { hosts: 'host', ports: 'port', methods: 'method', paths: 'path' } as const
+
+export type EndpointField = keyof typeof FIELDS
+type Kind<Field extends EndpointField> = (typeof FIELDS)[Field]
+type Shape = { [Field in EndpointField]: z.ZodOptional<z.ZodNullable<(typeof LISTS)[Kind<Field>]>> }
+
+export const ENDPOINT_FIELDS = Object.keys(FIELDS) as EndpointField[]
+
+const mapFields = <Value>(value: (field: EndpointField) => Value) =>
+  Object.fromEntries(ENDPOINT_FIELDS.map((field) => [field, value(field)])) as Record<EndpointField, Value>
+
+const SHAPE = mapFields((field) => LISTS[FIELDS[field]].nullish()) as Shape
+
+/** Istio refuses an operation without content, and every other rule of the object with it. */
+const restrictsSomething = (endpoint: { readonly [field in EndpointField]?: readonly unknown[] | null | undefined }) =>
+  ENDPOINT_FIELDS.some((field) => endpoint[field]?.length)
+
+const EMPTY = `expected ${joinOr(ENDPOINT_FIELDS)} in an endpoint; to allow everything, give no endpoint at all: []`
+
+/** An endpoint in the config: all given lists must match, each by any of its values. Null is absent. */
+export const Endpoint = z.strictObject(SHAPE).refine(restrictsSomething, EMPTY)
+export type Endpoint = z.infer<typeof Endpoint>
+
+/** The wire form of `endpoint`: all keys in the order of the wire, null without a value. An empty list stays one. */
+export const meshEndpoint = (endpoint: Endpoint): MeshEndpoint =>
+  mapFields((field) => endpoint[field] ?? null) as MeshEndpoint
+export type MeshEndpoint = { [Field in EndpointField]: NonNullable<Endpoint[Field]> | null }
+
+/** An endpoint as the charm library tells it: unknown keys are ignored. */
+export const MeshEndpoint = z
+  .object(SHAPE, 'expected an endpoint: an object')
+  .refine(restrictsSomething, EMPTY)
+  .transform(meshEndpoint)
+
+/** The fields of `endpoint` that nothing enforces at a pod, where a ztunnel sees ports alone. */
+export const httpFields = (endpoint: MeshEndpoint): EndpointField[] =>
+  ENDPOINT_FIELDS.filter((field) => FIELDS[field] !== 'port' && endpoint[field]?.length)
+
+/** Finds what is wrong with a value, by its kind. */
+export type Check = (value: string) => string | undefined
+
+/** Checks the values of `endpoints` by their kind. */
+export const checkValues = (
+  endpoints: readonly Endpoint[],
+  checks: { readonly [kind in keyof typeof LISTS]?: Check },
+) =>
+  endpoints.flatMap((endpoint, index) =>
+    ENDPOINT_FIELDS.flatMap((field) =>
+      (endpoint[field] ?? []).flatMap((value, at) => {
+        const message = checks[FIELDS[field]]?.(String(value))
+        return message === undefined ? [] : [{ path: [index, field, at], message }]
+      }),
+    ),
+  )

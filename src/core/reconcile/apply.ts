@@ -1,0 +1,125 @@
+import type { Wait } from '../../platform/base/wait.ts'
+import { type Memory, memoryVersion, savedAt } from '../state/memory.ts'
+import { type Execution, execute, isFailed, type Report, skipAll } from './apply/execute.ts'
+import type { AttemptProgress, ObjectWrite } from './attempts.ts'
+import type { Context } from './context.ts'
+import { driftOf } from './decide/drift.ts'
+import { headsOf, isLabelOperation, isRolling, type Operation, PHASES } from './decide/operation.ts'
+import { blockedIn, dueIn, type Plan, plan } from './decide/plan.ts'
+import type { Decision } from './decide.ts'
+import { observeTargets, type Targets } from './observe/cluster.ts'
+import { waitForRemainingPods } from './observe/pods-on-mesh.ts'
+import type { Saved } from './save.ts'
+
+/** The result of applying a plan: the plan as it was executed, its reports, and the targets as they were then. */
+export type Applied = AttemptProgress & {
+  readonly plan: Plan
+  readonly reports: readonly Report[]
+  readonly targets: Targets
+  readonly waitForPods: Wait | undefined
+}
+
+type Executed = Execution & Pick<Applied, 'plan' | 'targets' | 'waitForPods'>
+
+/**
+ * Applies the plan in the order of its phases. A write is bound to what was observed, so that one that is executed late finds another
+ * resourceVersion. Where the write token of another step was found, all that it could still write is written once more.
+ */
+export const apply = async (context: Context, decision: Decision, saved: Saved): Promise<Applied> => {
+  const { writeMode, plan: planned } = decision
+  if (writeMode === 'nothing') return { ...withSkipped(decision, planned, []), writes: [] }
+  if (writeMode === 'retry') return await retry(context, decision)
+  const executed = await executePlan(context, decision, saved.memory)
+  return { ...executed, writes: writesOf(executed.reports) }
+}
+
+/** The end of a plan of which nothing more can be done: the rest waits for what failed. */
+const withSkipped = ({ observed, situation }: Decision, planned: Plan, reports: readonly Report[]): Executed => ({
+  plan: planned,
+  reports: [...reports, ...skipAll(left(planned, reports), failedIn(planned, reports))],
+  targets: observed.targets,
+  waitForPods: situation.waitForPods,
+})
+
+const writesOf = (reports: readonly Report[]): ObjectWrite[] =>
+  reports.flatMap(({ operation, isWritten }) =>
+    isWritten ? [{ name: operation.object, drift: driftOf(operation), isGone: operation.verb === 'remove' }] : [],
+  )
+
+/** Tries again what was refused. Where anything is accepted, all has to be looked at again. */
+const retry = async (context: Context, decision: Decision): Promise<Applied> => {
+  const { memory, situation, plan: planned } = decision
+  const { reports, lost } = await execute(context.kubernetes, headsOf(dueIn(planned)), {
+    failed: blockedIn(planned),
+    confirmCurrent: () => confirmCurrent(context, decision, memory),
+  })
+  const progress = { writes: writesOf(reports), hasRetried: true }
+  if (lost || !reports.every(isFailed))
+    return { ...withSkipped(decision, planned, reports), ...progress, lost: lost ?? {} }
+  return { ...withSkipped(decision, plan({ situation, failed: failedIn(planned, reports) }), reports), ...progress }
+}
+
+/** The time a step waits for other writers, also recent ones, so that pods restart once for all. */
+const GATHERING_MILLISECONDS = 150
+const RECENT_MILLISECONDS = 2_000
+
+/** Tells if others write as well, or wrote just now. */
+const isGathering = ({ clock }: Context, { hasLost, memory }: Decision): boolean =>
+  hasLost || clock.now() - (savedAt(memory) ?? 0) < RECENT_MILLISECONDS
+
+/** Waits for others that write as well, and tells if the memory is still as it was saved: a step that was overtaken restarts no pods. */
+const confirmCurrent = async (context: Context, decision: Decision, { stored }: Memory): Promise<boolean> => {
+  const { kubernetes, clock, subject } = context
+  if (isGathering(context, decision)) await clock.sleep(GATHERING_MILLISECONDS)
+  return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
+}
+
+/** Executes the phases before the first labels, observes what these change, and executes the rest of the plan as it is then. */
+const executePlan = async (context: Context, decision: Decision, saved: Memory): Promise<Executed> => {
+  const { situation, plan: first } = decision
+  const isAlone = !isGathering(context, decision)
+  const run = (operations: readonly Operation[], failed: Iterable<string>, isFresh: boolean) =>
+    execute(context.kubernetes, operations, {
+      ...{ failed, isFresh },
+      confirmCurrent: () => confirmCurrent(context, decision, saved),
+    })
+  const { reports: early, lost } = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
+  if (lost) return { ...withSkipped(decision, first, early), lost }
+  const { targets, waitForPods } = await observeAgain(context, decision, early)
+  const second = context.recall('plan', plan, {
+    situation: { ...situation, waitForPods, observed: { ...situation.observed, targets } },
+    failed: failedIn(first, early),
+  })
+  // what waited for something else may not do so any more
+  const done = early.filter(({ skipped }) => skipped === undefined)
+  const late = await run(left(second, done), failedIn(first, done), isAlone && early.length === 0)
+  return { ...late, plan: second, reports: [...done, ...late.reports], targets, waitForPods }
+}
+
+const isEarly = ({ phase }: Operation): boolean => PHASES.indexOf(phase) < PHASES.indexOf('enrol')
+
+/** Observes the targets that the early phases may have made, and the pods that they may have replaced. */
+const observeAgain = async (
+  { features, kubernetes, subject }: Context,
+  { next, observed, situation }: Decision,
+  early: readonly Report[],
+): Promise<Pick<Applied, 'targets' | 'waitForPods'>> => {
+  const isNew = observed.targets.current.some(({ target, places }) => places === undefined || target.on === 'pods')
+  const namesWorkload = next.config?.workload !== undefined && next.config.workload !== null
+  const targets = isNew && namesWorkload ? await observeTargets(features, kubernetes, subject, next) : observed.targets
+  const isChanged = early.some(({ operation }) => isLabelOperation(operation) || isRolling(operation))
+  const waitForPods =
+    situation.waitForPods !== undefined && isChanged
+      ? await waitForRemainingPods(features.mesh, kubernetes, subject, observed.targets)
+      : situation.waitForPods
+  return { targets, waitForPods }
+}
+
+const failedIn = (planned: Plan, reports: readonly Report[]): Set<string> =>
+  new Set([...blockedIn(planned), ...reports.filter(isFailed).map(({ operation }) => operation.id)])
+
+/** Selects the operations of a plan that have not been executed yet. */
+const left = ({ operations }: Plan, reports: readonly Report[]): Operation[] => {
+  const done = new Set(reports.map(({ operation }) => operation.id))
+  return operations.filter(({ id }) => !done.has(id))
+}

@@ -1,0 +1,203 @@
+import pMap from 'p-map'
+import { describeRefusal, isRefusal, isVersionConflict } from '../../../platform/kubernetes/api-error.ts'
+import { writeLabels } from '../../../platform/kubernetes/apply-labels.ts'
+import { applyObject } from '../../../platform/kubernetes/apply-objects.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { touch } from '../../../platform/kubernetes/touch.ts'
+import { forget } from '../../workload/conceal.ts'
+import type { Lost } from '../attempts.ts'
+import { isRolling, type Operation, objectIn } from '../decide/operation.ts'
+import { isRelabelling } from '../decide/plan-labels.ts'
+import type { Conflict } from '../outcome.ts'
+
+/** The result of an operation: whether it wrote, its conflicts, the refusal, or the failed operation that it depends on. */
+export type Report = {
+  readonly operation: Operation
+  readonly isWritten: boolean
+  readonly conflicts: readonly Conflict[]
+  readonly refused?: string
+  readonly skipped?: string
+}
+
+type Conditions = {
+  /** The ids of what failed before, or cannot be done. */
+  readonly failed: Iterable<string>
+  /** Asked before a pod template is written: whether nobody was faster. */
+  readonly confirmCurrent: () => Promise<boolean>
+  /** The memory was saved just now, and nobody else is known to write: there is nothing to ask before the first operation. */
+  readonly isFresh?: boolean
+}
+
+/** The reports of what was executed; `lost` where somebody was faster, and the rest was not. */
+export type Execution = { readonly reports: readonly Report[]; readonly lost?: Lost }
+
+/**
+ * Executes the operations in their order, and reports each: one that is refused, or that is in conflict, takes along only those that depend
+ * on it. Rejects when the API server is away.
+ */
+export const execute = async (
+  kubernetes: Kubernetes,
+  operations: readonly Operation[],
+  { failed, confirmCurrent, isFresh = false }: Conditions,
+): Promise<Execution> => {
+  const broken = new Set(failed)
+  /** The objects made or changed in this run: several writes to one object follow each other. */
+  const applied = new Map<string, KubernetesObject>()
+  const reports: Report[] = []
+  const report = (one: Report): void => {
+    if (isFailed(one)) broken.add(one.operation.id)
+    reports.push(one)
+  }
+  let looked = isFresh ? Promise.resolve(true) : undefined
+  for (let left = operations; left.length > 0; left = operations.slice(reports.length)) {
+    const [first] = left as [Operation]
+    const skipped = first.after.find((id) => broken.has(id))
+    if (skipped !== undefined) {
+      report({ operation: first, skipped, isWritten: false, conflicts: [] })
+      continue
+    }
+    const together = sideBySide(left, broken, applied)
+    if (together.some(isRolling) && !(await (looked ?? confirmCurrent()))) return { reports, lost: {} }
+    looked = lookAhead(left[together.length], confirmCurrent)
+    const { reports: done, lost } = await attemptAll(kubernetes, together, applied)
+    for (const one of done) report(one)
+    if (lost) return { reports, lost }
+  }
+  return { reports }
+}
+
+/** Looks for an operation while those before it are executed, where it is one that restarts pods. */
+const lookAhead = (
+  next: Operation | undefined,
+  isCurrent: Conditions['confirmCurrent'],
+): Promise<boolean> | undefined => {
+  const looked = next && isRolling(next) ? isCurrent() : undefined
+  looked?.catch(() => undefined)
+  return looked
+}
+
+/**
+ * The first operation, and those after it as far as their order among each other does not matter: touches, labels of what is on the mesh and
+ * stays there, and policies that are made to allow something, each of which only adds to what another of its target allows.
+ */
+const sideBySide = (
+  operations: readonly Operation[],
+  broken: ReadonlySet<string>,
+  applied: ReadonlyMap<string, KubernetesObject>,
+): Operation[] => {
+  const [ids, objects] = [new Set<string>(), new Set<string>()]
+  const together: Operation[] = []
+  const [first] = operations
+  for (const operation of operations) {
+    const { id, object, after, verb } = operation
+    const isFree = isFreelyOrdered(operation) && !applied.has(object) && !objects.has(object)
+    const isNext = isFree && verb === first?.verb && !after.some((one) => ids.has(one) || broken.has(one))
+    if (operation !== first && !isNext) break
+    ids.add(id)
+    objects.add(object)
+    together.push(operation)
+    if (!isFree) break
+  }
+  return together
+}
+
+const isFreelyOrdered = (operation: Operation): boolean =>
+  operation.verb === 'touch' ||
+  isRelabelling(operation) ||
+  (operation.verb === 'apply' &&
+    operation.phase === 'allow' &&
+    operation.found === undefined &&
+    operation.desired.kind === 'AuthorizationPolicy')
+
+const AT_ONCE = 8
+
+/** Attempts all of them; when one rejects, no more are begun, and those in flight are answered first. */
+const attemptAll = async (
+  kubernetes: Kubernetes,
+  operations: readonly Operation[],
+  applied: Map<string, KubernetesObject>,
+): Promise<Execution> => {
+  const errors: unknown[] = []
+  const reports = await pMap(
+    operations,
+    async (operation) => {
+      if (errors.length > 0) return []
+      return await tryOperation(kubernetes, operation, applied).catch((error: unknown) => {
+        errors.push(error)
+        return []
+      })
+    },
+    { concurrency: AT_ONCE },
+  )
+  const failure = errors.find((error) => !isVersionConflict(error))
+  if (failure !== undefined) throw failure
+  return { reports: reports.flat(), ...(errors.length > 0 && { lost: { cause: errors[0] } }) }
+}
+
+/** Reports operations that all wait for what failed. */
+export const skipAll = (operations: readonly Operation[], failed: Iterable<string>): Report[] => {
+  const broken = new Set(failed)
+  return operations.flatMap((operation) => {
+    const skipped = operation.after.find((id) => broken.has(id))
+    if (skipped === undefined) return []
+    broken.add(operation.id)
+    return [{ operation, skipped, isWritten: false, conflicts: [] }]
+  })
+}
+
+/** Tells if the operations that depend on this one have to wait. */
+export const isFailed = ({ operation, conflicts, refused, skipped }: Report): boolean =>
+  refused !== undefined || skipped !== undefined || (operation.verb === 'apply' && conflicts.length > 0)
+
+const tryOperation = async (
+  kubernetes: Kubernetes,
+  operation: Operation,
+  applied: Map<string, KubernetesObject>,
+): Promise<Report> => {
+  try {
+    return { operation, ...(await perform(kubernetes, operation, applied)) }
+  } catch (error) {
+    if (isVersionConflict(error) || !isRefusal(error)) throw error
+    return { operation, isWritten: false, conflicts: [], refused: describeRefusal(error) }
+  }
+}
+
+type Performed = Pick<Report, 'isWritten' | 'conflicts'>
+
+const perform = async (
+  kubernetes: Kubernetes,
+  operation: Operation,
+  applied: Map<string, KubernetesObject>,
+): Promise<Performed> => {
+  const { manager, object } = operation
+  if (operation.verb === 'apply') {
+    const live = operation.found ?? applied.get(object)
+    const report = await applyObject(kubernetes, { desired: operation.desired, live }, manager, operation.releases)
+    if (report.applied) applied.set(object, report.applied)
+    return { isWritten: report.written !== undefined, conflicts: report.conflict ? [report.conflict] : [] }
+  }
+  if (operation.verb === 'remove') {
+    await kubernetes.remove(operation.found)
+    return { isWritten: true, conflicts: [] }
+  }
+  if (operation.verb === 'forget') {
+    await forget(kubernetes, operation)
+    return { isWritten: true, conflicts: [] }
+  }
+  if (operation.verb === 'touch') {
+    await touch(kubernetes, operation.found, operation.fence)
+    return { isWritten: false, conflicts: [] }
+  }
+  const { written, conflicts } = await writeLabels(kubernetes, operation.place, operation.difference, manager)
+  return { isWritten: written !== undefined, conflicts }
+}
+
+/** Explains in a sentence why an operation was skipped; undefined for one that was not. */
+export const skippedMessage = ({ operation: { verb, object }, skipped }: Report): string | undefined => {
+  if (skipped === undefined) return undefined
+  const cause = objectIn(skipped)
+  if (verb === 'remove' || verb === 'forget') return `${object} stays: ${cause}, which comes first, does not stand`
+  if (verb === 'apply') return `${object} is not applied: it waits for ${cause}`
+  return `the labels of ${object} wait for ${cause}`
+}

@@ -1,0 +1,153 @@
+import type { Clock } from '../../platform/base/clock.ts'
+import { defined } from '../../platform/base/own-value.ts'
+import type { Recall } from '../../platform/base/recall.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { isMadeByMeshstep, MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
+import type { Features } from '../feature/combine.ts'
+import type { DesiredLabels, Environment } from '../feature/feature.ts'
+import type { Mesh } from '../feature/mesh.ts'
+import type { Unenforced } from '../policies/unenforced.ts'
+import { gateEnrolment, unheardBy } from '../relations/gate-enrolment.ts'
+import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
+import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
+import { awaitedConfig } from '../relations/unknown-endpoints.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { ApplicationStatus } from '../units/report.ts'
+import type { Operation } from './decide/operation.ts'
+import { dueIn, NOTHING_FAILED, type Plan, plan } from './decide/plan.ts'
+import { readSituation } from './decide/read-situation.ts'
+import type { Situation } from './decide/situation.ts'
+import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observe/cluster.ts'
+import { meshConfigs, namespaceCause, withCauses } from './observe/mesh-acceptance.ts'
+import { metadataOf, orphanWaits, ownersIn } from './observe/owners.ts'
+import { type Running, withUnits } from './observe/units.ts'
+import { unheardRequesters } from './observe/unknown-consumers.ts'
+import { applicationStatus } from './record/application-status.ts'
+import { waitsOf } from './record/waits.ts'
+
+type Dependencies = {
+  features: Features
+  kubernetes: Kubernetes
+  clock: Pick<Clock, 'yieldTurn' | 'now'>
+  environment: Environment
+}
+
+/** The assessment of an application: what a step would find and say of it. */
+export type Assessment = {
+  readonly state: State
+  readonly resolved: ResolvedRelations
+  readonly peers: Peers
+  readonly running: Running
+  readonly labels: DesiredLabels
+  readonly waiting: readonly Wait[]
+  readonly status: ApplicationStatus
+}
+
+const recall: Recall = (_, of, input) => of(input)
+
+/** Reads and plans as a step does, and writes nothing. */
+export const assess = async (
+  { features, kubernetes, clock, environment }: Dependencies,
+  subject: Subject,
+  memory: Memory,
+): Promise<Assessment> => {
+  const remembered = memory.state
+  const read = await readPeers(kubernetes, listRemotes(subject, remembered))
+  const peers: Peers = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
+  const seen = resolveRelations(subject, remembered, peers)
+  const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
+  const { targets, running } = observed
+  const state = withUnits(features, subject, remembered, running)
+  const workload = workloadLabelsIn(subject, targets)
+  const resolved = gateEnrolment(subject, state, resolveRelations(subject, state, peers), peers, workload)
+  const requesters = await unheardRequesters(features.mesh, kubernetes, subject, state, peers, observed)
+  const { live } = await listOwned({
+    ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
+    list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),
+  })
+  const situation = await readSituation(
+    { features, kubernetes, clock, environment, recall },
+    {
+      subject,
+      memory,
+      next: state,
+      resolved,
+      peers,
+      requesters,
+      observed,
+      witnesses: live ?? [],
+      isWhole: true,
+    },
+  )
+  const { desired } = situation
+  const planned = plan({ situation, failed: NOTHING_FAILED })
+  const missing = missingIn(features, subject, state, targets.current, desired.labels)
+  const unenforced = [
+    ...(await withCauses(features.mesh, kubernetes, [
+      ...situation.unenforced,
+      ...(await guardedBy(features.mesh, kubernetes, subject, live ?? [], situation)),
+    ])),
+    ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
+  ]
+  const owners = await ownersIn(kubernetes, subject.namespace, metadataOf(kubernetes))
+  const waiting = waitsOf({
+    ...{
+      mesh: features.mesh,
+      subject,
+      state,
+      resolved,
+      peers,
+      desired,
+      plan: planned,
+      unenforced,
+      waitForPods: situation.waitForPods,
+    },
+    ...{ running, missing, due: dueNext(planned, state) },
+    unnoticed: [
+      ...orphanWaits(subject, remembered, owners),
+      ...unheardBy(subject, state, resolved, peers),
+      ...awaitedConfig(state),
+    ],
+  })
+  const now = new Date(clock.now())
+  const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
+  return { state, resolved, peers, running, labels: desired.labels, waiting, status }
+}
+
+/** Lists what the next step writes, but for what of which a refusal is remembered. */
+const dueNext = (planned: Plan, { refused }: State): Operation[] => {
+  const names = new Set(Object.keys(refused?.objects ?? {}))
+  return dueIn(
+    planned,
+    planned.operations.flatMap(({ id, object }) => (names.has(object) ? [id] : [])),
+  )
+}
+
+/** Policies of meshstep without their rules, which are most of them: whom one guards, and what the mesh says of it, is beside these. */
+const WITHOUT_RULES = {
+  name: 'without rules',
+  of: (policy: KubernetesObject): KubernetesObject | undefined =>
+    isMadeByMeshstep(policy) ? { ...policy, spec: defined({ ...policy.spec, rules: undefined }) } : undefined,
+}
+
+/** Lists the policies of beacons that guard the application, and that the mesh refuses or has not taken yet. */
+const guardedBy = async (
+  mesh: Mesh,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  policies: readonly KubernetesObject[],
+  { unenforced }: Pick<Situation, 'unenforced'>,
+): Promise<Unenforced[]> => {
+  const own = new Set(unenforced.map(({ held }) => held))
+  const objects = policies.filter((policy) => mesh.isGuarding(policy, [subject.application]))
+  const configs = await meshConfigs(mesh, kubernetes, subject.namespace, { objects, witnesses: policies })
+  return mesh.unenforced(objects, [...policies, ...configs]).filter(({ held }) => !own.has(held))
+}
+
+/** Tells if anything of the application is the mesh's matter. */
+const isMeshed = ({ features: { mesh }, desired: { labels, objects } }: Situation): boolean =>
+  Object.hasOwn(labels.labels, mesh.enrolment.key) || objects.some(mesh.isPolicy)

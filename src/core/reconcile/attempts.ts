@@ -1,0 +1,107 @@
+import type { Clock } from '../../platform/base/clock.ts'
+import { Unavailable } from '../../platform/base/errors.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { Change, ChangeResult } from './change.ts'
+import type { Drift } from './decide/drift.ts'
+
+/** One object that was written: what changed in it, and whether it is gone. */
+export type ObjectWrite = { readonly name: string; readonly drift: readonly Drift[]; readonly isGone: boolean }
+
+/** Another writer was faster: the API server's answer that says so, where there is one. */
+export type Lost = { readonly cause?: unknown }
+
+/** The part of an attempt that outlives it, where another writer was faster: its changes, and all that was written for them. */
+export type StepProgress = {
+  readonly changes: readonly Change[]
+  /** The state before the first attempt. */
+  readonly before: State
+  /** The results of the changes, once the memory has these: starting over must not fold them in a second time. */
+  readonly taken?: readonly ChangeResult[] | undefined
+  /** Data of units that did not come to lead, a sentence each. */
+  readonly dropped: readonly string[]
+  readonly writes: readonly ObjectWrite[]
+  /** The write token of the last attempt. */
+  readonly writeToken?: string | undefined
+  /** This step replaced another's token. Until an attempt ends, everything that the other one could still write is fenced. */
+  readonly isFencing?: boolean
+  /** An attempt of this step tried again what was refused before. */
+  readonly hasRetried?: boolean
+  /** Others write as well. */
+  readonly hasLost?: boolean
+}
+
+/** The progress of one attempt; `lost` where another writer was faster. */
+export type AttemptProgress = {
+  readonly writes: readonly ObjectWrite[]
+  /** With a write token the memory is saved, and the changes are in it. */
+  readonly writeToken?: string | undefined
+  /** The operations that were refused before were tried again. */
+  readonly hasRetried?: boolean
+  readonly lost?: Lost | undefined
+}
+
+/** The end of an attempt; without `attempted` another writer was faster. */
+export type AttemptEnd<T> = {
+  readonly carried: StepProgress
+  readonly attempted?: T | undefined
+  readonly cause?: unknown
+}
+
+/** The write token in a memory of another step, or of an attempt that has not had all its answers: what that may still write is to be fenced. */
+export const foreignToken = (
+  { state: { writeToken } }: Memory,
+  own: Pick<StepProgress, 'writeToken' | 'isFencing'>,
+): string | undefined => (own.isFencing || writeToken !== own.writeToken ? writeToken : undefined)
+
+/** The progress with which the next attempt goes on. */
+export const carryOn = (
+  carried: StepProgress,
+  { taken, dropped }: { readonly taken: readonly ChangeResult[]; readonly dropped: readonly string[] },
+  { writes, writeToken, hasRetried = false, lost }: AttemptProgress,
+  memory: Memory,
+): StepProgress => ({
+  ...carried,
+  taken: writeToken !== undefined || lost === undefined ? taken : carried.taken,
+  dropped: [...carried.dropped, ...dropped],
+  writes: [...carried.writes, ...writes],
+  ...(writeToken !== undefined && { writeToken, isFencing: foreignToken(memory, carried) !== undefined }),
+  hasRetried: carried.hasRetried === true || hasRetried,
+})
+
+const FIRST_DELAY_MILLISECONDS = 20
+const LONGEST_DELAY_MILLISECONDS = 1_000
+
+type Attempts<T> = {
+  readonly subject: Subject
+  readonly clock: Pick<Clock, 'now' | 'random' | 'sleep'>
+  /** In milliseconds since the epoch. */
+  readonly deadline: number
+  /** The first attempt of a step carries nothing. */
+  attempt(carried: StepProgress | undefined): Promise<AttemptEnd<T>>
+}
+
+/** Attempts until no other writer is faster. Rejects with Unavailable when that is not before the deadline. */
+export const retryOnLostRace = async <T>(
+  { subject, clock, deadline, attempt }: Attempts<T>,
+  before?: StepProgress,
+): Promise<{ readonly carried: StepProgress; readonly attempted: T }> => {
+  let [carried, cause]: [StepProgress | undefined, unknown] = [before, undefined]
+  for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
+    const end = await attempt(carried)
+    if (end.attempted !== undefined) return { carried: end.carried, attempted: end.attempted }
+    carried = { ...end.carried, hasLost: true }
+    cause = end.cause ?? cause
+    const wait = delay * (0.5 + clock.random())
+    if (clock.now() + wait >= deadline) throw lostRace(subject, cause)
+    await clock.sleep(wait)
+  }
+}
+
+const lostRace = (subject: Subject, cause: unknown): Unavailable => {
+  const last = cause instanceof Error ? ` (${cause.message})` : ''
+  return new Unavailable(`${subjectName(subject)} is being written by others as well, every race was lost${last}`, {
+    cause,
+  })
+}

@@ -1,0 +1,174 @@
+import { jsonBytes } from '../../../platform/base/json-bytes.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { FeatureInput, OwnSide, Publications } from '../../feature/feature.ts'
+import { withCustomData } from '../../relations/application-data.ts'
+import { publishable } from '../../relations/codec.ts'
+import { contentHash, hasProtocol } from '../../relations/peer-entry.ts'
+import { isVersioned } from '../../relations/relation-data.ts'
+import { withDeparting } from '../../relations/resolve-relations.ts'
+import { spokenVersions } from '../../relations/versions.ts'
+import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../../state/memory.ts'
+import {
+  type PublishedData,
+  type Relation,
+  type RelationEntry,
+  relationName,
+  withPublished,
+} from '../../state/relation.ts'
+import { type EffectiveState, isConfigUnknown, publishedIn, type State } from '../../state/state.ts'
+
+/** The input of what an application says; `content` is what its features publish. */
+export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
+  readonly state: State
+  readonly content: Publications
+}
+
+/** The data to publish in each relation. To all others a relation that is over says nothing, though its labels are carried still. */
+export const publicationsIn = (features: Features, input: FeatureInput): Publications => {
+  const { departing } = input.resolved
+  const said = features.publications(input)
+  if (Object.keys(departing).length === 0) return said
+  const last = features.publications({ ...input, resolved: withDeparting(input.resolved) })
+  return { ...Object.fromEntries(Object.entries(last).filter(([key]) => Object.hasOwn(departing, key))), ...said }
+}
+
+/**
+ * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said
+ * any more by an application without a config, it is as it was.
+ */
+export const publishDatabags = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
+  const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
+    const before = publishedIn(state, entry)
+    const relation = ownValue(resolved.state.relations, key)
+    if (relation === undefined || (before && features.keeps(resolved, relation))) return before
+    const said =
+      ownValue(content, key) ?? (isWithdrawn(features, resolved.state, relation, before) ? NOTHING : undefined)
+    const all = withCustomData(
+      subject.application,
+      state,
+      relation,
+      said && withRequests(withKept(said, before), before),
+    )
+    return all ? versioned(relation, withCompleteness(relation, all, said, state), state.config) : before
+  }
+  const published: Record<string, PublishedData> = {}
+  const relations = Object.entries(state.relations).map(([key, entry]) => {
+    const said = next(key, entry)
+    const hash = said && contentHash(said)
+    if (said && hash) published[hash] = ownValue(state.published, hash) ?? said
+    return [key, withPublished(entry, { digest: hash })] as const
+  })
+  const { published: _, ...others } = state
+  return {
+    ...others,
+    relations: Object.fromEntries(relations),
+    ...(Object.keys(published).length > 0 && { published }),
+  }
+}
+
+/** Marks custom data alone as incomplete while those of the protocol are to come with the config. */
+const withCompleteness = (
+  relation: Relation,
+  all: PublishedData,
+  said: OwnSide | undefined,
+  state: State,
+): PublishedData =>
+  said === undefined && hasProtocol(relation) && isConfigUnknown(state) ? { ...all, partial: true } : all
+
+/**
+ * The state with what there is room for of what is said anew: in the other relations that is as it was in `before`, and a problem tells
+ * of each. What makes room is said first.
+ */
+export const limitDatabags = (
+  memory: Memory,
+  before: State,
+  said: State,
+): { state: State; problems: readonly string[] } => {
+  const { labels } = memory
+  const keys = Object.keys(said.relations).filter((key) => hashIn(said, key) !== hashIn(before, key))
+  if (keys.length === 0 || hasRoom({ state: said, labels }, memory)) return { state: said, problems: [] }
+  // one databag is said in many relations
+  const alike = Map.groupBy(keys, (key) => `${hashIn(before, key)} ${hashIn(said, key)}`)
+  const growth = (key: string) => bytesIn(said, key) - bytesIn(before, key)
+  const sized = [...alike.values()].toSorted(([one = ''], [other = '']) => growth(one) - growth(other))
+  const problems: string[] = []
+  let state = sayingAsIn(said, before, keys)
+  for (const group of sized) {
+    const left = keys.filter((key) => !group.includes(key) && hashIn(state, key) !== hashIn(said, key))
+    const candidate = sayingAsIn(said, before, left)
+    if (hasRoom({ state: candidate, labels }, { state, labels })) state = candidate
+    else problems.push(...group.map((key) => noRoomFor(said, key, measureContent({ state: candidate, labels }))))
+  }
+  return { state, problems }
+}
+
+const hashIn = ({ relations }: State, key: string): string | undefined => ownValue(relations, key)?.published?.digest
+
+const bytesIn = (state: State, key: string): number => {
+  const hash = hashIn(state, key)
+  return hash === undefined ? 0 : jsonBytes(ownValue(state.published, hash) ?? {}, 1)
+}
+
+/** The state, but in the relations `keys` with what `before` says. */
+const sayingAsIn = (state: State, before: State, keys: readonly string[]): State => {
+  const kept = new Set(keys)
+  const relations = Object.entries(state.relations).map(
+    ([key, entry]) => [key, kept.has(key) ? withPublished(entry, { digest: hashIn(before, key) }) : entry] as const,
+  )
+  const hashes = new Set(relations.flatMap(([, entry]) => entry.published?.digest ?? []))
+  const published = Object.entries({ ...before.published, ...state.published }).filter(([hash]) => hashes.has(hash))
+  const { published: _, ...others } = state
+  return {
+    ...others,
+    relations: Object.fromEntries(relations),
+    ...(published.length > 0 && { published: Object.fromEntries(published) }),
+  }
+}
+
+const noRoomFor = ({ relations }: State, key: string, bytes: number): string => {
+  const { remote, ...entry } = relations[key] as RelationEntry
+  return (
+    `${relationName(entry)} with ${remote.application}: what is to be published there does not fit, as the memory would have ${bytes} bytes, ` +
+    `and at most ${FULL_BYTES} fit into a ConfigMap: ask for less in the config; what was published before stays`
+  )
+}
+
+const NOTHING: OwnSide = { data: {} }
+
+/** Some of it is said once it is true, and until then as before. */
+const withKept = ({ kept = [], ...said }: OwnSide, before: PublishedData | undefined): PublishedData => {
+  const isKept = ([key]: [string, string]) => kept.includes(key)
+  const data = [
+    ...Object.entries(said.data).filter((entry) => !isKept(entry)),
+    ...Object.entries(before?.data ?? {}).filter(isKept),
+  ]
+  return { ...said, data: Object.fromEntries(data) }
+}
+
+/** Adds an empty list of policies if policies were requested before and none are now. Their withdrawal is not left to others. */
+const withRequests = (said: PublishedData, before: PublishedData | undefined): PublishedData =>
+  before?.data.policies !== undefined && said.data.policies === undefined
+    ? { ...said, data: { ...said.data, policies: '[]' } }
+    : said
+
+/**
+ * Tells if the application has to publish that it has nothing to say. It does with a config or after its removal; without a config, that may
+ * only be unknown yet.
+ */
+const isWithdrawn = (
+  features: Features,
+  state: EffectiveState,
+  relation: Relation,
+  before: PublishedData | undefined,
+): boolean =>
+  (state.config !== undefined || state.removed !== undefined) &&
+  (hasProtocol(relation) || before !== undefined) &&
+  !features.leaves(state, relation)
+
+const versioned = (
+  { interface: name }: Pick<Relation, 'interface'>,
+  said: PublishedData,
+  config: State['config'],
+): PublishedData =>
+  isVersioned(name) ? { ...said, data: publishable(said.data, spokenVersions(name, config?.versions)) } : said

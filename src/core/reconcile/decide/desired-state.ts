@@ -1,0 +1,96 @@
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import type { WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
+import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
+import { ownerLabels } from '../../../platform/kubernetes/ownership-labels.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { Contribution, DesiredLabels, FeatureInput } from '../../feature/feature.ts'
+import { ownedKeys } from '../../relations/application-data.ts'
+import { takesLabels } from '../../relations/requested-labels.ts'
+import { awaitedEndpoints } from '../../relations/unknown-endpoints.ts'
+import { type EffectiveState, isConfigUnknown } from '../../state/state.ts'
+
+/** The desired state of the cluster. */
+export type Desired = {
+  readonly labels: DesiredLabels
+  /** Of the template of the pods. */
+  readonly annotations: WantedLabels
+  readonly objects: readonly KubernetesObject[]
+  /** Requesters whose requests cannot be read: what was made for them stays. */
+  readonly unknown: readonly string[]
+  /** Waits for what does not exist yet: the step is not done before it does. */
+  readonly waiting: readonly Wait[]
+  readonly messages: readonly string[]
+  /** Others carry labels that they are to let go of. */
+  readonly isAwaitingLabels: boolean
+}
+
+/** Joins what all features desire: a pure function of the input. */
+export const desiredState = (features: Features, input: FeatureInput): Desired => {
+  const { subject, resolved } = input
+  const { state, blocked, problems } = resolved
+  const { config } = state
+  const labels = features.labels(subject, resolved)
+  const parts = features.desire(input)
+  const requests = parts.flatMap((part) => part.requests ?? [])
+  const guards = parts.flatMap((part) => part.guards ?? [])
+  const objects = [
+    ...features.mesh.policies(subject, config, requests, guards),
+    ...parts.flatMap((part) => part.objects ?? []),
+  ].map((object) => labelled(object, ownerLabels(subject)))
+  const audit = features.mesh.audited(objects, auditedIn(parts))
+  const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
+  return {
+    labels,
+    annotations: {
+      ...(parts.find(({ annotations }) => annotations)?.annotations ?? NO_ANNOTATIONS),
+      ...(isConfigUnknown(state) && { unknown: 'all' as const }),
+    },
+    objects: named.flatMap(([, same]) => same.slice(0, 1)),
+    unknown: parts.flatMap((part) => part.unknown ?? []),
+    // two features may have the same to say of a relation
+    waiting: [
+      ...new Map(
+        [
+          ...lostEnrolment(subject, state),
+          ...awaitedEndpoints(state),
+          ...parts.flatMap((part) => part.waiting ?? []),
+        ].map((one) => [one.message, one]),
+      ).values(),
+    ],
+    isAwaitingLabels: parts.some(({ isAwaitingLabels }) => isAwaitingLabels === true),
+    messages: distinct([
+      ...blocked,
+      ...problems,
+      ...labels.messages,
+      ...parts.flatMap((part) => part.messages ?? []),
+      ...ownedKeys(config?.databag, state.relations),
+      ...ownedKeys(state.databag, state.relations),
+      ...audit.messages,
+      ...named.flatMap(([name, { length }]) => (length > 1 ? [`${name} ${REPEATED}`] : [])),
+    ]),
+  }
+}
+
+/** A relation that may have put it there is known where only its data are not. */
+const lostEnrolment = (subject: Subject, { recovering, relations }: EffectiveState): Wait[] =>
+  recovering && !Object.values(relations).some(takesLabels)
+    ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]
+    : []
+
+const STAYS_ON_MESH =
+  'stays on the mesh, as its memory was lost and nothing says what put it there: tell that relation, or its end with its interface'
+
+const auditedIn = (parts: readonly Contribution[]): 'all' | readonly string[] =>
+  parts.some(({ audited }) => audited === 'all') ? 'all' : parts.flatMap(({ audited = [] }) => audited as string[])
+
+const NO_ANNOTATIONS: WantedLabels = { labels: {}, unknown: [], inherited: {} }
+
+const REPEATED = 'is in the config more than once, or made for it by another part of it: only the first is applied'
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
+
+const labelled = (object: KubernetesObject, labels: Readonly<Record<string, string>>): KubernetesObject => ({
+  ...object,
+  metadata: { ...object.metadata, labels: { ...object.metadata.labels, ...labels } },
+})

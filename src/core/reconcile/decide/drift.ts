@@ -1,0 +1,86 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
+import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { Operation } from './operation.ts'
+
+/** A difference between what was found and what was desired, which a write took back. `was` and `is` are absent where nothing is. */
+export type Drift = {
+  /** The object's name. */
+  readonly object: string
+  /** The label's key, or the path of the field; absent for the object as a whole. */
+  readonly label?: string
+  readonly field?: string
+  readonly was?: string
+  readonly is?: string
+}
+
+/** Lists the changes of an operation, label by label or field by field. */
+export const driftOf = (operation: Operation): Drift[] => {
+  const { object } = operation
+  // kept values are nobody's to see
+  if (operation.verb === 'touch' || operation.verb === 'forget') return []
+  if (operation.verb === 'remove') return [{ object, was: 'there' }]
+  if (operation.verb !== 'apply') return labelDrift(operation)
+  const { desired, found } = operation
+  if (found === undefined) return [{ object, is: 'there' }]
+  const { metadata, apiVersion: _a, kind: _k, ...content } = desired
+  const { labels, annotations } = metadata
+  return fieldDrift(found, { metadata: { labels, annotations }, ...content }, []).map(({ path, was, is }) => ({
+    ...{ object, field: path.join('.') },
+    ...shownOf(desired, was, is),
+  }))
+}
+
+type Labelling = Extract<Operation, { readonly verb: 'label' | 'release' | 'annotate' }>
+
+const labelDrift = ({ object, place, difference: { apply = {}, remove }, manager }: Labelling): Drift[] => {
+  const { labels, holders } = readLabels(place, manager)
+  const held = [...holders.own].filter((key) => ownValue(apply, key) === undefined)
+  return [...new Set([...Object.keys(apply), ...Object.keys(remove), ...held])].flatMap((label) => {
+    const [was, is] = [ownValue(labels, label), ownValue(apply, label)]
+    return was === is ? [] : [{ object, label, ...(was !== undefined && { was }), ...(is !== undefined && { is }) }]
+  })
+}
+
+type Difference = { readonly path: readonly string[]; readonly was: unknown; readonly is: unknown }
+
+/** The deepest fields that differ of those that are desired; a list is one field. */
+const fieldDrift = (live: unknown, desired: unknown, path: readonly string[]): Difference[] => {
+  if (desired === undefined || JSON.stringify(live) === JSON.stringify(desired)) return []
+  if (!isMap(desired) || !isMap(live)) return [{ path, was: live, is: desired }]
+  return Object.entries(desired).flatMap(([key, is]) => fieldDrift(ownValue(live, key), is, [...path, key]))
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Kinds that hold nothing that nobody should read in a log; of workloads short values are shown, and of all others none. */
+const OPEN: readonly string[] = [
+  'AuthorizationPolicy',
+  'Gateway',
+  'HorizontalPodAutoscaler',
+  'PodDisruptionBudget',
+  'Service',
+  'ServiceAccount',
+]
+const WORKLOADS: readonly string[] = ['StatefulSet', 'Deployment']
+
+const LONGEST = 200
+
+const shownOf = ({ kind }: KubernetesObject, was: unknown, is: unknown): Pick<Drift, 'was' | 'is'> => {
+  const isPlain = [was, is].every((value) => typeof value !== 'object' && isShort(value))
+  const isShown = OPEN.includes(kind) || (WORKLOADS.includes(kind) && isPlain)
+  const text = (value: unknown, instead: string) => (isShown ? shortened(value) : instead)
+  return {
+    ...(was !== undefined && { was: text(was, 'another value') }),
+    ...(is !== undefined && { is: text(is, 'the desired one') }),
+  }
+}
+
+const isShort = (value: unknown): boolean => value === undefined || String(value).length <= SHORT
+const SHORT = 63
+
+const shortened = (value: unknown): string => {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+}

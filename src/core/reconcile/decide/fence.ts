@@ -1,0 +1,27 @@
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { idOf, type Operation } from './operation.ts'
+import { managerOf, type Situation } from './situation.ts'
+
+/** The token to write to the object, if it is to be fenced. */
+export const fenceOf = ({ fence }: Situation, object: string): string | undefined =>
+  fence?.only === undefined || fence.only.includes(object) ? fence?.token : undefined
+
+/** Plans the touch of an object that a late write may still reach: that write then meets another resourceVersion, and fails. */
+export const planFence = (situation: Situation, found: KubernetesObject): Operation[] => {
+  const object = objectKey(found)
+  const fence = fenceOf(situation, object)
+  if (fence === undefined) return []
+  const manager = managerOf(situation.subject, found.kind)
+  const reason = 'a write may be on its way'
+  return [
+    { id: idOf('touch', object), phase: 'touch', object, manager, after: [], reason, verb: 'touch', found, fence },
+  ]
+}
+
+/** Drops the fence of objects that were refused before and are tried again: the retry is the same write. */
+export const withoutRetriedFences = ({ fence }: Situation, operations: readonly Operation[]): readonly Operation[] => {
+  if (fence?.only === undefined) return operations
+  const due = new Set(operations.flatMap(({ verb, object }) => (verb === 'touch' ? [] : [object])))
+  return operations.filter(({ verb, object }) => verb !== 'touch' || !due.has(object))
+}

@@ -1,0 +1,67 @@
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
+import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
+import { isStoreOf } from '../../workload/conceal.ts'
+import { ownWorkload } from '../../workload/config.ts'
+import { isAvailable } from '../../workload/health.ts'
+import { rememberedKeys, storeName } from '../../workload/secrets.ts'
+import { idOf, type Operation } from './operation.ts'
+import { isWorkload, type Situation } from './situation.ts'
+
+export type PlannedSecrets = { readonly operations: readonly Operation[]; readonly problems: readonly string[] }
+
+const NOTHING: PlannedSecrets = { operations: [], problems: [] }
+
+/**
+ * Forgets the secret values that nothing refers to any more: neither the memory, nor a pod of an earlier template. With the workload goes all
+ * that is kept for it, after the Secrets that were made of it, whose names are told by its keys.
+ */
+export const planSecrets = (situation: Situation, operations: readonly Operation[]): PlannedSecrets => {
+  const { subject, state, observed } = situation
+  const { store } = observed.owned
+  if (store === undefined) return NOTHING
+  const wanted = rememberedKeys(state, subject.application)
+  if ('problem' in store) return wanted.size === 0 ? NOTHING : { operations: [], problems: [store.problem] }
+  const found = store.object
+  const kept = Object.keys(found?.data ?? {})
+  const lost = [...wanted].filter((key) => !kept.includes(key))
+  const problems = lost.length === 0 ? [] : [lostMessage(situation, lost)]
+  if (found === undefined || !isStoreOf(subject, found)) return { operations: [], problems }
+  const keys = kept.filter((key) => !wanted.has(key) && !isHeld(situation, key))
+  const isOver = keys.length === kept.length && wanted.size === 0
+  if (!isOver && keys.length === 0) return { operations: [], problems }
+  return { operations: [forgetting(situation, found, operations, isOver ? undefined : keys)], problems }
+}
+
+const forgetting = (
+  { subject }: Situation,
+  found: KubernetesObject,
+  operations: readonly Operation[],
+  keys: readonly string[] | undefined,
+): Operation => {
+  const object = objectKey(found)
+  const goesBefore = ({ verb, object: name }: Operation) => {
+    const kind = name.slice(0, name.indexOf(' '))
+    return verb === 'remove' && (kind === 'Secret' || isWorkload(kind))
+  }
+  return {
+    ...{ phase: 'prune', object, manager: fieldManager(subject.application) },
+    after: operations.filter(goesBefore).map(({ id }) => id),
+    reason: 'nothing refers to it any more',
+    ...(keys === undefined
+      ? { id: idOf('remove', object), verb: 'remove', found }
+      : { id: idOf('forget', object), verb: 'forget', found, keys }),
+  }
+}
+
+/** Tells if pods may still read the key: a container that restarts reads its variables again. */
+const isHeld = ({ state, observed: { running } }: Situation, key: string): boolean => {
+  if (ownWorkload(state.config) === undefined) return false
+  const { workload, pods } = running
+  const readers = workload ? [workload] : pods
+  if (readers === undefined || (workload && !isAvailable(workload))) return true
+  return readers.some(({ spec }) => JSON.stringify(spec ?? {}).includes(JSON.stringify(key)))
+}
+
+const lostMessage = ({ subject: { namespace, application } }: Situation, lost: readonly string[]): string =>
+  `${nameOf({ kind: 'Secret', namespace, name: storeName(application) })}: it no longer has ${lost.slice(0, 5).join(', ')}, which the config refers to. Send the config again; what runs stays`

@@ -1,0 +1,288 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import {
+  diffLabels,
+  hasChanges,
+  isTemplate,
+  type LabelLocation,
+  readLabels,
+} from '../../../platform/kubernetes/apply-labels.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { labelDifference, type WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
+import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/label-target.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { DesiredLabels } from '../../feature/feature.ts'
+import { mayBeForeign } from '../../relations/foreign-labels.ts'
+import { isConfigUnknown } from '../../state/state.ts'
+import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
+import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
+import type { Conflict } from '../outcome.ts'
+import { fenceOf } from './fence.ts'
+import { idOf, type Operation, type Phase } from './operation.ts'
+import type { Templates } from './plan-templates.ts'
+import type { Situation } from './situation.ts'
+
+type Labelled = {
+  readonly operations: readonly Operation[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly Wait[]
+}
+
+/** The config is lost, and labels are there that only it explains: they stay until it is told. */
+type ConfigLabels = { readonly isConfigAwaited: boolean }
+
+/** The phase in which labels are changed. */
+export const labelPhase = ({ held, desired, waitForPods }: Situation): Phase =>
+  waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
+
+/** Labels where they belong, and none where they were. Templates of `whole` workloads get theirs with all else that is in them. */
+export const planLabels = (
+  situation: Situation,
+  isSpecRefused: boolean,
+  { whole, joining }: Pick<Templates, 'whole' | 'joining'>,
+): Labelled & ConfigLabels => {
+  const { subject, state, desired, observed } = situation
+  const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
+  const phase = labelPhase(situation)
+  const places = placesOf(targets.current)
+  const isLeading = phase === 'enrol' && places.every((place) => isService(place) || !isEnrolled(situation, place))
+  const isBeside = (place: LabelLocation) => !(isTemplate(place) && whole.has(objectKey(place.object)))
+  const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
+  const left = targets.earlier.filter((found) => !isReplaced(situation, found))
+  const earlier = without(placesOf(left), places)
+  const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
+    labels,
+    unknown:
+      unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
+    inherited: {
+      ...(isAt(place, targets.library) && state.inherited),
+      ...labelsOfWorkload(subject.application, place),
+    },
+  })
+  const guards = ownGuards(situation).map((name) => idOf('apply', name))
+  const planned = joined([
+    ...current.map((place) =>
+      labelled(situation, place, wantedAt(place, desired.labels), {
+        verb: 'label',
+        phase: isLeading && isService(place) && joining.size > 0 ? 'lead' : phase,
+        guards,
+      }),
+    ),
+    ...earlier.map((place) =>
+      labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards: [] }),
+    ),
+    ...current.map((place) => annotated(situation, place, desired.annotations)),
+    ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
+  ])
+  const isConfigAwaited = [...current, ...earlier].some((place) =>
+    unexplained(situation, place).some((key) => !Object.hasOwn(desired.labels.labels, key)),
+  )
+  return { ...planned, isConfigAwaited }
+}
+
+/** Tells if the target is pods that a rollout replaces by others with the labels of their template: they stay on the mesh until then. */
+const isReplaced = ({ features, desired, observed }: Situation, { target: { on, ...template } }: Found): boolean =>
+  on === 'pods' &&
+  Object.hasOwn(desired.labels.labels, features.mesh.enrolment.key) &&
+  observed.targets.current.some(({ target, places }) => places !== undefined && isSameTarget(target, template))
+
+/** Labels of a Service that go after those of the pods: these let in nobody but the waypoint that it leads to. */
+const keptForPods = ({ subject: { application }, waitForPods }: Situation, place: LabelLocation): string[] =>
+  waitForPods !== undefined && place.object.kind === 'Service'
+    ? [...readLabels(place, fieldManager(application)).holders.own]
+    : []
+
+/** Labels that we hold and no relation may have asked for: the reason of each is in the config. None while that is known. */
+const unexplained = ({ subject: { application }, state }: Situation, place: LabelLocation): string[] => {
+  if (!isConfigUnknown(state)) return []
+  const { labels, holders } = readHeld(application, place)
+  return [...holders.own].filter((key) => !mayBeForeign(application, key, ownValue(labels, key) ?? ''))
+}
+
+/**
+ * Annotations of a pod template, after the files that they tell of: pods that start for one find them. Pods that run are never annotated, as
+ * that would restart nothing. Another manager holds them than the labels of the same object.
+ */
+const annotated = (
+  { subject, desired }: Situation,
+  { object, path }: LabelLocation,
+  wanted: WantedLabels,
+): Labelled => {
+  if (!isTemplate({ path })) return NOTHING
+  const place = { object, path: [...path.slice(0, -1), 'annotations'] }
+  const manager = annotationsManager(subject.application)
+  const inherited = heldByWorkload(subject.application, place, Object.keys(wanted.labels))
+  const { conflicts, ...difference } = diffLabels(place, { ...wanted, inherited }, manager)
+  const name = objectKey(object)
+  const files = desired.objects.filter(({ kind }) => kind === 'ConfigMap').map((file) => idOf('apply', objectKey(file)))
+  const operation: Operation = {
+    ...{ id: idOf('annotate', name), phase: 'enrol', object: name, manager, after: files },
+    ...{ verb: 'annotate', place, difference, reason: 'the pods are to start with another file' },
+  }
+  return {
+    operations: hasChanges(difference) ? [operation] : [],
+    conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
+    waiting: [],
+  }
+}
+
+/** Labels of the namespace, which stay where it is not time to leave the mesh yet. */
+export const planNamespace = (situation: Situation): Labelled & ConfigLabels & { isKept: boolean } => {
+  const { features, subject, state, namespaceAwaits, desired, observed } = situation
+  const { namespace } = observed.owned
+  if (namespace === undefined || 'problem' in namespace || namespace.object === undefined)
+    return { ...NOTHING, isKept: false, isConfigAwaited: false }
+  const place = { object: namespace.object, path: ['metadata', 'labels'] }
+  const seen = readLabels(place, fieldManager(subject.application))
+  if (isConfigUnknown(state)) return { ...NOTHING, isKept: false, isConfigAwaited: seen.holders.own.size > 0 }
+  const isKept = state.config?.mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
+  const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
+  const wanted = { ...labels, unknown: [] as const }
+  const guards = desired.objects.filter(
+    (object) => object.metadata.namespace === subject.namespace && isBasicAllow(features, object),
+  )
+  const planned = labelled(situation, place, wanted, {
+    verb: 'label',
+    phase: 'enrol',
+    guards: guards.map((object) => idOf('apply', objectKey(object))),
+  })
+  const conflicts = conflict ? [{ object: objectKey(place.object), ...conflict }] : []
+  return {
+    ...planned,
+    conflicts: [...conflicts, ...planned.conflicts],
+    isKept,
+    isConfigAwaited: false,
+  }
+}
+
+const NOTHING: Labelled = { operations: [], conflicts: [], waiting: [] }
+
+const joined = (parts: readonly Labelled[]): Labelled => ({
+  operations: parts.flatMap(({ operations }) => operations),
+  conflicts: parts.flatMap(({ conflicts }) => conflicts),
+  waiting: parts.flatMap(({ waiting }) => waiting),
+})
+
+type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
+
+const labelled = (
+  situation: Situation,
+  place: LabelLocation,
+  wanted: WantedLabels,
+  { verb, phase, guards }: How,
+): Labelled => {
+  const manager = fieldManager(situation.subject.application)
+  const { conflicts, ...difference } = labelDifference(readHeld(situation.subject.application, place), wanted)
+  const object = objectKey(place.object)
+  const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
+  // whoever goes on the mesh is guarded first
+  const { key } = situation.features.mesh.enrolment
+  const after = !isEnrolled(situation, place) && Object.hasOwn(wanted.labels, key) ? guards : []
+  const fence = fenceOf(situation, object)
+  const isAwaiting = hasChanges(difference) && awaitsGrant(situation, place, wanted)
+  const due: Operation[] =
+    hasChanges(difference) && !isAwaiting ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }] : []
+  const fenced: Operation[] =
+    due.length === 0 && fence !== undefined
+      ? [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, after: [] }]
+      : []
+  return {
+    operations: [...due, ...fenced],
+    conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
+    waiting: isAwaiting ? [grantWait(situation, object)] : [],
+  }
+}
+
+/** Tells if a Service is to go on the mesh, or to come off one that the application stays on, before what is asked for now is granted. */
+const awaitsGrant = (situation: Situation, place: LabelLocation, { labels }: Pick<WantedLabels, 'labels'>): boolean => {
+  const { servicesAwait, features, desired } = situation
+  const { key } = features.mesh.enrolment
+  return (
+    servicesAwait.length > 0 &&
+    place.object.kind === 'Service' &&
+    Object.hasOwn(desired.labels.labels, key) &&
+    isEnrolled(situation, place) !== Object.hasOwn(labels, key)
+  )
+}
+
+const grantWait = ({ servicesAwait }: Situation, object: string): Wait => ({
+  held: `the labels of ${object}`,
+  for: servicesAwait,
+  message: `the labels of ${object} stay as they are: waiting for the policies of ${servicesAwait.join(', ')}`,
+})
+
+const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
+
+/** Tells if the application has put the object on the mesh; other labels of its own do not. */
+export const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
+  readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
+
+/** The policies of the application's own pods and Services. */
+export const ownGuards = (situation: Situation): string[] =>
+  situation.desired.objects.filter(ownGuardIn(situation)).map(objectKey)
+
+/** Tells if a policy allows access without a request for it. Everybody else is denied only once such policies stand. */
+export const isBasicAllow = ({ mesh }: Pick<Features, 'mesh'>, object: KubernetesObject): boolean =>
+  mesh.isPolicy(object) && !mesh.isDenying(object) && mesh.requestersOf(object).length === 0
+
+/** Finds the policies of the application's own pods and Services. */
+export const ownGuardIn = ({ features, subject, state }: Situation): ((object: KubernetesObject) => boolean) => {
+  const { namespace, application } = subject
+  const services = features.targets(application, state.config).filter(({ kind }) => kind === 'Service')
+  const names = [application, ...services.map(({ name }) => name)]
+  const { isPolicy, isGuarding } = features.mesh
+  return (object) => isPolicy(object) && object.metadata.namespace === namespace && isGuarding(object, names)
+}
+
+/** Tells if the operation removes one of our labels. */
+export const isReleasing = (operation: Operation): boolean => {
+  if (!('difference' in operation)) return false
+  const { place, difference, manager } = operation
+  const { remove, apply } = difference
+  const { own } = readLabels(place, manager).holders
+  return (
+    Object.keys(remove).length > 0 ||
+    (apply !== undefined && [...own].some((key) => ownValue(apply, key) === undefined))
+  )
+}
+
+/** Tells if an object keeps the labels of ours that it carries, and gets no others: perhaps the same ones with other values. */
+export const isRelabelling = (operation: Operation): boolean => {
+  if (operation.verb !== 'label' || operation.difference.apply === undefined) return false
+  const { own } = readLabels(operation.place, operation.manager).holders
+  return Object.keys(operation.difference.apply).every((key) => own.has(key)) && !isReleasing(operation)
+}
+
+const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknown }: Wanted): boolean =>
+  unknown !== 'all' &&
+  Object.keys(held).some((key) => ownValue(labels, key) === undefined) &&
+  Object.entries(labels).every(([key, value]) => ownValue(held, key) === value)
+
+/** Adds the running workload to the current targets. If a spec is refused, the workload deployed before runs on, and keeps its labels. */
+const withRunning = ({ subject }: Situation, { current, earlier, library }: Targets): Targets => {
+  const running = earlier.filter(({ target }) => target.name === subject.application)
+  return { current: [...current, ...running], earlier: earlier.filter((one) => !running.includes(one)), library }
+}
+
+type Wanted = Pick<DesiredLabels, 'labels' | 'unknown'>
+
+/** No labels at all. */
+export const RELEASED: Wanted = { labels: {}, unknown: [] }
+
+const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly LabelTarget[]): boolean =>
+  targets.some((target) => target.kind === kind && target.name === metadata.name)
+
+const isService = ({ object }: LabelLocation): boolean => object.kind === 'Service'
+
+/** For safe joining: the Service leads to the waypoint before the pods let only that in, and after they do. */
+const servicesFirst = (places: readonly LabelLocation[]): LabelLocation[] =>
+  places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
+
+/** A former target may be found at an object that is a target again, or was one twice, under another name for it. */
+const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>
+  places.filter((place, index) => ![...others, ...places.slice(0, index)].some((other) => isSamePlace(place, other)))
+
+const isSamePlace = (one: LabelLocation, other: LabelLocation): boolean =>
+  one.object.metadata.uid === other.object.metadata.uid && one.path === other.path

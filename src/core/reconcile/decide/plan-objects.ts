@@ -1,0 +1,277 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import {
+  namesakeConflict,
+  type ObjectPlan,
+  objectDifference,
+  objectKey,
+} from '../../../platform/kubernetes/apply-objects.ts'
+import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { isOfNamesake, isOwnedBy } from '../../../platform/kubernetes/ownership-labels.ts'
+import type { Features } from '../../feature/combine.ts'
+import { ownWorkload } from '../../workload/config.ts'
+import { BESIDE_WORKLOADS } from '../../workload/objects.ts'
+import { withPresentReplicas } from '../../workload/replicas.ts'
+import type { Listed } from '../observe/cluster.ts'
+import { requesterApplication } from '../observe/unknown-consumers.ts'
+import type { Conflict } from '../outcome.ts'
+import { planFence } from './fence.ts'
+import { idOf, type Operation, type Phase } from './operation.ts'
+import { isBasicAllow, ownGuardIn, ownGuards } from './plan-labels.ts'
+import { planLibrary, planPrune } from './plan-prune.ts'
+import type { Templates } from './plan-templates.ts'
+import { isWorkload, managerOf, type Planned, type Situation } from './situation.ts'
+import { inParts } from './widen.ts'
+
+/** A desired object that is not applied, and why, where somebody has to mend that. */
+export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
+
+export type PlannedObjects = {
+  readonly operations: readonly Operation[]
+  readonly blocked: readonly Blocked[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly Wait[]
+  readonly messages: readonly string[]
+  /** Something stale is kept for the consumers. */
+  readonly isHolding: boolean
+}
+
+/** Brings the application's objects to what is desired; `leaving` are the ids of what takes the application off the mesh. */
+export const planObjects = (situation: Situation, templates: Templates, leaving: readonly string[]): PlannedObjects => {
+  const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
+  const applies = planApplies(situation, templates, kinds, leaving)
+  const stale = kinds.flatMap((one) => one.stale)
+  const held =
+    situation.keptFor.length > 0 || situation.waitForPods !== undefined
+      ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret')
+      : []
+  const library = planLibrary(
+    situation,
+    kinds.flatMap((one) => one.library),
+    new Set(kinds.flatMap(({ same }) => same.map(({ live }) => objectKey(live)))),
+  )
+  return {
+    operations: [
+      ...applies.operations,
+      ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planFence(situation, object)),
+      ...planPrune(situation, without(stale, held), leaving),
+      ...library.operations,
+    ],
+    blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
+    conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
+    waiting: [
+      ...kinds.flatMap(({ waiting }) => waiting),
+      ...keeping(situation, held),
+      ...unheardWaits(
+        situation,
+        kinds.flatMap(({ unknown }) => unknown),
+      ),
+      ...library.waiting,
+    ],
+    messages: library.messages,
+    isHolding: held.length > 0,
+  }
+}
+
+const MOST_NAMED = 3
+
+/** The wait of stale objects for those that they stay for; pods have one of their own. */
+const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
+  if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
+  const left = held.length - MOST_NAMED
+  const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
+  const message = `${names}: not wanted any more, and kept until nobody carries labels of it: waiting for ${keptFor.join(', ')}`
+  return [{ held: names, for: keptFor, message }]
+}
+
+/** The waits for requesters of which nobody has told what they ask for, where something is kept for them. */
+const unheardWaits = ({ features: { mesh }, unheard }: Situation, kept: readonly KubernetesObject[]): Wait[] => {
+  const named = new Set(kept.flatMap(mesh.requestersOf))
+  return unheard.flatMap((held) => {
+    const application = requesterApplication(held)
+    const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for ${application}; tell the relation and its config, {} if it has none, or the end of the relation`
+    return named.has(held) ? [{ held, for: [application], message }] : []
+  })
+}
+
+type Pair = ObjectPlan['apply'][number]
+
+type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
+  Pick<PlannedObjects, 'blocked' | 'waiting'> & {
+    readonly due: readonly Pair[]
+    /** The live objects that are as desired, or kept for those of whom nothing is known. */
+    readonly staying: readonly KubernetesObject[]
+    /** Of these, what is kept. */
+    readonly unknown: readonly KubernetesObject[]
+    readonly library: readonly KubernetesObject[]
+  }
+
+/** Compares the live and desired objects of one kind. Objects of an unknown kind are left as they are. */
+const compare = (
+  { features, subject, state, desired }: Situation,
+  { whole }: Templates,
+  { kind, live, library, problem }: Listed,
+): Compared => {
+  const { mesh } = features
+  const manager = managerOf(subject, kind)
+  const wanted = desired.objects
+    .filter((object) => object.kind === kind)
+    .map((object) => withPresentReplicas(object, live ?? [], manager))
+  const isTakingOver = ({ desired: object }: Pair) => (whole.get(objectKey(object)) ?? []).length > 0
+  const plan = objectDifference(live ?? [], wanted, manager, isTakingOver)
+  const isUnknown = (object: KubernetesObject) =>
+    [objectKey(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
+  const isKnown = live !== undefined
+  const owned = plan.stale.filter((object) => isOwnedBy(object, manager))
+  const changing = plan.apply.flatMap((pair) => pair.live ?? [])
+  const unknown = [...owned, ...changing].filter(isUnknown)
+  return {
+    same: plan.same,
+    stale: owned.filter((object) => !isUnknown(object)),
+    staying: [...plan.same.map((pair) => pair.live), ...unknown],
+    unknown,
+    due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
+    library: without(without(library, wanted), plan.stale).filter((object) =>
+      isLeftover(features, subject, state, object),
+    ),
+    conflicts: plan.conflicts,
+    blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
+    waiting: isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)],
+  }
+}
+
+const planApplies = (
+  situation: Situation,
+  templates: Templates,
+  kinds: readonly Compared[],
+  leaving: readonly string[],
+): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
+  const { features, subject, desired, observed } = situation
+  const { isDenying } = features.mesh
+  const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
+  // files come before the pods that mount them
+  const placeOf = ({ desired: object }: Pair) => (isFile(object) ? -1 : (places.get(objectKey(object)) ?? 0))
+  const phaseOf = (object: KubernetesObject): Phase => {
+    if (isDenying(object)) return 'deny'
+    return isRun(object) ? templates.phase : 'allow'
+  }
+  const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
+  const looked = due.map((pair) => ({ ...pair, ...foundAt(situation, pair) }))
+  const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
+  const unread = looked.filter(({ problem }) => problem !== undefined)
+  const free = looked.filter((pair) => !taken.includes(pair) && !unread.includes(pair))
+  const drafts = inParts(
+    features.mesh,
+    free.map(({ desired: object, live }) => ({ desired: object, live })),
+    observed.owned.kinds.flatMap(({ live = [] }) => live),
+  )
+  const after = dependencies(situation, templates, leaving, taken.map(keyOfDesired))
+  return {
+    operations: drafts.map((draft) => ({
+      id: draft.id,
+      phase: phaseOf(draft.desired),
+      object: objectKey(draft.desired),
+      manager: managerOf(subject, draft.desired.kind),
+      after: [...draft.after, ...after(draft)],
+      reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
+      verb: 'apply',
+      desired: draft.desired,
+      found: draft.live,
+      releases: templates.whole.get(objectKey(draft.desired)),
+    })),
+    blocked: [...taken, ...unread].map(({ desired: object, problem }) => ({ object, problem })),
+    conflicts: taken.flatMap(({ desired: object, live }) =>
+      live === undefined ? [] : [namesakeConflict(object, live, managerOf(subject, object.kind))],
+    ),
+  }
+}
+
+const isFile = ({ kind }: KubernetesObject): boolean => kind === 'ConfigMap' || kind === 'Secret'
+
+/** Tells if an object belongs to what is to run. */
+const isRun = (object: KubernetesObject): boolean =>
+  isWorkload(object.kind) || isFile(object) || BESIDE_WORKLOADS.some((kind) => kind === object.kind)
+
+const keyOfDesired = ({ desired }: Pair): string => objectKey(desired)
+
+/** Finds the live object at the name of a desired one: ours, a namesake, none, or a problem if forbidden. */
+const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
+  const read = namesakes.get(objectKey(desired)) ?? { object: undefined }
+  return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
+}
+
+/** Tells if an object may be written. A dry run does not take over a policy that another program enforces. */
+const mayWrite = (
+  { features, subject, state }: Situation,
+  wanted: KubernetesObject,
+  object: KubernetesObject,
+): boolean =>
+  (listAppliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
+  (isLeftover(features, subject, state, object) && !features.mesh.isDryRun(wanted))
+
+const dependencies = (
+  situation: Situation,
+  templates: Templates,
+  leaving: readonly string[],
+  taken: readonly string[],
+): ((pair: Pair) => readonly string[]) => {
+  const { features, desired: all } = situation
+  const { isDenying, isForAll } = features.mesh
+  const isOwnGuard = ownGuardIn(situation)
+  const toRun = neededToRun(situation, templates, taken)
+  const basic = all.objects
+    .filter((object) => isBasicAllow(features, object))
+    .map((object) => idOf('apply', objectKey(object)))
+  return ({ desired, live }) => {
+    if (desired.kind === 'ServiceAccount') return []
+    if (isWorkload(desired.kind)) return toRun(objectKey(desired))
+    if (live === undefined) return isDenying(desired) && isForAll(desired) ? basic : []
+    return isOwnGuard(desired) ? leaving : []
+  }
+}
+
+/** Lists what comes before an object of a workload. They go together: a Service must not have moved to ports that its pods do not have. */
+const neededToRun = (
+  situation: Situation,
+  { joining }: Templates,
+  taken: readonly string[],
+): ((name: string) => string[]) => {
+  const { objects, annotations } = situation.desired
+  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(objectKey)
+  const { configMaps = {}, secrets = {} } = ownWorkload(situation.state.config) ?? {}
+  const mounted = { ConfigMap: configMaps, Secret: secrets }
+  const isTold = Object.keys(annotations.labels).length > 0
+  // pods must not start with the files of somebody else, or with those of before
+  const files = objects
+    .filter(
+      ({ kind, metadata: { name } }) =>
+        Object.hasOwn(ownValue(mounted, kind) ?? {}, name) || (isTold && kind === 'ConfigMap'),
+    )
+    .map(objectKey)
+  const guards = ownGuards(situation)
+  return (name) => {
+    const before = workload.slice(0, Math.max(0, workload.indexOf(name))).filter((one) => !taken.includes(one))
+    return [...before, ...files, ...(joining.has(name) ? guards : [])].map((one) => idOf('apply', one))
+  }
+}
+
+const isLeftover = (features: Features, subject: Subject, { config }: Planned, object: KubernetesObject): boolean =>
+  features.leftovers(config).some((leftovers) => leftovers.isLeftover(subject, object))
+
+const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
+  const names = new Set(others.map(objectKey))
+  return objects.filter((object) => !names.has(objectKey(object)))
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  AuthorizationPolicy: 'install Istio',
+  Gateway: 'install the Gateway API',
+}
+
+const unservedKind = (kind: Listed['kind'], count: number): Wait => ({
+  held: `${kind} objects`,
+  for: ['the API server'],
+  message: `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`,
+})

@@ -1,0 +1,155 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
+import { isTemplate, TEMPLATE_LABELS } from '../../../platform/kubernetes/apply-labels.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { stringsAt } from '../../../platform/kubernetes/field-managers.ts'
+import { labelsToHold, type SeenLabels } from '../../../platform/kubernetes/label-difference.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { workloadManager } from '../../workload/objects.ts'
+import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
+import { placesOf } from '../observe/cluster.ts'
+import type { Conflict } from '../outcome.ts'
+import { idOf, type Phase } from './operation.ts'
+import { isEnrolled, labelPhase, ownGuards, RELEASED } from './plan-labels.ts'
+import type { Situation } from './situation.ts'
+
+/** The desired objects, those of workloads with the labels and annotations of their pods. */
+export type Templates = {
+  readonly objects: readonly KubernetesObject[]
+  /** The workloads that carry all of these, each with the managers of what was written beside it: nothing else writes to its template. */
+  readonly whole: ReadonlyMap<string, readonly string[]>
+  /** The names of the workloads whose pods are put on the mesh. */
+  readonly joining: ReadonlySet<string>
+  /** The ids of the applies that take labels off pods. */
+  readonly leaving: readonly string[]
+  /** The phase of all that is to run. */
+  readonly phase: Phase
+  readonly conflicts: readonly Conflict[]
+}
+
+/**
+ * Puts the labels and annotations of pods into the workloads of ours, so that what an event changes in a template is one write. Where that
+ * cannot be done, or not with what puts it on the mesh, a running workload keeps those that it has, and others are written beside it.
+ */
+export const planTemplates = (situation: Situation, failed: ReadonlySet<string>): Templates => {
+  const planned = situation.desired.objects.map((object) =>
+    object.kind === 'Deployment' || object.kind === 'StatefulSet'
+      ? planTemplate(situation, object, failed)
+      : { ...BESIDE, object },
+  )
+  const namesOf = (some: readonly Template[]) => some.map(({ object }) => objectKey(object))
+  const leaving = namesOf(planned.filter(({ isLeaving }) => isLeaving))
+  return {
+    objects: planned.map(({ object }) => object),
+    whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
+    joining: new Set(namesOf(planned.filter(({ isJoining }) => isJoining))),
+    leaving: leaving.map((name) => idOf('apply', name)),
+    phase: leaving.length > 0 && labelPhase(situation) === 'leave' ? 'leave' : 'run',
+    conflicts: planned.flatMap(({ conflicts }) => conflicts),
+  }
+}
+
+type Template = Pick<Templates, 'conflicts'> & {
+  readonly object: KubernetesObject
+  /** The managers of what was written beside it, if it carries all now. */
+  readonly releases?: readonly string[]
+  readonly isJoining: boolean
+  readonly isLeaving: boolean
+}
+
+const BESIDE: Omit<Template, 'object'> = { isJoining: false, isLeaving: false, conflicts: [] }
+
+const planTemplate = (situation: Situation, object: KubernetesObject, failed: ReadonlySet<string>): Template => {
+  const { desired, observed, features } = situation
+  const { application } = situation.subject
+  const { kind, name } = { ...object.metadata, kind: object.kind }
+  const isTarget = observed.targets.current.some(
+    ({ target }) => target.kind === kind && target.name === name && target.on === undefined,
+  )
+  const wanted = isTarget ? desired.labels : RELEASED
+  const annotations = isTarget ? desired.annotations.labels : {}
+  const found = findRunning(situation, object)
+  const place = found && { object: found, path: TEMPLATE_LABELS }
+  const isJoining =
+    Object.hasOwn(wanted.labels, features.mesh.enrolment.key) && !(place && isEnrolled(situation, place))
+  const needed = [objectKey(object), ...(isJoining ? ownGuards(situation) : [])]
+  if (place && needed.some((one) => failed.has(idOf('apply', one))))
+    return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations) }
+  const seen = place ? readHeld(application, place) : NOTHING_SEEN
+  const { hold, conflicts } = joined(application, object, seen, wanted)
+  const whole = withPods(object, hold, annotations)
+  const labels = stringsAt(whole, TEMPLATE_LABELS)
+  return {
+    object: whole,
+    releases: found ? besideWorkload(application, found) : [],
+    isJoining,
+    isLeaving: !isJoining && [...seen.holders.own].some((key) => !Object.hasOwn(labels, key)),
+    conflicts,
+  }
+}
+
+const NOTHING_SEEN: SeenLabels = { labels: {}, holders: { own: new Set(), others: new Map() } }
+
+/** The object as it is, whoever made it. */
+const findRunning = (
+  { observed: { targets, owned }, namesakes }: Situation,
+  object: KubernetesObject,
+): KubernetesObject | undefined => {
+  const key = objectKey(object)
+  const read = namesakes.get(key)
+  return [
+    ...placesOf(targets.current)
+      .filter(isTemplate)
+      .map((place) => place.object),
+    ...owned.kinds.flatMap(({ live = [] }) => live),
+    ...(read && 'object' in read ? [read.object] : []),
+  ].find((one) => one !== undefined && objectKey(one) === key)
+}
+
+/** The labels to hold beside those of the spec, which come first: what is asked for otherwise is a conflict. */
+const joined = (
+  application: string,
+  object: KubernetesObject,
+  { labels, holders }: SeenLabels,
+  { labels: wanted, unknown }: typeof RELEASED,
+): Pick<Templates, 'conflicts'> & Pick<ReturnType<typeof labelsToHold>, 'hold'> => {
+  const manager = workloadManager(application)
+  const spec = stringsAt(object, TEMPLATE_LABELS)
+  const name = objectKey(object)
+  // a label of the former spec goes with it
+  const isOfSpec = (key: string) =>
+    !holders.own.has(key) && (holders.others.get(key)?.every((one) => one === manager) ?? false)
+  const left = Object.fromEntries(Object.entries(labels).filter(([key]) => !isOfSpec(key)))
+  const free = Object.fromEntries(Object.entries(wanted).filter(([key]) => !Object.hasOwn(spec, key)))
+  const { hold, conflicts } = labelsToHold({ labels: left, holders }, { labels: free, unknown, inherited: {} })
+  const overruled = Object.entries(wanted).flatMap(([key, value]) => {
+    const present = ownValue(spec, key)
+    return present === undefined || present === value ? [] : [{ key, manager, value: present, wanted: value }]
+  })
+  return { hold, conflicts: [...conflicts, ...overruled].map((conflict) => ({ object: name, ...conflict })) }
+}
+
+type Strings = Readonly<Record<string, string>>
+
+type Metadata = { readonly labels?: Strings; readonly annotations?: Strings }
+
+/** Adds labels and annotations to the pods of a workload, and notes on it which labels these are. */
+const withPods = (object: KubernetesObject, hold: Strings, added: Strings): KubernetesObject => {
+  const template = object.spec?.template as { readonly metadata: Metadata }
+  const { labels, ...metadata } = template.metadata
+  const annotations = { ...metadata.annotations, ...added }
+  const listed = Object.keys(hold).filter((key) => !Object.hasOwn(labels ?? {}, key))
+  const pods = {
+    ...{ ...metadata, labels: { ...hold, ...labels } },
+    ...(Object.keys(annotations).length > 0 && { annotations }),
+  }
+  return {
+    ...object,
+    metadata: {
+      ...object.metadata,
+      ...(listed.length > 0 && {
+        annotations: { ...object.metadata.annotations, [POD_LABELS]: listed.toSorted().join(',') },
+      }),
+    },
+    spec: { ...object.spec, template: { ...template, metadata: pods } },
+  }
+}

@@ -1,0 +1,123 @@
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { listProblems } from '../../../platform/kubernetes/lookups.ts'
+import type { State } from '../../state/state.ts'
+import type { Conflict } from '../outcome.ts'
+import { withoutRetriedFences } from './fence.ts'
+import { idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
+import { planSecrets } from './plan-forgotten-secrets.ts'
+import { isReleasing, planLabels, planNamespace } from './plan-labels.ts'
+import { type Blocked, planObjects } from './plan-objects.ts'
+import { planTemplates } from './plan-templates.ts'
+import { isWorkload, type Situation } from './situation.ts'
+
+/** All that is to be written, and what stands in the way of the rest. */
+export type Plan = {
+  /** In the order in which they are executed. */
+  readonly operations: readonly Operation[]
+  readonly blocked: readonly Blocked[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly Wait[]
+  readonly messages: readonly string[]
+  /** The reasons why something cannot be read, or be applied. */
+  readonly problems: readonly string[]
+  /** The action that others have to take first. */
+  readonly awaiting: State['awaiting']
+}
+
+export type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
+
+/**
+ * Plans the writes that bring the cluster to its desired state: a pure function of the state and the observation. `failed` holds ids of
+ * operations that failed before, and of those that cannot be done: if a workload was refused, the running one stays as it is.
+ */
+export const plan = ({ situation, failed }: PlanInput): Plan => {
+  const planned = planWithout(situation, failed)
+  const due = new Set(dueIn(planned, failed))
+  const failing = planned.operations.filter((operation) => !due.has(operation)).map(({ id }) => id)
+  const all = new Set([...failed, ...blockedIn(planned), ...failing])
+  return all.size === failed.size ? planned : plan({ situation, failed: all })
+}
+
+/** Nothing has failed yet. */
+export const NOTHING_FAILED: ReadonlySet<string> = new Set()
+
+const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
+  const templates = planTemplates(before, failed)
+  const situation = { ...before, desired: { ...before.desired, objects: templates.objects } }
+  const { subject, desired, observed, namespaceAwaits } = situation
+  const isSpecRefused = desired.objects.some(
+    (object) => isWorkload(object.kind) && failed.has(idOf('apply', objectKey(object))),
+  )
+  const labels = planLabels(situation, isSpecRefused, templates)
+  const namespace = planNamespace(situation)
+  const objects = planObjects(situation, templates, [
+    ...labels.operations.filter(isReleasing).map(({ id }) => id),
+    ...templates.leaving,
+  ])
+  const secrets = planSecrets(situation, objects.operations)
+  const { kinds, namespace: read } = observed.owned
+  return {
+    operations: withoutRetriedFences(
+      situation,
+      inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
+    ),
+    blocked: objects.blocked,
+    conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
+    waiting: [
+      ...labels.waiting,
+      ...objects.waiting,
+      ...(namespace.isKept
+        ? [
+            {
+              held: `Namespace ${subject.namespace}`,
+              for: namespaceAwaits,
+              message: `Namespace ${subject.namespace} ${STAYS_ON}: waiting for ${namespaceAwaits.join(', ')}`,
+            },
+          ]
+        : []),
+      ...(labels.isConfigAwaited || namespace.isConfigAwaited ? [configWait(subject)] : []),
+    ],
+    messages: objects.messages,
+    problems: distinct([
+      ...[...observed.targets.current, ...observed.targets.earlier].flatMap(({ problem }) => problem ?? []),
+      ...kinds.flatMap(({ problem }) => problem ?? []),
+      ...(read && 'problem' in read ? [read.problem] : []),
+      ...objects.blocked.flatMap(({ problem }) => problem ?? []),
+      ...listProblems(observed.lookups),
+      ...secrets.problems,
+    ]),
+    awaiting: awaited(namespace.isKept || desired.isAwaitingLabels, objects.isHolding),
+  }
+}
+
+/** The ids of what cannot be done from the outset. */
+export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', objectKey(object)))
+
+/** Selects the operations of a plan that can be executed while `failed` cannot. */
+export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
+  withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
+
+/** The calls that failed, which name the problems whatever their words. */
+export const problemKeys = (problems: readonly string[]): string[] =>
+  problems.map((problem) => problem.split(': ')[0] ?? problem)
+
+/** The wait for a config that was lost: what only it explains stays. */
+const configWait = (subject: Subject): Wait => {
+  const name = subjectName(subject)
+  const held = `the labels of the config of ${name}`
+  return {
+    ...{ held, for: [name] },
+    message: `${held} stay, as its config is not known: waiting for the config of ${name}, {} if it has none`,
+  }
+}
+
+const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
+
+const awaited = (isAwaitingLabels: boolean, isHeld: boolean): State['awaiting'] => {
+  if (isAwaitingLabels) return 'labels-applied'
+  return isHeld ? 'labels-removed' : undefined
+}
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]

@@ -1,0 +1,92 @@
+import type { Clock } from '../../../platform/base/clock.ts'
+import { defined } from '../../../platform/base/own-value.ts'
+import type { Recall } from '../../../platform/base/recall.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { Environment, FeatureInput } from '../../feature/feature.ts'
+import { keptFor, namespaceAwaits } from '../../relations/awaited-peers.ts'
+import { ungrantedBy } from '../../relations/gate-enrolment.ts'
+import type { Peers } from '../../relations/peers.ts'
+import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
+import type { Memory } from '../../state/memory.ts'
+import type { State } from '../../state/state.ts'
+import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
+import { meshConfigs, type ToBeTaken, toBeTaken } from '../observe/mesh-acceptance.ts'
+import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
+import { unknownConsumers } from '../observe/unknown-consumers.ts'
+import { listBare } from '../observe/unlabelled-consumers.ts'
+import { desiredState } from './desired-state.ts'
+import type { Planned, Situation } from './situation.ts'
+
+type Dependencies = {
+  features: Features
+  kubernetes: Kubernetes
+  clock: Pick<Clock, 'yieldTurn'>
+  environment: Environment
+  recall: Recall
+}
+
+type Input = {
+  readonly subject: Subject
+  /** The memory as it was read; `next` is what it is to be. */
+  readonly memory: Memory
+  readonly next: State
+  readonly resolved: ResolvedRelations
+  readonly peers: Peers
+  /** The applications with unknown requests, which are granted as they are. */
+  readonly requesters: readonly string[]
+  readonly observed: Observed
+  /** Objects of others that show if the mesh says what it has taken. */
+  readonly witnesses?: readonly KubernetesObject[] | undefined
+  /** All is looked at, as by a resync. */
+  readonly isWhole: boolean
+  /** The write token of another step, whose late writes are to be fenced. */
+  readonly foreignToken?: string | undefined
+}
+
+/** Reads what a plan needs besides the observed cluster, and joins all that it follows from. */
+export const readSituation = async (
+  { features, kubernetes, clock, environment, recall }: Dependencies,
+  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, foreignToken }: Input,
+): Promise<Situation> => {
+  const input = { subject, resolved, environment, seen: seenIn(observed) }
+  await clock.yieldTurn()
+  const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
+  const desired = { ...all, unknown: [...all.unknown, ...requesters] }
+  const { refused } = memory.state
+  const only = Object.keys(refused?.objects ?? {})
+  const awaited = namespaceAwaits(subject, next, resolved, peers)
+  const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)
+  const taken = toBeTaken(observed, desired.objects)
+  const configs = isWhole ? await meshConfigs(features.mesh, kubernetes, subject.namespace, taken) : []
+  const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
+  return {
+    features,
+    subject,
+    state: plannedOf(next),
+    held: memory.labels,
+    observed,
+    namesakes: await findNamesakes(kubernetes, observed.owned, desired),
+    desired,
+    unheard: requesters.filter((name) => !all.unknown.includes(name)),
+    unenforced: recall(
+      'unenforced',
+      (given: ToBeTaken) => features.mesh.unenforced(given.objects, [...given.witnesses, ...witnesses]),
+      { ...taken, witnesses: [...taken.witnesses, ...configs] },
+    ),
+    keptFor: [...new Set([...keptFor(subject, next, resolved, peers), ...consumers])],
+    waitForPods: await waitForPodsOnMesh(features.mesh, kubernetes, subject, {
+      ...observed,
+      memory,
+      desired: desired.labels,
+    }),
+    namespaceAwaits: [...new Set([...awaited, ...bare])],
+    servicesAwait: ungrantedBy(subject, next, resolved, peers),
+    fence: foreignToken !== undefined ? { token: foreignToken } : refused && { token: refused.hash, only },
+  }
+}
+
+const plannedOf = ({ config, removed, inherited, pending, configChurn }: State): Planned =>
+  defined({ config, removed, inherited, pending, configChurn })

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from 'node:util'
+import { withEvent } from '../../../platform/base/event-order.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import {
+  announceRelationByDocument,
+  endRelationByDocument,
+  handDocumentOver,
+  type KnownMarks,
+  markNow,
+} from '../../relations/announcements.ts'
+import { type Document, rememberedDocuments } from '../../relations/documents.ts'
+import { isBetween, oppositeIdentity } from '../../relations/peer-entry.ts'
+import { isSameRelation, type RelationEntry, relationName } from '../../state/relation.ts'
+import type { State } from '../../state/state.ts'
+
+/** The documents that were looked for: all that name the application, or some by their names. */
+export type Documents = {
+  readonly found: readonly Document[]
+  readonly looked: 'all' | readonly string[]
+  /** Those that are not there and that events tell of alone, no deletion and no resync: they count as the event says. */
+  readonly expected: readonly string[]
+}
+
+const isLookedFor = ({ looked, expected }: Documents, name: string): boolean =>
+  !expected.includes(name) && (looked === 'all' || looked.includes(name))
+
+/**
+ * The state once documents are read: what one says is the platform's word while it exists, and is over when it is gone, unless one of the other
+ * side says the same. One that cannot be read, or of which nobody asked, leaves what it said before.
+ */
+export const withDocuments = (
+  state: State,
+  subject: Subject,
+  documents: Documents,
+  now: Date,
+  known: KnownMarks,
+): State => {
+  const { found } = documents
+  const own = found.filter((document) => document.application === subject.application)
+  const told = own.reduce((before, document) => withDocument(before, document, now, known), state)
+  return withoutDocument(told, subject, documents).reduce((before, [key, entry]) => {
+    const other = found.find((document) => isDeclaredAt(subject, entry, document))
+    return other ? handDocumentOver(before, key, other.name) : endRelationByDocument(before, key, now)
+  }, told)
+}
+
+/**
+ * The documents without those that contradict another one: of two that declare the config of the application, or one relation, differently, the one that
+ * the memory goes by counts, else the first. What the other says is a problem of its own, and changes nothing.
+ */
+export const withoutRivals = (
+  found: readonly Document[],
+  { application }: Subject,
+  known: Pick<State, 'document' | 'relations'>,
+): Document[] => {
+  const own = found.filter((document) => document.application === application)
+  const remembered = rememberedDocuments(known)
+  const first = (rivals: readonly Document[]) => rivals.find(({ name }) => remembered.has(name)) ?? rivals[0]
+  return found.map((document) => {
+    const holder = first(own.filter((other) => declaresTheSame(document, other)))
+    if (holder === undefined || holder === document || isAlike(document, holder)) return document
+    const what = 'announced' in document ? relationName(document.announced) : `the config of ${application}`
+    const problem = `ConfigMap ${document.name}: ConfigMap ${holder.name} declares ${what} otherwise, and counts: delete one of the two${'announced' in document ? ', or give it another id' : ''}`
+    return { name: document.name, application, problem }
+  })
+}
+
+/** Tells if two documents of one application declare the same thing: its config, or one relation. */
+const declaresTheSame = (one: Document, other: Document): boolean => {
+  if (one.application !== other.application) return false
+  if ('announced' in one && 'announced' in other)
+    return one.announced.id === other.announced.id && isSameRelation(one.announced, other.announced)
+  return 'config' in one && 'config' in other
+}
+
+const isAlike = (one: Document, other: Document): boolean => isDeepStrictEqual(declaredBy(one), declaredBy(other))
+
+const declaredBy = (document: Document): unknown => {
+  if (!('announced' in document)) return 'config' in document ? document.config : undefined
+  const { document: _, ...declared } = document.announced
+  return declared
+}
+
+/** Lists the relations that stand by a document that is gone. */
+export const withoutDocument = (
+  { relations }: Pick<State, 'relations'>,
+  { application }: Subject,
+  documents: Documents,
+): [string, RelationEntry][] => {
+  const own = documents.found.filter((document) => document.application === application || 'problem' in document)
+  const held = new Set(own.map(({ name }) => name))
+  return Object.entries(relations).filter(
+    ([, { document, status, announcedHere }]) =>
+      document !== undefined &&
+      status === 'established' &&
+      announcedHere &&
+      !held.has(document) &&
+      isLookedFor(documents, document),
+  )
+}
+
+/** Tells if a document of the other side declares the relation. */
+const isDeclaredAt = (subject: Subject, entry: RelationEntry, document: Document): boolean => {
+  if (!('announced' in document) || document.application === undefined) return false
+  const { announced, application } = document
+  const { id, interface: name, role } = oppositeIdentity(entry)
+  const other = { namespace: subject.namespace, application }
+  return (
+    isDeepStrictEqual([announced.id, announced.interface, announced.role], [id, name, role]) &&
+    isBetween(entry, subject, other) &&
+    isBetween(announced, other, subject)
+  )
+}
+
+const withDocument = (state: State, document: Document, now: Date, known: KnownMarks): State => {
+  if ('announced' in document) return announceRelationByDocument(state, document.announced, now, known)
+  if (!('config' in document)) return state
+  const isKnown = state.document === document.name && isDeepStrictEqual(state.config, document.config)
+  if (isKnown) return state
+  const { removed: _, ...others } = state
+  const mark = markNow(state, state.marks?.config, now)
+  return { ...others, config: document.config, document: document.name, marks: { ...state.marks, config: mark } }
+}
+
+/**
+ * The state with the event of a document at what that holds, whatever is known of it: of two steps that read the document before and after
+ * the event only the later one can save.
+ */
+export const withDocumentEvent = (state: State, document: string, id: string): State => ({
+  ...state,
+  relations: Object.fromEntries(
+    Object.entries(state.relations).map(([key, entry]) => [
+      key,
+      entry.document === document ? { ...entry, position: withEvent(entry.position, id) } : entry,
+    ]),
+  ),
+  ...(state.document === document &&
+    state.marks?.config && { marks: { ...state.marks, config: withEvent(state.marks.config, id) } }),
+})
+
+/** Tells if the document that the config was kept in is gone. */
+export const isConfigGone = (state: State, { application }: Subject, documents: Documents): boolean => {
+  const { document } = state
+  if (document === undefined || !isLookedFor(documents, document)) return false
+  return !documents.found.some((one) => one.name === document && (one.application === application || 'problem' in one))
+}

@@ -1,0 +1,48 @@
+import { isAfter, type Mark, type Position } from '../../../platform/base/event-order.ts'
+import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import type { Features } from '../../feature/combine.ts'
+import { type AnnouncementResult, endOnRemoval } from '../../relations/announcements.ts'
+import { pendingIn, withPending } from '../../state/awaiting-leader.ts'
+import { ownedName } from '../../state/owned-kinds.ts'
+import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../../state/state.ts'
+import { WORKLOAD_KINDS } from '../../workload/objects.ts'
+
+/** The state without the application, or why its removal does not count: what was told after it is kept. */
+export const removeApplication = (
+  { parts }: Pick<Features, 'parts'>,
+  state: State,
+  position: Position,
+  now: Date,
+): AnnouncementResult => {
+  const heard = endOnRemoval(state, position, now)
+  return heard.late ? heard : { state: withoutOwn(parts, heard.state, position) }
+}
+
+/** Removes the data that only the application itself was told, unless it came after the removal. */
+const withoutOwn = (parts: StateParts, state: State, position: Position): State => {
+  const isLater = (about: string): boolean => {
+    const mark = ownValue<Mark>(state.marks, about)
+    return mark !== undefined && isAfter(mark, position)
+  }
+  const kept = (Object.keys(parts) as (keyof State)[]).filter((name) => {
+    const { onRemoval } = parts[name]
+    return onRemoval === 'kept' || (onRemoval === 'told' && isLater(name))
+  })
+  const config = isLater('config') ? state.config : undefined
+  const left = pendingIn(state).map(({ data, ...asked }) => ({ ...asked, data: dataSince(data, isLater) }))
+  const next: State = defined({
+    ...emptyState(),
+    ...Object.fromEntries(kept.map((name) => [name, state[name]])),
+    removed: config ? undefined : state.removed,
+    document: config && state.document,
+    // also what is left of a memory that was lost
+    owned: [
+      ...new Set([...(state.owned ?? []), ...(state.config ? WORKLOAD_KINDS : OwnedKind.options).map(ownedName)]),
+    ],
+  })
+  return withPending(next, left)
+}
+
+/** Selects the pending data that was requested after the removal, and still waits for a leader. */
+const dataSince = (data: ApplicationData, isLater: (about: keyof ApplicationData) => boolean): ApplicationData =>
+  Object.fromEntries(Object.entries(data).filter(([about]) => isLater(about as keyof ApplicationData)))

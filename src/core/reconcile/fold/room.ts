@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util'
+import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Document } from '../../relations/documents.ts'
+import { hasRoom, type Memory, measureContent, tooLarge } from '../../state/memory.ts'
+import { relationName } from '../../state/relation.ts'
+import { type State, stands } from '../../state/state.ts'
+import type { ChangeResult } from '../change.ts'
+import type { Documents } from './fold-documents.ts'
+
+export type Unread = { readonly name: string; readonly problem: string }
+
+/**
+ * Reads the documents, of which those that there is no room for are as if they could not be read: each leaves what it said before. `state` is the
+ * one that follows.
+ */
+export const withRoomFor = (
+  memory: Memory,
+  { namespace, application }: Subject,
+  all: Documents['found'],
+  reading: (found: Documents['found']) => State,
+): { found: Documents['found']; unread: readonly Unread[]; state: State } => {
+  const { labels } = memory
+  const isRoomy = (next: State, before: State) => hasRoom({ state: next, labels }, { state: before, labels })
+  const isOwn = (document: Document) => document.application === application && !('problem' in document)
+  const whole = reading(all)
+  if (!all.some(isOwn) || isRoomy(whole, memory.state)) return { found: all, unread: [], state: whole }
+  let found = all.map((document) => (isOwn(document) ? leftOut(document) : document))
+  let state = reading(found)
+  const unread: Unread[] = []
+  for (const [index, document] of all.entries()) {
+    if (!isOwn(document)) continue
+    const candidate = found.with(index, document)
+    const next = reading(candidate)
+    if (isRoomy(next, state)) {
+      found = candidate
+      state = next
+      continue
+    }
+    const excess = tooLarge(application, measureContent({ state: next, labels }))
+    const { name } = document
+    unread.push({ name, problem: `ConfigMap ${namespace}/${name}: ${excess}; what it said before stays` })
+  }
+  return { found, unread, state }
+}
+
+const leftOut = ({ name, application }: Document): Document => defined({ name, application, problem: '' }) as Document
+
+export const NOT_REMEMBERED: ChangeResult = { message: 'the memory is full: this event is not remembered' }
+
+/** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
+export const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {
+  if (candidate === state) return 0
+  const content = { state: candidate, labels }
+  return hasRoom(content, { state, labels }) ? 0 : measureContent(content)
+}
+
+/** Tells if the application, or one of its relations, is over by now, and none began: that will make room. */
+export const isLess = (before: State, after: State): boolean => {
+  const standing = (state: State) =>
+    Object.keys(state.relations).filter((key) => state.relations[key] && stands(state, state.relations[key]))
+  const [known, left] = [new Set(standing(before)), standing(after)]
+  const isOver = left.length < known.size || (before.removed === undefined && after.removed !== undefined)
+  return isOver && left.every((key) => known.has(key))
+}
+
+/** The state with the databags that `before` has of its relations, and the names of the relations whose databags differ. */
+export const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
+  const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
+    const { data, units } = ownValue(before.relations, key)?.remote ?? {}
+    return !isDeepStrictEqual([remote.data, remote.units], [data, units])
+  })
+  const entries = changed.map(([key, { lastReadable: _, ...entry }]) => {
+    const { remote: told, lastReadable } = ownValue(before.relations, key) ?? {}
+    const { data: _data, units: _units, ...remote } = entry.remote
+    return [
+      key,
+      defined({ ...entry, lastReadable, remote: defined({ ...remote, data: told?.data, units: told?.units }) }),
+    ]
+  })
+  return {
+    state: { ...after, relations: { ...after.relations, ...Object.fromEntries(entries) } },
+    refused: changed.map(([, { remote, ...entry }]) => `${relationName(entry)} with ${remote.application}`),
+  }
+}

@@ -1,0 +1,103 @@
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { Features } from '../feature/combine.ts'
+import type { ResolvedRelations } from '../relations/resolve-relations.ts'
+import type { Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { StepProgress } from './attempts.ts'
+import { type Change, isAboutPods } from './change.ts'
+import type { Context } from './context.ts'
+import { withAuthors } from './observe/authorized-documents.ts'
+import { type Observed, observeCluster } from './observe/cluster.ts'
+import { recoverLostMemory, withLostMemory } from './observe/lost-memory.ts'
+import { type Prefetch, recallResolved } from './observe/prefetch.ts'
+import type { Surroundings } from './observe/surroundings.ts'
+import { dependsOnUnits, withUnits } from './observe/units.ts'
+import { saveUnobserved } from './save.ts'
+
+/** The observation of an attempt before its changes are folded in. */
+export type Observation = {
+  /** The memory as it was read. */
+  readonly memory: Memory
+  /** The state of it with the units that run now. */
+  readonly state: State
+  readonly found: Surroundings
+  /** Reads each object once. */
+  readonly once: Kubernetes
+  readonly now: Date
+}
+
+/** Observes what peers and documents say, and the units that run. What the changes concern in the cluster is observed once they are folded in. */
+export const observe = async (
+  { subject, features, clock, authorizeAuthor }: Context,
+  memory: Memory,
+  changes: readonly Change[],
+  { once, early, finding }: Prefetch,
+): Promise<Observation> => {
+  const found = await withAuthors(features, authorizeAuthor, subject, changes, await finding)
+  const now = new Date(clock.now())
+  const lost = await withLostMemory(memory, subject, early)
+  const state = await withPodsOfNow(features, subject, lost, early, changes)
+  return { memory, state, found, once, now }
+}
+
+/** The folded state with what a lost memory held as far as that shows, what its relations come to, and the cluster where it wants something of that. */
+export type FoldedObservation = {
+  readonly state: State
+  readonly resolved: ResolvedRelations
+  readonly observed: Observed
+}
+
+/** Observes the cluster where the folded state wants something of it. Where that is refused, the state is saved, and the problem thrown. */
+export const observeFolded = async (
+  context: Context,
+  { memory, found, once }: Observation,
+  state: State,
+  changes: readonly Change[],
+): Promise<FoldedObservation> => {
+  const { subject, features, recall } = context
+  const resolved = recallResolved(recall, 'both sides', subject, { state, peers: found.peers })
+  const observed = await observeCluster(features, once, subject, state, resolved, isAboutPods(changes)).catch(
+    (error: unknown) => saveUnobserved(context, memory, state, error),
+  )
+  return { ...recoverLostMemory(features, memory, subject, { state, resolved }, { observed, found }), observed }
+}
+
+/** Updates the units by the live pods, which decide who leads and may publish. An event about a removed pod may be lost. */
+const withPodsOfNow = async (
+  features: Features,
+  subject: Subject,
+  state: State,
+  early: Promise<Observed>,
+  changes: readonly Change[],
+): Promise<State> => {
+  const isClaimed = changes.some(({ look }) => look?.isClaim === true)
+  if (!isClaimed && !dependsOnUnits(features, state)) return state
+  // what cannot be observed is met again once the event is remembered
+  const running = await early.then(
+    (observed) => observed.running,
+    () => ({}),
+  )
+  return withUnits(features, subject, state, running, isClaimed)
+}
+
+const LOOK_MILLISECONDS = 60
+const MOST_LOOKS = 8
+
+/**
+ * Reads the memory. Once the changes of this step are saved, another step may be writing them too. Waits for it, about half a second at most,
+ * so that pods restart once; whoever does not end may have died.
+ */
+export const loadMemory = async (
+  { subject, features: { memories }, kubernetes, clock }: Context,
+  { taken, writeToken: own }: Pick<StepProgress, 'taken' | 'writeToken'> = {},
+): Promise<Memory> => {
+  let memory = await memories.load(kubernetes, subject)
+  const { writeToken } = memory.state
+  const isWritingToo = taken !== undefined && writeToken !== undefined && writeToken !== own
+  for (let looks = 0; isWritingToo && memory.state.writeToken === writeToken && looks < MOST_LOOKS; looks += 1) {
+    await clock.sleep(LOOK_MILLISECONDS * (0.5 + clock.random()))
+    memory = await memories.load(kubernetes, subject)
+  }
+  return memory
+}

@@ -1,0 +1,38 @@
+import type { Subject } from '../../../platform/base/subject.ts'
+import { type AuthorizeAuthor, asAuthorsMay } from '../../access/document-authors.ts'
+import type { Features } from '../../feature/combine.ts'
+import { isAbout } from '../../relations/documents.ts'
+import type { Change } from '../change.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/**
+ * Leaves of what was found what the authors of the documents may say. A document that an event tells of and that was not read counts as
+ * unreadable: nobody knows whose word it is.
+ */
+export const withAuthors = async (
+  features: Pick<Features, 'effects' | 'uses'>,
+  authorize: AuthorizeAuthor | undefined,
+  subject: Subject,
+  changes: readonly Change[],
+  given: Surroundings,
+): Promise<Surroundings> => {
+  if (authorize === undefined) return given
+  const { peers, documents } = given
+  const { namespace, application } = subject
+  const about = documents.found.filter((one) => isAbout(subject, one))
+  const judged = await asAuthorsMay(features, authorize, namespace, about, application)
+  const found = [...judged, ...documents.found.filter((one) => !isAbout(subject, one))]
+  const isOwn = (name: string) => found.some((one) => one.name === name && one.application === application)
+  // a document that is known to be gone says nothing anyway
+  const names = new Set([...documents.expected, ...documents.found.map(({ name }) => name)])
+  const missing = changes.flatMap(({ look }) =>
+    look?.document !== undefined && look.isTold && names.has(look.document) && !isOwn(look.document)
+      ? [look.document]
+      : [],
+  )
+  const unread = [...new Set(missing)].map((name) => ({
+    ...{ name, application },
+    problem: `ConfigMap ${name} is not there, or names another application by now: what its event tells is not taken`,
+  }))
+  return { peers, documents: { ...documents, found: [...found, ...unread] } }
+}

@@ -1,0 +1,281 @@
+import pMap from 'p-map'
+import type { Subject } from '../../../platform/base/subject.ts'
+import { describeRefusal, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
+import { findLabels, type LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { stringsAt } from '../../../platform/kubernetes/field-managers.ts'
+import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/label-target.ts'
+import { type Lookups, observeLookups } from '../../../platform/kubernetes/lookups.ts'
+import { type KubernetesObject, referenceTo } from '../../../platform/kubernetes/objects.ts'
+import { fieldManager, isOwnedBy, ownerSelector } from '../../../platform/kubernetes/ownership-labels.ts'
+import { isServiceOf } from '../../../platform/kubernetes/services.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { ClusterView } from '../../feature/feature.ts'
+import type { WorkloadLabels } from '../../relations/gate-enrolment.ts'
+import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
+import { ownedKinds } from '../../state/owned-kinds.ts'
+import type { OwnedKind, State } from '../../state/state.ts'
+import { ownWorkload } from '../../workload/config.ts'
+import { readHeld } from '../../workload/pod-labels.ts'
+import { secretsKept, storeName } from '../../workload/secrets.ts'
+import type { Desired } from '../decide/desired-state.ts'
+import { managerOf } from '../decide/situation.ts'
+import { observeRunning, type Running } from './units.ts'
+
+/** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
+export type Found = {
+  readonly target: LabelTarget
+  readonly places: readonly LabelLocation[] | undefined
+  readonly problem?: string
+}
+
+/** The places of targets, as far as these exist. */
+export const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])
+
+export type Targets = {
+  readonly current: readonly Found[]
+  readonly earlier: readonly Found[]
+  readonly library: readonly LabelTarget[]
+}
+
+/** The objects of a kind that an application may own; none are known where the API server does not serve the kind, or refuses to list it. */
+export type Listed = {
+  readonly kind: OwnedKind | 'Secret'
+  readonly live: readonly KubernetesObject[] | undefined
+  readonly library: readonly KubernetesObject[]
+  readonly problem?: string
+}
+
+export type Owned = {
+  readonly kinds: readonly Listed[]
+  readonly namespace?: Read | undefined
+  /** The Secret that keeps the secret values of a workload, where there may be one. */
+  readonly store?: Read | undefined
+}
+
+/** One object of others: undefined where there is none, or why that is not known. */
+export type Read = { readonly object: KubernetesObject | undefined } | { readonly problem: string }
+
+/** The cluster as far as a step looks at it. */
+export type Observed = {
+  readonly lookups: Lookups
+  readonly owned: Owned
+  readonly targets: Targets
+  readonly running: Running
+}
+
+/** Reads what the state desires something of, with `isWhole` all pods as well; what was read before by the same client is not read again. */
+export const observeCluster = async (
+  features: Features,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  resolved: ResolvedRelations,
+  isWhole: boolean,
+): Promise<Observed> => {
+  const found = observeTargets(features, kubernetes, subject, state)
+  const [lookups, owned, targets, running] = await Promise.all([
+    observeLookups(kubernetes, features.lookups(subject, resolved)),
+    observeOwned(features, kubernetes, subject, state),
+    found,
+    found.then(({ current }) => observeRunning(features, kubernetes, subject, state, current[0], isWhole)),
+  ])
+  return { lookups, owned, targets, running }
+}
+
+/** Selects the part of an observation that features see. */
+export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observed): ClusterView => ({
+  lookups,
+  pods,
+  owned: kinds,
+})
+
+/** Selects the labels of the workload as it is now. */
+export const workloadLabelsIn = (
+  { application }: Subject,
+  { current: [workload] }: Pick<Targets, 'current'>,
+): WorkloadLabels => ({
+  labels: Object.assign({}, ...(workload?.places ?? []).map(({ object, path }) => stringsAt(object, path))),
+  own: workload?.places?.flatMap((place) => [...readHeld(application, place).holders.own]),
+})
+
+/** Tells if a workload or a Service of the application exists, or may exist. */
+export const isDeployed = ({ targets }: Observed): boolean =>
+  targets.current.some(({ places, problem }) => places !== undefined || problem !== undefined)
+
+/** Finds the targets, those of before, and those that the charm library labels. */
+export const observeTargets = async (
+  features: Features,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+): Promise<Targets> => {
+  const find = async (target: LabelTarget): Promise<Found> => {
+    const places = await unlessForbidden(findLabels(kubernetes, subject.namespace, target, state.workloadKind))
+    return 'problem' in places ? { target, places: undefined, ...places } : { target, places: places.value }
+  }
+  const findCurrent = async (target: LabelTarget): Promise<Found> => {
+    const found = await find(target)
+    const isForeign =
+      isNamed(features, subject, state, target) && !found.places?.every(({ object }) => isServiceOf(subject, object))
+    return isForeign ? { ...found, places: undefined } : found
+  }
+  const library = libraryTargets(subject, state)
+  const targets = features.targets(subject.application, state.config)
+  const former = [...(state.previousTargets ?? []), ...library].filter(
+    (one) => !targets.some((other) => isSameTarget(one, other)),
+  )
+  const found = await Promise.all([...targets.map(findCurrent), ...former.map(find)])
+  return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
+}
+
+/** Selects the targets that are to carry labels, and are not there. */
+export const missingIn = (
+  features: Features,
+  subject: Subject,
+  state: State,
+  found: readonly Found[],
+  { required }: { readonly required: boolean },
+): LabelTarget[] =>
+  found.flatMap(({ target, places, problem }) =>
+    required && places === undefined && problem === undefined && !isNamed(features, subject, state, target)
+      ? [target]
+      : [],
+  )
+
+/** A Service that only policies name is labelled when it is the application's, and told by whoever asks for it when it is not. */
+export const isNamed = (
+  features: Features,
+  { application }: Subject,
+  { config }: State,
+  { kind, name }: LabelTarget,
+): boolean => kind === 'Service' && features.services(application, config).includes(name)
+
+/** The charm library labels the StatefulSet and the Service of the application's name, whatever the config says. */
+const libraryTargets = ({ application }: Subject, { inherited }: State): LabelTarget[] =>
+  inherited === undefined
+    ? []
+    : [
+        { kind: 'StatefulSet', name: application },
+        { kind: 'Service', name: application },
+      ]
+
+/** Lists them: one call for each kind, and one more while the charm library's are to be taken over. */
+const observeOwned = async (
+  features: Features,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+): Promise<Owned> => {
+  const kinds = ownedKinds(state.owned).filter((kind) => kind !== 'Namespace')
+  const [leftovers] = features.leftovers(state.config)
+  const list = async (kind: OwnedKind): Promise<Listed> => {
+    const query = { kind, namespace: subject.namespace }
+    const listOf =
+      (managers: readonly string[]): Query<KubernetesObject>['list'] =>
+      (...what) =>
+        kubernetes.list(...what, { managers })
+    const [live, library] = await Promise.all([
+      listOwned({ ...query, selector: ownerSelector(subject), list: listOf([managerOf(subject, kind)]) }),
+      leftovers &&
+        listOwned({ ...query, selector: leftovers.selector(subject), list: listOf(leftovers.managers(subject)) }),
+    ])
+    return { kind, ...live, library: library?.live ?? [] }
+  }
+  const [secrets, namespace, ...listed] = await Promise.all([
+    kinds.includes('Deployment') ? observeSecrets(kubernetes, subject, state) : undefined,
+    state.owned?.includes('Namespace') ? read(kubernetes, { kind: 'Namespace', name: subject.namespace }) : undefined,
+    ...kinds.map(list),
+  ])
+  return { kinds: [...listed, ...(secrets?.kinds ?? [])], namespace, store: secrets?.store }
+}
+
+/** Reads Secrets by their names, and never lists them: that would be to read those of everybody. */
+const observeSecrets = async (
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { config }: State,
+): Promise<{ store: Read; kinds: readonly Listed[] }> => {
+  const { namespace, application } = subject
+  const reference = (name: string) => ({ kind: 'Secret', namespace, name }) as const
+  const store = await read(kubernetes, reference(storeName(application)))
+  const kept = 'object' in store ? secretsKept(Object.keys(store.object?.data ?? {})) : []
+  const names = [...new Set([...Object.keys(ownWorkload(config)?.secrets ?? {}), ...kept])]
+  if (names.length === 0) return { store, kinds: [] }
+  const reads = await Promise.all(names.map((name) => read(kubernetes, reference(name))))
+  const problem = reads.flatMap((one) => ('problem' in one ? one.problem : []))[0]
+  const found = reads.flatMap((one) => ('object' in one ? (one.object ?? []) : []))
+  const live =
+    problem === undefined ? found.filter((object) => isOwnedBy(object, fieldManager(application))) : undefined
+  return { store, kinds: [{ kind: 'Secret', live, library: [], ...(problem !== undefined && { problem }) }] }
+}
+
+type Query<T> = {
+  kind: OwnedKind
+  namespace: string
+  selector: string
+  list(kind: OwnedKind, namespace: string | undefined, selector: string): Promise<readonly T[]>
+}
+
+/**
+ * Lists what an application owns of a kind. Policies are where their targets are, everything else in the application's namespace; who may
+ * not list those of all namespaces has none in others.
+ */
+export const listOwned = async <T>({
+  kind,
+  namespace,
+  selector,
+  list,
+}: Query<T>): Promise<{ readonly live: readonly T[] | undefined; readonly problem?: string }> => {
+  const listIn = (where: string | undefined) => unlessForbidden(unlessUnknown(list(kind, where, selector)))
+  const everywhere = kind === 'AuthorizationPolicy' ? await listIn(undefined) : undefined
+  const listed = everywhere === undefined || 'problem' in everywhere ? await listIn(namespace) : everywhere
+  return 'problem' in listed ? { live: undefined, ...listed } : { live: listed.value }
+}
+
+const unlessUnknown = async <T>(listed: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await listed
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** Returns the value, or a problem where access is forbidden. The data is unknown then, which is no reason to stop the rest. */
+export const unlessForbidden = async <T>(reading: Promise<T>): Promise<{ value: T } | { problem: string }> => {
+  try {
+    return { value: await reading }
+  } catch (error) {
+    if (isForbidden(error)) return { problem: describeRefusal(error) }
+    throw error
+  }
+}
+
+const read = async (kubernetes: Kubernetes, reference: Parameters<Kubernetes['find']>[0]): Promise<Read> => {
+  const found = await unlessForbidden(kubernetes.find(reference))
+  return 'problem' in found ? found : { object: found.value }
+}
+
+/** The live objects at the names of objects to be made, by name. Server-side apply would add ours to them. */
+export type Namesakes = ReadonlyMap<string, Read>
+
+const LOOKUPS_AT_ONCE = 16
+
+/** Looks at the names of desired objects that are not ours yet. */
+export const findNamesakes = async (
+  kubernetes: Kubernetes,
+  { kinds }: Owned,
+  { objects }: Pick<Desired, 'objects'>,
+): Promise<Namesakes> => {
+  const known = new Set<string>(kinds.flatMap(({ kind, live }) => (live === undefined ? [] : [kind])))
+  const ours = new Set(kinds.flatMap(({ live = [] }) => live.map(objectKey)))
+  const left = objects.filter((object) => known.has(object.kind) && !ours.has(objectKey(object)))
+  const found = await pMap(
+    left,
+    async (object) => [objectKey(object), await read(kubernetes, referenceTo(object))] as const,
+    { concurrency: LOOKUPS_AT_ONCE },
+  )
+  return new Map(found)
+}

@@ -1,0 +1,98 @@
+import { changed } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Features } from '../../feature/combine.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/foreign-labels.ts'
+import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recover-labels.ts'
+import { type ResolvedRelations, resolveRelations } from '../../relations/resolve-relations.ts'
+import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/unknown-endpoints.ts'
+import type { Memory } from '../../state/memory.ts'
+import type { State } from '../../state/state.ts'
+import { readHeld } from '../../workload/pod-labels.ts'
+import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
+import type { Surroundings } from './surroundings.ts'
+
+/**
+ * The state of a memory that may have been lost, as labels are carried without it: what others know to be over is then taken from them as well.
+ */
+export const withLostMemory = async (
+  { stored, state }: Memory,
+  subject: Subject,
+  early: Promise<Observed>,
+): Promise<State> => {
+  // what cannot be observed is met again once the event is remembered
+  const isLost =
+    stored === undefined &&
+    (await early.then(
+      (seen) => isCarrying(subject, seen),
+      () => false,
+    ))
+  return isLost ? { ...state, recovering: true } : state
+}
+
+type Recovered = { readonly state: State; readonly resolved: ResolvedRelations }
+
+/** Recovers what labels and peers tell of a memory that was lost: labels that it may hold, and endpoints whose relations are not known. */
+export const recoverLostMemory = (
+  features: Features,
+  memory: Memory,
+  subject: Subject,
+  { state, resolved }: Recovered,
+  around: { readonly observed: Observed; readonly found: Surroundings },
+): Recovered => {
+  const labelled = withObservedLabels(features, memory, subject, state, { seen: resolved, ...around })
+  return withLostEndpoints(memory, subject, labelled, around)
+}
+
+/**
+ * A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known, or over. A relation with
+ * another beacon says nothing of labels that are not its own.
+ */
+const withObservedLabels = (
+  features: Features,
+  memory: Memory,
+  subject: Subject,
+  state: State,
+  { seen, observed, found }: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
+): Recovered => {
+  const isLost = memory.stored === undefined && isCarrying(subject, observed)
+  if (!isLost && !state.recovering) return { state, resolved: seen }
+  const recovered = withRecoveredLabels(state)
+  const resolved = resolveRelations(subject, recovered, found.peers)
+  const { labels } = features.labels(subject, resolved)
+  const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
+  const workload = workloadLabelsIn(subject, observed.targets)
+  const told = [...endedBy(subject, state, found.peers), ...knownEnrolments(subject, state, resolved)]
+  const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
+  // what the config asks for, or nobody but the application itself can ask for, needs no relation
+  const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
+  const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
+  if (!isKnown) return { state: recovered, resolved }
+  const { recovering: _, ...known } = recovered
+  return { state: known, resolved: resolveRelations(subject, known, found.peers) }
+}
+
+/** The state, and what follows from it, with the endpoints whose relations a lost memory alone knew. */
+const withLostEndpoints = (
+  { stored }: Memory,
+  subject: Subject,
+  { state, resolved }: Recovered,
+  { observed, found: { peers } }: { observed: Observed; found: Surroundings },
+): Recovered => {
+  const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
+  const known = withUnknownEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
+  if (known === state) return { state, resolved }
+  const { unknownEndpoints } = known
+  return { state: known, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }
+}
+
+const isCarrying = (subject: Subject, observed: Observed): boolean => heldFor(subject, observed).length > 0
+
+const isObserved = ({ targets }: Observed): boolean =>
+  targets.current.some(({ places }) => places !== undefined) &&
+  targets.current.every(({ problem }) => problem === undefined)
+
+/** Lists the keys of the labels that the application holds, and that others may have asked for. */
+const heldFor = ({ application }: Subject, { targets }: Observed): string[] =>
+  placesOf(targets.current)
+    .flatMap((place) => [...readHeld(application, place).holders.own])
+    .filter((key) => FOREIGN_KEYS.includes(key))

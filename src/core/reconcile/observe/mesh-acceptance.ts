@@ -1,0 +1,83 @@
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { findLookup, observeLookups } from '../../../platform/kubernetes/lookups.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { Mesh } from '../../feature/mesh.ts'
+import type { Unenforced } from '../../policies/unenforced.ts'
+import { type Observed, placesOf } from './cluster.ts'
+
+/** The objects of an application that the mesh has to take, and others that show if it says so at all. */
+export type ToBeTaken = {
+  readonly objects: readonly KubernetesObject[]
+  readonly witnesses: readonly KubernetesObject[]
+}
+
+/** Selects what the mesh has to take: the Services, and what is there as well as desired. */
+export const toBeTaken = (
+  { owned, targets, lookups }: Pick<Observed, 'owned' | 'targets' | 'lookups'>,
+  desired: readonly KubernetesObject[],
+): ToBeTaken => {
+  const live = owned.kinds.flatMap(({ live: there = [] }) => there)
+  const wanted = new Set(desired.map(objectKey))
+  const services = placesOf(targets.current).flatMap(({ object }) => (object.kind === 'Service' ? [object] : []))
+  const known = [...lookups.values()].filter((one): one is KubernetesObject => one !== undefined && 'kind' in one)
+  return {
+    objects: [...live.filter((object) => wanted.has(objectKey(object))), ...services],
+    witnesses: [
+      ...live.filter((object) => !wanted.has(objectKey(object))),
+      ...owned.kinds.flatMap(({ library }) => library),
+      ...known.filter(({ kind }) => kind === 'Service' || kind === 'ConfigMap'),
+    ],
+  }
+}
+
+/**
+ * Reads the objects that tell of the mesh itself where there are policies, and no mesh has written a condition of any object: its version says if
+ * it would. Empty where nothing is asked.
+ */
+export const meshConfigs = async (
+  mesh: Pick<Mesh, 'causeLookups'>,
+  kubernetes: Kubernetes,
+  namespace: string,
+  { objects, witnesses }: ToBeTaken,
+): Promise<KubernetesObject[]> => {
+  const isAsked = objects.some(({ kind }) => kind === 'AuthorizationPolicy')
+  if (!isAsked || [...objects, ...witnesses].some(hasConditions)) return []
+  const lookups = await observeLookups(kubernetes, mesh.causeLookups(namespace))
+  return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
+}
+
+const hasConditions = ({ status }: KubernetesObject): boolean => {
+  const { conditions } = (status ?? {}) as { conditions?: unknown }
+  return Array.isArray(conditions) && conditions.length > 0
+}
+
+/** Looks up why the mesh has not taken objects, in each of their namespaces once. */
+export const withCauses = async (
+  mesh: Pick<Mesh, 'causeLookups' | 'causeIn' | 'withCause'>,
+  kubernetes: Kubernetes,
+  found: readonly Unenforced[],
+): Promise<Wait[]> => {
+  const namespaceOf = ({ object }: Unenforced): string => object.metadata.namespace ?? ''
+  const namespaces = [...new Set(found.filter(({ is }) => is === 'pending').map(namespaceOf))]
+  const lookups = await observeLookups(kubernetes, namespaces.flatMap(mesh.causeLookups))
+  const causes = new Map(namespaces.map((namespace) => [namespace, mesh.causeIn(namespace, lookups)]))
+  return found.map((one) => {
+    const { object: _, is: _is, ...wait } = mesh.withCause(one, causes.get(namespaceOf(one)))
+    return wait
+  })
+}
+
+/** Looks up if the mesh takes anything of the application's namespace; nothing where `told` names that already. */
+export const namespaceCause = async (
+  mesh: Pick<Mesh, 'causeLookups' | 'causeIn'>,
+  kubernetes: Kubernetes,
+  { namespace }: Subject,
+  told: readonly Unenforced[],
+): Promise<Wait[]> => {
+  if (told.some(({ is, object }) => is === 'pending' && object.metadata.namespace === namespace)) return []
+  const cause = mesh.causeIn(namespace, await observeLookups(kubernetes, mesh.causeLookups(namespace)))
+  return cause === undefined ? [] : [cause]
+}

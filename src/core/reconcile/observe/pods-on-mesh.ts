@@ -1,0 +1,130 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { isTemplate, type LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
+import { type KubernetesObject, referenceTo } from '../../../platform/kubernetes/objects.ts'
+import { controllerNamed, isOver, podsOfWorkload } from '../../../platform/kubernetes/pods.ts'
+import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
+import type { DesiredLabels } from '../../feature/feature.ts'
+import type { Mesh } from '../../feature/mesh.ts'
+import type { Memory } from '../../state/memory.ts'
+import { readHeld } from '../../workload/pod-labels.ts'
+import { placesOf, type Targets, unlessForbidden } from './cluster.ts'
+
+/** The labels of an application: where they are, those that it holds by its memory, and those that it is to have. */
+type Wanted = {
+  readonly targets: Targets
+  readonly memory: Pick<Memory, 'labels'>
+  readonly desired: Pick<DesiredLabels, 'labels' | 'unknown'>
+}
+
+/**
+ * Returns the wait for pods for which what guards them, and leads to them, stays, though the application leaves the mesh. A rollout replaces them one after
+ * another; those of a template that is not changed yet are all there. Undefined where nothing runs on the mesh, or nothing is to leave it.
+ */
+export const waitForPodsOnMesh = async (
+  { enrolment }: Pick<Mesh, 'enrolment'>,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  { targets, memory, desired }: Wanted,
+): Promise<Wait | undefined> => {
+  const { key } = enrolment
+  if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
+  const places = allPlaces(targets).map((place) => ({
+    ...place,
+    ...readHeld(subject.application, place),
+  }))
+  // a memory may be lost: the Service lets go last
+  if (!Object.hasOwn(memory.labels, key) && !places.some(({ holders }) => holders.own.has(key))) return undefined
+  const templates = places.filter(isTemplate)
+  // pods will go on to start with a label that somebody else holds as well
+  if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
+  const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
+  return isUnchanged ? waitingForPods([]) : await waitForRemainingPods({ enrolment }, kubernetes, subject, targets)
+}
+
+/** Returns the same as `waitForPodsOnMesh` once templates and pods have been changed. */
+export const waitForRemainingPods = async (
+  { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  targets: Targets,
+): Promise<Wait | undefined> => {
+  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && !isOver(pod)
+  const read = await unlessForbidden(podsOn(kubernetes, subject, targets, isOn))
+  if ('problem' in read)
+    return waitingFor(`${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`)
+  const names = new Set(read.value.map(({ metadata }) => metadata.name))
+  return names.size > 0 ? waitingForPods([...names].toSorted()) : undefined
+}
+
+const MOST_NAMED = 3
+
+const waitingFor = (message: string): Wait => ({ held: 'the policies of the pods', for: ['pods'], message })
+
+const waitingForPods = (names: readonly string[]): Wait => {
+  const left = names.length - MOST_NAMED
+  const named = [...names.slice(0, MOST_NAMED), ...(left > 0 ? [`${left} more`] : [])]
+  const which = named.length > 0 ? ` (${named.join(', ')})` : ''
+  return waitingFor(`waiting for pods to be replaced that are on the mesh${which}; their policies stay until then`)
+}
+
+const allPlaces = ({ current, earlier }: Targets): LabelLocation[] => placesOf([...current, ...earlier])
+
+/** Lists the pods that are on the mesh: those of the targets, or else those that outlive what controlled them. */
+const podsOn = async (
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+  targets: Targets,
+  isOn: (pod: KubernetesObject) => boolean,
+): Promise<KubernetesObject[]> => {
+  const selector = `${NAME_LABEL}=${application}`
+  const [own, cached] = await Promise.all([
+    Promise.all(allPlaces(targets).map((place) => podsAt(kubernetes, place))),
+    kubernetes.listCached('Pod', namespace, selector),
+  ])
+  const on = own.flat().filter(isOn)
+  if (on.length > 0 || !cached.some(isOn)) return on
+  const named = (await kubernetes.list('Pod', namespace, selector)).filter(isOn)
+  const isOthers = await Promise.all(named.map((pod) => isOfOthers(kubernetes, targets, pod)))
+  return named.filter((_, index) => !isOthers[index])
+}
+
+/** Tells if a pod is of something that is there, and is no target: another application may have the same name in its labels. */
+const isOfOthers = async (
+  kubernetes: Kubernetes,
+  { current, earlier }: Targets,
+  pod: KubernetesObject,
+): Promise<boolean> => {
+  const controller = controllerNamed(pod)
+  if (controller === undefined) return false
+  const { kind, name } = controller
+  if ([...current, ...earlier].some(({ target }) => target.name === name)) return false
+  if (kind !== 'StatefulSet' && kind !== 'Deployment') return true
+  const found = await kubernetes.find({ kind, namespace: pod.metadata.namespace, name })
+  return found !== undefined && !('deletionTimestamp' in found.metadata)
+}
+
+const podsAt = async (
+  kubernetes: Kubernetes,
+  { object, path }: LabelLocation,
+): Promise<readonly KubernetesObject[]> => {
+  if (isTemplate({ path })) return hasPods(object) ? await podsOfWorkload(kubernetes, object) : []
+  if (object.kind !== 'Pod') return []
+  return [(await kubernetes.find(referenceTo(object))) ?? []].flat()
+}
+
+type Counts = {
+  readonly observedGeneration?: number
+  readonly replicas?: number
+  readonly terminatingReplicas?: number
+}
+
+/** False only for what the controller has seen, and counted no pods of; a Deployment counts those that are being deleted apart. */
+const hasPods = ({ kind, metadata: { generation = 0 }, status }: KubernetesObject): boolean => {
+  const { observedGeneration = 0, replicas = 0, terminatingReplicas } = (status ?? {}) as Counts
+  const isDeleting = kind === 'Deployment' && terminatingReplicas !== 0
+  return observedGeneration < Number(generation) || replicas > 0 || isDeleting
+}

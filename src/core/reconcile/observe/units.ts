@@ -1,0 +1,114 @@
+import type { Subject } from '../../../platform/base/subject.ts'
+import { type ApiError, describeRefusal, isNotPermitted } from '../../../platform/kubernetes/api-error.ts'
+import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
+import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { isOfNamesake } from '../../../platform/kubernetes/ownership-labels.ts'
+import { selectedPods } from '../../../platform/kubernetes/pods.ts'
+import type { Features } from '../../feature/combine.ts'
+import { ownedKinds } from '../../state/owned-kinds.ts'
+import type { State } from '../../state/state.ts'
+import { observePods, type UnitPod, type Units } from '../../units/units.ts'
+import { ownWorkload } from '../../workload/config.ts'
+import { deployedAs } from '../../workload/deployed-as.ts'
+import { isAvailable } from '../../workload/health.ts'
+import { workloadManager } from '../../workload/objects.ts'
+
+/** The application's workload as found: its label locations, undefined if it does not exist, or the problem of reading it. */
+type Found = {
+  readonly target: LabelTarget
+  readonly places: readonly LabelLocation[] | undefined
+  readonly problem?: string
+}
+
+/** The running application: its workload, and the live pods of it; undefined where they are not known. */
+export type Running = {
+  readonly workload?: KubernetesObject | undefined
+  readonly pods?: readonly KubernetesObject[] | undefined
+  /** Live pods that its selector selects and nothing controls, as far as they were listed. */
+  readonly unowned?: readonly KubernetesObject[]
+  /** Somebody else's workload in the place of the application's own. */
+  readonly namesake?: KubernetesObject | undefined
+  /** The reason why its pods may not be listed. */
+  readonly problem?: string
+}
+
+/** Finds what runs; pods are listed only where something depends on them, or not all of them are available, or with `isWhole`: then all are. */
+export const observeRunning = async (
+  features: Features,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  found: Found | undefined,
+  isWhole = false,
+): Promise<Running> => {
+  if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
+  const objects = found.places?.map(({ object }) => object)
+  // a workload that could not be made has replaced nothing
+  if (objects === undefined) return features.dependsOnUnits(state) && !isOwn(state) ? { pods: [] } : {}
+  if (found.target.on === 'pods') return { pods: objects }
+  const [workload] = objects
+  if (workload === undefined) return {}
+  if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
+  const isTelling = isWhole || dependsOnUnits(features, state) || !isAvailable(workload)
+  return { workload, ...(isTelling && (await podsOf(kubernetes, workload, isWhole))) }
+}
+
+/** Units that are not known stay as they were: nothing else waits for the permission. */
+const podsOf = async (
+  kubernetes: Kubernetes,
+  workload: KubernetesObject,
+  isWhole: boolean,
+): Promise<Pick<Running, 'pods' | 'unowned' | 'problem'>> => {
+  try {
+    return await selectedPods(kubernetes, workload, isWhole)
+  } catch (error) {
+    if (isNotPermitted(error)) return { problem: describeRefusal(error as ApiError) }
+    throw error
+  }
+}
+
+const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
+  listAppliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
+
+/** The state with the units that run, where something depends on them, or with `isClaimed`. */
+export const withUnits = (
+  features: Features,
+  subject: Subject,
+  state: State,
+  running: Running,
+  isClaimed = false,
+): State => {
+  const { workload, pods } = running
+  const deployed = deployedAs(subject.application, state, workload)
+  const left = isUndeployed(subject, state, running) ? observePods(state.units, { live: [] }, deployed) : state.units
+  const isAsked = pods !== undefined && (isClaimed || dependsOnUnits(features, { ...state, units: left }))
+  const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
+  return units === state.units ? state : { ...state, units }
+}
+
+const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config) !== undefined
+
+/** The workload was the application's own, and goes. A memory that looks for such kinds does not say that there are any. */
+const isUndeployed = (subject: Subject, state: State, { workload, pods = [] }: Running): boolean =>
+  !isOwn(state) &&
+  ownedKinds(state.owned).some((kind) => kind === 'Deployment' || kind === 'StatefulSet') &&
+  (workload === undefined ? pods.length === 0 : isDeployedBy(subject, workload))
+
+/** Tells if anything depends on the units: published cluster data, a leader, pending data, or data of a unit. */
+export const dependsOnUnits = (features: Features, state: State): boolean =>
+  isOwn(state) ||
+  features.dependsOnUnits(state) ||
+  [state.leader, state.pending].some((part) => part !== undefined) ||
+  isSpeaking(state.units)
+
+const isSpeaking = ({ present }: Units): boolean =>
+  Object.values(present).some(({ report, databag }) => report !== undefined || databag !== undefined)
+
+const podIn = ({ metadata: { name, uid = '', creationTimestamp } }: KubernetesObject): UnitPod => ({
+  name,
+  uid,
+  ...(typeof creationTimestamp === 'string' && { created: creationTimestamp }),
+})

@@ -1,0 +1,33 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import type { Announcement } from '../feature/feature.ts'
+import { type Nudge, nudgesDue } from '../relations/nudges.ts'
+import type { Peers } from '../relations/peers.ts'
+import { memoryObject } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import { type Change, isNamespaceResync, isResync } from './change.ts'
+
+/** The messages due to others: nudges to look at this application, and announcements about offers to any listener. */
+export type Outbox = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
+
+/** Nobody is told anything. */
+export const EMPTY_OUTBOX: Outbox = { nudges: [], announcements: [] }
+
+/** The messages that follow from a step: `before` is the state before it, `written` names all that it wrote. */
+export const outboxAfter = (
+  features: Features,
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  changes: readonly Change[],
+  { before, written }: { readonly before: State | undefined; readonly written: Iterable<string> },
+  now: Date,
+): Outbox => {
+  const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
+  const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
+  const announced = features.announcements(subject, state)
+  if (isEcho && changes.some(({ nudge }) => nudge?.isEcho)) return { nudges: [], announcements: announced }
+  const occasion = { isResync: isResync(changes), isNamespaceResync: isNamespaceResync(changes), isEcho, now }
+  return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }
+}

@@ -1,0 +1,126 @@
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import type { ObjectLabelConflict as LabelConflict } from '../../platform/kubernetes/apply-labels.ts'
+import type { ObjectConflict } from '../../platform/kubernetes/apply-objects.ts'
+import { memoryObject } from '../state/memory.ts'
+import type { ApplicationStatus } from '../units/report.ts'
+import type { ChangeResult } from './change.ts'
+import type { Drift } from './decide/drift.ts'
+import type { Reconciled } from './record.ts'
+
+/**
+ * The status of a step. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
+ * done; `waiting`: something does not exist yet; `stale`: the event was overtaken by a later one.
+ */
+export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
+
+/** The label, object, or field of one of our objects that somebody else holds. */
+export type Conflict = LabelConflict | ObjectConflict
+
+/** The data of a `dev.meshstep.reconciled.v1` event, beside the application. */
+export type Outcome = {
+  status: Status
+  /** Names of the objects written, the memory among them. */
+  written: readonly string[]
+  /** Of these, what is gone. Absent where nothing is. */
+  removed?: readonly string[]
+  /** The messages to remote applications: `relation 7 (service-mesh) to shop/beacon`. */
+  published?: readonly string[]
+  /** The first 20; a message tells how many more there are, and so it does of messages. */
+  conflicts: readonly Conflict[]
+  /** Messages for people, a sentence each. */
+  messages: readonly string[]
+  /** The waits for others. Absent where there are none. The first 20. */
+  waiting?: readonly Wait[]
+  /** The differences from the desired state that a resync found and repaired. The first 20. */
+  drift?: readonly Drift[]
+  /** The application's own status, when there is more to say than that it is active. */
+  applicationStatus?: ApplicationStatus
+  /** The known changes at other applications that followed, or wait there. Absent where there are none. */
+  effects?: readonly FollowedStep[]
+}
+
+/** The outcome where nothing was to be done. */
+export const UNCHANGED: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
+
+/** A step that another one led to. */
+export type FollowedStep = Subject &
+  Pick<Outcome, 'status' | 'written' | 'removed' | 'conflicts' | 'messages' | 'drift'>
+
+type Done = Omit<Reconciled, 'state' | 'application'> & {
+  written: readonly string[]
+  removed: readonly string[]
+  drift: readonly Drift[]
+  application?: ApplicationStatus
+}
+
+const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], waiting: [], problems: [], messages: [] }
+
+/** The outcome of one event out of what its step did, which it may share with others. */
+export const outcomeOf = (subject: Subject, taken: ChangeResult, done: Done = NOTHING): Outcome | Error => {
+  if (taken instanceof Error) return taken
+  const { stale, message } = taken
+  const waiting = done.waiting.map((wait) => wait.message)
+  const messages = [stale, message, ...waiting, ...done.problems, ...done.messages].filter((text) => text !== undefined)
+  return {
+    status: stale ? 'stale' : statusOf(subject, done),
+    written: done.written,
+    ...(done.removed.length > 0 && { removed: done.removed }),
+    conflicts: done.conflicts.slice(0, MOST),
+    messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts'), ...rest(done.drift, 'drifts')],
+    ...(done.waiting.length > 0 && { waiting: done.waiting.slice(0, MOST) }),
+    ...(done.drift.length > 0 && { drift: done.drift.slice(0, MOST) }),
+    ...(done.application && isTelling(done.application) && { applicationStatus: done.application }),
+  }
+}
+
+/** The message that a receiver refused, and why. */
+export type RefusedMessage = { readonly name: string; readonly reason: string }
+
+/** The result of a delivery: published and refused messages, and the steps that followed, in order of completion. */
+export type Delivered = { published: string[]; refused: RefusedMessage[]; effects: FollowedStep[] }
+
+/** The outcome once what follows was delivered; a receiver that will not take its part is waited for. */
+export const withDelivered = <T extends Outcome>(outcome: T, { published, refused, effects }: Delivered): T => {
+  const isDone = outcome.status === 'changed' || outcome.status === 'unchanged'
+  // that a memory cannot be read, the step itself says
+  const unsaid = refused.filter(({ reason }) => !outcome.messages.some((text) => text.includes(reason)))
+  return {
+    ...outcome,
+    ...(published.length > 0 && { published: first(published, 'publications') }),
+    ...(effects.length > 0 && { effects: effects.slice(0, MOST) }),
+    ...(refused.length > 0 && isDone && { status: 'waiting' }),
+    messages: [...outcome.messages, ...first(unsaid.map(printRefused), 'publications'), ...rest(effects, 'steps')],
+  }
+}
+
+/** Tells if there is nothing to say of an application but that all is as it should be. */
+export const isSilent = ({ status, messages, applicationStatus }: Outcome): boolean =>
+  status === 'unchanged' && messages.length === 0 && applicationStatus === undefined
+
+const printRefused = ({ name, reason }: RefusedMessage): string => `${name}: ${reason}`
+
+/** An application that is just active need not be told of. */
+const isTelling = ({ status, message }: ApplicationStatus): boolean => status !== 'active' || message !== ''
+
+/** The limit of list entries in an outcome: it travels through brokers and logs. */
+const MOST = 20
+
+const first = (texts: readonly string[], what: string): string[] => [
+  ...texts.slice(0, MOST).map(shortened),
+  ...rest(texts, what),
+]
+
+const LONGEST_MESSAGE = 1_000
+
+const shortened = (text: string): string =>
+  text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text
+
+const rest = ({ length }: readonly unknown[], what: string): string[] =>
+  length > MOST ? [`and ${length - MOST} more ${what}`] : []
+
+const statusOf = (subject: Subject, { conflicts, waiting, problems, written }: Done): Status => {
+  if (conflicts.length > 0) return 'conflict'
+  if (waiting.length > 0 || problems.length > 0) return 'waiting'
+  return written.some((name) => name !== memoryObject(subject)) ? 'changed' : 'unchanged'
+}

@@ -1,0 +1,177 @@
+import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { isTemplate } from '../../platform/kubernetes/apply-labels.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { Features } from '../feature/combine.ts'
+import { isSettling } from '../policies/unenforced.ts'
+import { isAwaiting } from '../relations/gate-enrolment.ts'
+import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
+import { withSending } from '../relations/nudges.ts'
+import { withGenerations } from '../relations/peer-entry.ts'
+import { recordProgress } from '../relations/progress.ts'
+import type { Content, Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { ApplicationStatus } from '../units/report.ts'
+import { isFailed, type Report, skippedMessage } from './apply/execute.ts'
+import type { Applied } from './apply.ts'
+import type { AttemptProgress } from './attempts.ts'
+import type { Context } from './context.ts'
+import { isLabelOperation } from './decide/operation.ts'
+import type { Plan } from './decide/plan.ts'
+import type { Decision } from './decide.ts'
+import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
+import { withCauses } from './observe/mesh-acceptance.ts'
+import { observeRunning, type Running, withUnits } from './observe/units.ts'
+import type { Conflict } from './outcome.ts'
+import { applicationStatus } from './record/application-status.ts'
+import { finalMemory, withPreviousKinds, withRefusals } from './record/final-memory.ts'
+import { isLeavingPods } from './record/unlabelled-pods.ts'
+import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
+import { isAwaitingWorkers, memoryWrite, saveContent } from './save.ts'
+
+/** The cluster as it was brought to the memory, and the memory as it is then. */
+export type Reconciled = {
+  state: State
+  conflicts: readonly Conflict[]
+  /** All that is held back until others act. */
+  waiting: readonly Wait[]
+  /** A sentence for each object that was refused, or cannot be read, and for each that depends on one. */
+  problems: readonly string[]
+  messages: readonly string[]
+  /** The status of the application itself. */
+  application: ApplicationStatus
+}
+
+/** The progress of recording; `reconciled` is undefined where another writer was faster. */
+export type Recorded = AttemptProgress & { readonly reconciled?: Reconciled | undefined }
+
+/** Records how far the plan came: narrows the memory to what is held, adds what is waited for, and saves it where it differs. */
+export const record = async (
+  context: Context,
+  decision: Decision,
+  saved: Memory,
+  applied: Applied,
+): Promise<Recorded> => {
+  const { features, subject, clock } = context
+  const { memory, next, resolved, peers, situation, observed } = decision
+  const { plan: planned, reports, targets, waitForPods } = applied
+  await clock.yieldTurn()
+  const [workload] = targets.current
+  const running = saved === memory ? observed.running : await observeWritten(context, decision, workload)
+  const now = new Date(clock.now())
+  const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
+  const content = contentAfter(context, decision, saved, applied, { running, conflicts, now })
+  const waits = waitsOf({
+    ...{ mesh: features.mesh, subject, state: next, resolved, peers, desired: situation.desired, plan: planned },
+    ...{ waitForPods, running, missing: missingIn(features, subject, next, targets.current, situation.desired.labels) },
+    unenforced: await unenforcedSince(context, decision, reports, now),
+  })
+  const waitingSince = beginnings(waits, content.state.waitingSince, now)
+  const isStored = features.memories.isStored(saved, content) && !isDatedAnew(waitingSince, content.state)
+  const dated = { ...content, state: changed(content.state, { waitingSince }) }
+  const recorded = isStored ? { memory: saved } : await saveContent(context, saved, dated)
+  if ('lost' in recorded) return { writes: [], lost: recorded.lost }
+  const waiting = withBeginnings(waits, recorded.memory.state)
+  const reconciled = reconciledOf(context, decision, applied, recorded.memory.state, {
+    running,
+    conflicts,
+    waiting,
+    now,
+  })
+  return { reconciled, writes: isStored ? [] : [memoryWrite(context)] }
+}
+
+/** The report of the application as it is then. */
+const reconciledOf = (
+  { features, subject, recall }: Context,
+  { situation, resolved, problems }: Decision,
+  { plan: planned, reports }: Applied,
+  state: State,
+  { running, conflicts, waiting, now }: Pick<Reconciled, 'conflicts' | 'waiting'> & { running: Running; now: Date },
+): Reconciled => {
+  const reporting: Pick<Features, 'reports'> = {
+    reports: (...about) => recall('reports', (given) => features.reports(...given), about),
+  }
+  return {
+    state,
+    conflicts,
+    waiting,
+    problems: [
+      ...planned.problems,
+      ...reports.flatMap(({ refused }) => refused ?? []),
+      ...reports.flatMap((report) => skippedMessage(report) ?? []),
+      ...problems,
+    ],
+    messages: [...situation.desired.messages, ...planned.messages],
+    application: applicationStatus(reporting, subject, state, resolved, { running, waiting, now }),
+  }
+}
+
+/** The content of the memory once a plan was applied: what is held, how far relations are, and what was refused. */
+const contentAfter = (
+  context: Context,
+  decision: Decision,
+  saved: Memory,
+  { plan: planned, reports, targets, waitForPods }: Applied,
+  { running, conflicts, now }: { running: Running; conflicts: readonly Conflict[]; now: Date },
+): Content => {
+  const { features, subject } = context
+  const { memory, next, resolved, peers, situation } = decision
+  const failed = reports.filter(isFailed)
+  const failedLabelling = failed.map(({ operation }) => operation).filter(isLabelOperation)
+  const isUnread = [...targets.current, ...targets.earlier].some(({ problem }) => problem !== undefined)
+  const elsewhere = labelsHandedElsewhere(subject, resolved.state)
+  const handedOn = { ...labelsHandedOn(memory.labels, resolved.state), ...elsewhere }
+  const wanted = { ...elsewhere, ...situation.desired.labels.labels }
+  const isHandedOn = Object.keys(handedOn).some((key) => ownValue(wanted, key) === undefined)
+  const isCarried = isUnread || waitForPods !== undefined
+  const held = finalMemory(features, memory, next, situation.desired, {
+    ...{ application: subject.application, workload: targets.current[0], isCarried, conflicts },
+    ...{ failed: failedLabelling, handedOn },
+  })
+  const progressed = recordProgress(subject, held.state, resolved, peers, {
+    requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
+    mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || isAwaiting(resolved),
+  })
+  const { units } = withUnits(features, subject, next, running)
+  const refused = withRefusals({ ...progressed, units }, planned, reports, memory.state.refused)
+  const { state, labels } = withGenerations(saved, {
+    state: withPreviousKinds(features, refused, next, now),
+    labels: held.labels,
+  })
+  const awaiting =
+    planned.awaiting ?? (isHandedOn || isAwaitingWorkers(context, decision) ? 'labels-applied' : undefined)
+  return { state: defined({ ...withSending(subject, state, peers), awaiting }), labels }
+}
+
+/** Observes what runs once more, as what was written may have replaced pods; and the template itself where it may not have, or pods that have labels of their own. */
+const observeWritten = async (
+  { features, kubernetes, subject }: Context,
+  { next, isWhole }: Decision,
+  workload: Found | undefined,
+): Promise<Running> => {
+  const isLeaving = workload?.places?.some((place) => isTemplate(place) && isLeavingPods(place.object)) === true
+  const isByPods = isLeaving || workload?.target.on === 'pods'
+  const [found] = isByPods ? (await observeTargets(features, kubernetes, subject, next)).current : [workload]
+  return await observeRunning(features, kubernetes, subject, next, found, isWhole)
+}
+
+/** The waits for the mesh; what this step wrote, or another one just now, it may be about to take. */
+const unenforcedSince = async (
+  { features: { mesh }, kubernetes, subject: { namespace } }: Context,
+  { observed, situation }: Decision,
+  reports: readonly Report[],
+  now: Date,
+): Promise<Wait[]> => {
+  const written = new Set(reports.flatMap(({ isWritten, operation }) => (isWritten ? [operation.object] : [])))
+  const left = situation.unenforced.filter((one) => !written.has(one.held) && !isSettling(one, now))
+  const cause = mesh.causeIn(namespace, observed.lookups)
+  const isTold = left.some(({ is, object }) => is === 'pending' && object.metadata.namespace === namespace)
+  return [...(cause === undefined || isTold ? [] : [cause]), ...(await withCauses(mesh, kubernetes, left))]
+}
+
+/** The desired objects that do not stand. */
+const missingObjects = ({ blocked }: Plan, failed: readonly Report[]): KubernetesObject[] => [
+  ...blocked.map(({ object }) => object),
+  ...failed.flatMap(({ operation }) => (operation.verb === 'apply' ? [operation.desired] : [])),
+]

@@ -1,0 +1,53 @@
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { nameOf } from '../../../platform/kubernetes/objects.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
+import type { State } from '../../state/state.ts'
+import type { ApplicationStatus } from '../../units/report.ts'
+import { heldPlaces } from '../../workload/churn/data-churn.ts'
+import { findChurn } from '../../workload/churn/evidence.ts'
+import { ownWorkload } from '../../workload/config.ts'
+import { desiredReplicas, reportHealth } from '../../workload/health.ts'
+import { combineStatuses } from '../../workload/status.ts'
+import type { Running } from '../observe/units.ts'
+
+/** The observation of an application: its workload and pods, what it waits for, and the time. */
+export type Sight = { readonly running: Running; readonly waiting: readonly Wait[]; readonly now: Date }
+
+/**
+ * The status of an application, as a pure function of its memory, of what the other sides of its relations say, and of what is seen. It is the
+ * same in an outcome and for whoever asks: nothing of what is seen is remembered.
+ */
+export const applicationStatus = (
+  features: Pick<Features, 'reports'>,
+  subject: Subject,
+  memory: State,
+  resolved: ResolvedRelations,
+  { running, waiting, now }: Sight,
+): ApplicationStatus => {
+  const { blocked } = resolved
+  const { config, units, refusedSpec, refused, configChurn, pending } = memory
+  const { workload, pods, namesake, problem } = running
+  const own = ownWorkload(config)
+  return combineStatuses({
+    application: subject.application,
+    units,
+    now,
+    hasNoUnits: own
+      ? own.replicas !== 0 && Object.keys(units.present).length === 0
+      : workload && desiredReplicas(workload) === 0,
+    badSpec: refusedSpec,
+    refused: [...Object.values(refused?.objects ?? {}), problem ?? []]
+      .flat()
+      .filter((one) => !refusedSpec?.startsWith(one)),
+    health: reportHealth(workload, pods),
+    namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
+    loops: findChurn(configChurn),
+    held: heldPlaces(memory),
+    incompatible: blocked[0],
+    reports: features.reports(subject, resolved),
+    pending,
+    waiting,
+  })
+}

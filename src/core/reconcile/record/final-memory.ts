@@ -1,0 +1,146 @@
+import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
+import type { Features } from '../../feature/combine.ts'
+import type { Content, Memory } from '../../state/memory.ts'
+import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'
+import type { State } from '../../state/state.ts'
+import { withoutRun } from '../../workload/churn/history.ts'
+import { readHeld } from '../../workload/pod-labels.ts'
+import type { Report } from '../apply/execute.ts'
+import type { Desired } from '../decide/desired-state.ts'
+import { hashOf, type Operation } from '../decide/operation.ts'
+import { type Plan, problemKeys } from '../decide/plan.ts'
+import { isWorkload } from '../decide/situation.ts'
+import type { Found } from '../observe/cluster.ts'
+import type { Conflict } from '../outcome.ts'
+
+/** The result of labelling: the workload, its conflicts, and the operations on labels that could not be done. */
+type Labelling = {
+  readonly application: string
+  readonly workload: Found | undefined
+  /** An object that may carry labels cannot be read, or pods that run have them yet. */
+  readonly isCarried: boolean
+  readonly conflicts: readonly Conflict[]
+  readonly failed: readonly Operation[]
+  /** The labels that others still carry as the application did. */
+  readonly handedOn: Readonly<Record<string, string>>
+}
+
+/** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
+export const finalMemory = (
+  features: Features,
+  memory: Memory,
+  { writeToken: _, awaiting: _a, ...state }: State,
+  { labels: desired }: Desired,
+  { application, workload, isCarried, conflicts, failed, handedOn }: Labelling,
+): Content => {
+  const places = workload?.places ?? []
+  const names = places.map(({ object }) => objectKey(object))
+  const isFailed = failed.some(({ object }) => names.includes(object))
+  const inherited = Object.entries(state.inherited ?? {}).filter(
+    ([key, value]) => isFailed || ownValue(desired.labels, key) === value || isUnknown(desired, key),
+  )
+  const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
+  // whoever is led anywhere by them is to know that they are there
+  const left = { ...(isCarried && memory.labels), ...handedOn, ...leftOn(failed) }
+  if (isFailed) return { state: next, labels: { ...left, ...seenOn(places, application, state.inherited) } }
+  const refused = new Set(
+    conflicts.flatMap((conflict) => (names.includes(conflict.object) && 'key' in conflict ? [conflict.key] : [])),
+  )
+  const held = [
+    ...Object.entries(desired.labels).filter(([key]) => !refused.has(key)),
+    ...Object.entries(memory.labels).filter(([key]) => isUnknown(desired, key)),
+  ]
+  return { state: next, labels: { ...left, ...Object.fromEntries(held) } }
+}
+
+/** The labels that could not be taken from some object, or be replaced there. */
+const leftOn = (failed: readonly Operation[]): Record<string, string> =>
+  Object.fromEntries(
+    failed.flatMap((operation) => {
+      if (!('difference' in operation)) return []
+      const { place, difference, manager } = operation
+      const { labels, holders } = readLabels(place, manager)
+      const { apply, remove } = difference
+      const isLeft = (key: string, value: string) =>
+        Object.hasOwn(remove, key) || (apply !== undefined && holders.own.has(key) && ownValue(apply, key) !== value)
+      return Object.entries(labels).filter(([key, value]) => isLeft(key, value))
+    }),
+  )
+
+/** The labels that are held where they could not be changed. */
+const seenOn = (
+  places: NonNullable<Found['places']>,
+  application: string,
+  inherited: State['inherited'],
+): Record<string, string> =>
+  Object.fromEntries(
+    places.flatMap((place) => {
+      const { labels, holders } = readHeld(application, place)
+      return Object.entries(labels).filter(([key, value]) => holders.own.has(key) || ownValue(inherited, key) === value)
+    }),
+  )
+
+const MOST_REMEMBERED = 20
+const LONGEST_REMEMBERED = 500
+
+/** Remembers what was refused, in the words of the first time as long as it is the same. */
+export const withRefusals = (
+  { refused: _, refusedSpec: before, ...state }: State,
+  { problems }: Plan,
+  reports: readonly Report[],
+  known: State['refused'],
+): State => {
+  const refused = reports.filter(({ refused: reason, operation }) => reason !== undefined && operation.verb !== 'touch')
+  if (refused.length === 0 && problems.length === 0) return state
+  const hash = hashOf(
+    refused.map(({ operation }) => operation),
+    problemKeys(problems),
+  )
+  const isSame = known?.hash === hash
+  const told = [
+    ...problemKeys(problems).map((key, index) => [key, problems[index] ?? ''] as const),
+    ...refused.map(({ operation: { object }, refused: reason = '' }) => [object, reason] as const),
+  ]
+  const objects = told.slice(0, MOST_REMEMBERED).map(([name, text]) => [name, text.slice(0, LONGEST_REMEMBERED)])
+  const next = { ...state, refused: isSame ? known : { hash, objects: Object.fromEntries(objects) } }
+  const spec = refused.find(({ operation }) => operation.verb === 'apply' && isWorkload(operation.desired.kind))
+  return spec?.refused === undefined ? next : withRefusedSpec(next, (isSame && before) || spec.refused)
+}
+
+/** A spec that the API server refuses has changed nothing that runs, and is no part of a loop. */
+const withRefusedSpec = (state: State, refusedSpec: string): State =>
+  defined({
+    ...state,
+    refusedSpec,
+    configChurn: state.configChurn && withoutRun(state.configChurn),
+  })
+
+const withOwned = (features: Features, { owned = [], ...state }: State): State => {
+  const known = [...features.kinds(state.config).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]
+  const kinds = [...new Set([...known, ...owned.filter((name) => !isKnownKind(name))])].toSorted()
+  return kinds.length === 0 ? state : { ...state, owned: kinds }
+}
+
+/** A step that began before may still write what this one has let go of: its kinds are looked at for a day. */
+export const withPreviousKinds = (features: Features, state: State, { owned = [] }: State, now: Date): State => {
+  const current = features.kinds(state.config).map(ownedName)
+  const left = owned.filter((kind) => isKnownKind(kind) && !current.includes(kind))
+  const previous = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.previouslyOwned }
+  const kept = Object.entries(previous).filter(([kind]) => !current.includes(kind))
+  const { previouslyOwned: _, ...others } = state
+  return kept.length === 0 ? others : withOwned(features, { ...others, previouslyOwned: Object.fromEntries(kept) })
+}
+
+const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>
+  entries.length === 0 ? state : { ...state, inherited: Object.fromEntries(entries) }
+
+/** Remembers which kind to look for first; a workload that is away for now does not change it. */
+const withWorkloadKind = (state: State, workload: Found | undefined): State => {
+  if (workload?.target.kind !== 'Workload' || workload.target.on === 'pods' || workload.places?.[0] === undefined)
+    return state
+  const { workloadKind: _, ...others } = state
+  return workload.places[0].object.kind === 'Deployment' ? { ...others, workloadKind: 'Deployment' } : others
+}

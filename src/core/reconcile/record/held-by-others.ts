@@ -1,0 +1,44 @@
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import type { DesiredLabels } from '../../feature/feature.ts'
+import { MESH_KEYS } from '../../relations/foreign-labels.ts'
+import type { Conflict } from '../outcome.ts'
+
+/**
+ * Returns the waits for what somebody else holds. Labels of a mesh are not as the relations ask: the application's own config sets them otherwise, or
+ * somebody else has, so that pods may be off the mesh, or a Service may not lead to its waypoint. And names of objects may be taken.
+ */
+export const waitsForHolders = (
+  subject: Subject,
+  { overruled = [] }: Pick<DesiredLabels, 'overruled'>,
+  conflicts: readonly Conflict[],
+): Wait[] => {
+  const name = subjectName(subject)
+  const byConfig = overruled.map(({ key, value, wanted }) => ({
+    ...{ held: `label ${key} of ${name}`, for: [name] },
+    message: `the config of ${name} sets ${key}=${value}, and a relation asks for ${wanted}: take the label out of the config, or end the relation`,
+  }))
+  const byOthers = conflicts.flatMap((conflict) =>
+    'wanted' in conflict && MESH_KEYS.includes(conflict.key)
+      ? [
+          {
+            ...{ held: `label ${conflict.key} of ${conflict.object}`, for: [conflict.manager] },
+            message: `${conflict.object} has ${conflict.key}=${conflict.value} by ${conflict.manager}, and is to have ${conflict.wanted}: take the label off it, and the next event or resync sets it`,
+          },
+        ]
+      : [],
+  )
+  return [...byConfig, ...byOthers, ...conflicts.flatMap(takenName)]
+}
+
+/** The wait for an object of somebody else that has the name of one of ours. */
+const takenName = (conflict: Conflict): Wait[] => {
+  if ('wanted' in conflict || conflict.key !== undefined) return []
+  const { object, manager } = conflict
+  return [
+    {
+      ...{ held: object, for: [manager] },
+      message: `${object} is there by ${manager}, and has the name of one that meshstep needs: delete or rename it, and the next event or resync makes ours`,
+    },
+  ]
+}

@@ -1,0 +1,125 @@
+import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
+import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
+import { isAvailable } from '../../workload/health.ts'
+import { workloadManager } from '../../workload/objects.ts'
+import type { Running } from '../observe/units.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+/** The reason why nothing replaces a pod, and what ends that. */
+type Reason = { readonly why: string; readonly end: string }
+
+/** A pod that lacks labels of its workload's template, and that nothing is replacing. */
+type Left = Reason & { readonly pod: KubernetesObject; readonly lacks: readonly string[] }
+
+/**
+ * Returns the waits for pods that lack labels of their workload's template, and that nothing is replacing: they are not on the mesh, or not
+ * as the application is. Pods that a rollout is about to replace are none.
+ */
+export const unlabelledWaits = (
+  subject: Subject,
+  { workload, pods = [], unowned = [] }: Running,
+  desired: Labels,
+): Wait[] => {
+  if (workload === undefined) return pods.flatMap((pod) => newPodWait(pod, desired))
+  const template = templateLabels(workload)
+  const wanted = Object.entries(desired).filter(([key, value]) => ownValue(template, key) === value)
+  const left = [...pods, ...unowned].flatMap((pod): Left[] => {
+    const lacks = wanted.filter(([key, value]) => ownValue(pod.metadata.labels, key) !== value)
+    const reason = lacks.length === 0 ? undefined : unowned.includes(pod) ? UNOWNED : reasonIn(workload, pod)
+    return reason === undefined ? [] : [{ ...reason, pod, lacks: lacks.map((label) => label.join('=')) }]
+  })
+  return [...Map.groupBy(left, ({ why }) => why).values()].map((alike) => waitFor(subject, workload, alike))
+}
+
+/** The wait for a pod that is labelled in place, and that has come since its application was. */
+const newPodWait = ({ kind, metadata }: KubernetesObject, desired: Labels): Wait[] => {
+  const lacks = Object.keys(desired).filter((key) => ownValue(metadata.labels, key) === undefined)
+  const name = nameOf({ kind, ...metadata })
+  const message = `${name} lacks labels, ${lacks.join(', ')}: its pod-restarted, or a resync, sets them`
+  return lacks.length === 0 ? [] : [{ held: `the labels of ${name}`, for: [name], message }]
+}
+
+const templateLabels = ({ spec }: KubernetesObject): Labels =>
+  (spec?.template as { metadata?: { labels?: Labels } } | undefined)?.metadata?.labels ?? {}
+
+type Spec = {
+  readonly paused?: boolean
+  readonly ordinals?: { readonly start?: number }
+  readonly updateStrategy?: { readonly type?: string; readonly rollingUpdate?: { readonly partition?: number } }
+}
+
+const UNOWNED: Reason = { why: 'no workload controls them', end: 'delete them, or give them the labels' }
+
+const CHANGED: Reason = {
+  why: 'somebody has changed their labels',
+  end: 'delete them; if new ones lack the labels as well, an admission webhook takes them off',
+}
+
+const rolloutOf = ({ spec }: KubernetesObject) => {
+  const { paused, ordinals, updateStrategy } = (spec ?? {}) as Spec
+  return {
+    paused,
+    updateStrategy,
+    first: ordinals?.start ?? 0,
+    partition: updateStrategy?.rollingUpdate?.partition ?? 0,
+  }
+}
+
+/** Tells if a workload may leave pods of an earlier template as they are. */
+export const isLeavingPods = (workload: KubernetesObject): boolean => {
+  const { paused, updateStrategy, partition } = rolloutOf(workload)
+  return paused === true || updateStrategy?.type === 'OnDelete' || partition > 0
+}
+
+/** Returns the reason why the workload leaves a pod of an earlier template as it is; undefined for one that it is replacing. */
+const reasonIn = (workload: KubernetesObject, { metadata: { name } }: KubernetesObject): Reason | undefined => {
+  const { paused, updateStrategy, first, partition } = rolloutOf(workload)
+  if (paused === true) return { why: 'it is paused', end: 'resume its rollout' }
+  if (updateStrategy?.type === 'OnDelete') return { why: 'its updateStrategy is OnDelete', end: 'delete them' }
+  if (Number(name.slice(workload.metadata.name.length + 1)) < first + partition)
+    return { why: `its updateStrategy has the partition ${partition}`, end: 'lower the partition' }
+  return isAvailable(workload) ? CHANGED : undefined
+}
+
+const MOST_NAMED = 3
+
+/** The beginning of what such a wait holds back. */
+export const LABELS_OF_PODS = 'the labels of pods of '
+
+const waitFor = ({ application }: Subject, workload: KubernetesObject, left: readonly Left[]): Wait => {
+  const { namespace } = workload.metadata
+  const of = nameOf({ kind: workload.kind, namespace, name: workload.metadata.name })
+  const names = left.map(({ pod }) => pod.metadata.name).toSorted()
+  const more = names.length - MOST_NAMED
+  const named = [...names.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  const lacks = [...new Set(left.flatMap((one) => one.lacks))].join(', ')
+  const [{ why = '', end = '' } = {}] = left
+  return {
+    held: `${LABELS_OF_PODS}${of}: ${why}`,
+    for: names.slice(0, MOST_NAMED).map((name) => nameOf({ kind: 'Pod', namespace, name })),
+    message: `pods of ${of} lack labels of its template, ${lacks}, as ${why} (${named}): ${end}`,
+    ...defined({ since: beginning(application, workload, left) }),
+  }
+}
+
+/** The later of when the first of the pods came and when the labels were last applied to the template. */
+const beginning = (
+  application: string,
+  { metadata: { managedFields = [] } }: KubernetesObject,
+  left: readonly Left[],
+): string | undefined => {
+  const [came] = left
+    .flatMap(({ pod }) => pod.metadata.creationTimestamp ?? [])
+    .map(String)
+    .toSorted()
+  const managers = [fieldManager(application), workloadManager(application)]
+  const applied = managedFields.filter(({ manager }) => managers.includes(manager)).map(({ time }) => time)
+  return [came, ...applied]
+    .flatMap((time) => (typeof time === 'string' ? [time] : []))
+    .toSorted()
+    .at(-1)
+}

@@ -1,0 +1,113 @@
+import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
+import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
+import type { Mesh } from '../../feature/mesh.ts'
+import { awaitedByBeacon } from '../../relations/awaited-peers.ts'
+import type { Peers } from '../../relations/peers.ts'
+import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
+import type { State } from '../../state/state.ts'
+import type { Desired } from '../decide/desired-state.ts'
+import type { Operation } from '../decide/operation.ts'
+import type { Plan } from '../decide/plan.ts'
+import type { Running } from '../observe/units.ts'
+import { waitsForHolders } from './held-by-others.ts'
+import { offMeshWaits } from './off-mesh.ts'
+import { unlabelledWaits } from './unlabelled-pods.ts'
+
+export type WaitsInput = {
+  readonly mesh: Pick<Mesh, 'enrolment'>
+  readonly subject: Subject
+  readonly state: State
+  readonly resolved: ResolvedRelations
+  readonly peers: Peers
+  readonly desired: Pick<Desired, 'waiting' | 'labels'>
+  readonly plan: Pick<Plan, 'waiting' | 'conflicts'>
+  /** The waits for the mesh to take what is written. */
+  readonly unenforced: readonly Wait[]
+  /** The wait for pods that are on the mesh. */
+  readonly waitForPods: Wait | undefined
+  /** The application as it runs. */
+  readonly running: Running
+  /** Objects that are to carry labels, and do not exist. */
+  readonly missing: readonly LabelTarget[]
+  /** The writes of the next step; one that has written tells instead of what was refused. */
+  readonly due?: readonly Operation[]
+  /** The waits that no step of the application tells: for what a lost memory left behind, and for beacons that do not know of it. */
+  readonly unnoticed?: readonly Wait[]
+}
+
+/**
+ * Lists all that an application holds back or keeps until others act: a pure function of its memory, its peers and what is observed. Outcomes,
+ * the application's status, questions, lint and the page tell these and no others.
+ */
+export const waitsOf = (input: WaitsInput): Wait[] => {
+  const { mesh, subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
+  const { due = [], unnoticed = [] } = input
+  const waits = [
+    ...missing.map((target) => missingWait(subject, target)),
+    ...due.flatMap((operation) => dueWait(subject, operation)),
+    ...unnoticed,
+    ...resolved.waiting,
+    ...awaitedByBeacon(subject, state, resolved, peers),
+    ...desired.waiting,
+    ...plan.waiting,
+    ...waitsForHolders(subject, desired.labels, plan.conflicts),
+    ...unenforced,
+    ...(waitForPods === undefined ? [] : [waitForPods]),
+    ...unlabelledWaits(subject, running, desired.labels.labels),
+    ...offMeshWaits({ mesh, subject, state: resolved.state, desired: desired.labels }, running),
+  ]
+  return withBeginnings(waits, state)
+}
+
+/** Adds the beginnings that the memory knows to the waits that no object dates. */
+export const withBeginnings = (waits: readonly Wait[], { waitingSince }: Pick<State, 'waitingSince'>): Wait[] =>
+  waits.map((wait) => ({ ...defined({ since: ownValue(waitingSince, wait.held) }), ...wait }))
+
+/** Bounds the dates in the memory: of more waits the later ones have none. */
+const MOST_DATED = 100
+
+/** Dates the waits that no object dates: those known keep their beginning, and their place. Undefined where there are none. */
+export const beginnings = (waits: readonly Wait[], known: State['waitingSince'], now: Date): State['waitingSince'] => {
+  const dated = waits
+    .map(({ held, since }) => [held, ownValue(known, held) ?? (since === undefined ? now.toISOString() : undefined)])
+    .filter(([, since]) => since !== undefined)
+    .toSorted(
+      ([one = ''], [other = '']) =>
+        Number(ownValue(known, other) !== undefined) - Number(ownValue(known, one) !== undefined),
+    )
+  return dated.length === 0 ? undefined : Object.fromEntries(dated.slice(0, MOST_DATED))
+}
+
+/** Tells if a wait has begun or ended since the memory dated them. */
+export const isDatedAnew = (
+  dates: State['waitingSince'] = {},
+  { waitingSince = {} }: Pick<State, 'waitingSince'>,
+): boolean => Object.keys({ ...dates, ...waitingSince }).some((held) => dates[held] !== waitingSince[held])
+
+/** Tells if labels are those of a pod itself: what it lacks is told by the waits for pods. */
+const isPod = ({ object: { kind } }: LabelLocation): boolean => kind === 'Pod'
+
+/** The wait for the next step where an object is not there, or lacks labels: somebody deleted it, or took them off. */
+const dueWait = (subject: Subject, operation: Operation): Wait[] => {
+  const { object } = operation
+  const isMissing = operation.verb === 'apply' && operation.found === undefined
+  const isBare =
+    operation.verb === 'label' && !isPod(operation.place) && Object.keys(operation.difference.apply ?? {}).length > 0
+  if (!isMissing && !isBare) return []
+  const name = subjectName(subject)
+  const what = isMissing ? `${object} is not there` : `${object} lacks labels`
+  const held = isMissing ? object : `the labels of ${object}`
+  return [{ held, for: [name], message: `${what}: the next event of ${name}, or a resync, mends it` }]
+}
+
+const missingWait = ({ namespace }: Subject, { kind, name }: LabelTarget): Wait => {
+  const object = `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${namespace}/${name}`
+  const next =
+    kind === 'Service'
+      ? 'its labels are applied by the next event after it does; if there is to be none, set service to null in the config'
+      : 'its labels are applied by the next pod-restarted'
+  return { held: `the labels of ${object}`, for: [object], message: `${object} does not exist: ${next}` }
+}

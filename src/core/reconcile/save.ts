@@ -1,0 +1,128 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Unavailable } from '../../platform/base/errors.ts'
+import { subjectName } from '../../platform/base/subject.ts'
+import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
+import { workersAwaited } from '../relations/awaited-peers.ts'
+import { labelsHandedElsewhere } from '../relations/handed-on.ts'
+import { peerView } from '../relations/peer-view.ts'
+import { readPeers } from '../relations/peers.ts'
+import { withIntents } from '../relations/progress.ts'
+import { type Content, type Memory, memoryObject } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import type { AttemptProgress, Lost, ObjectWrite } from './attempts.ts'
+import type { Change, ChangeResult } from './change.ts'
+import type { Context } from './context.ts'
+import type { Decision } from './decide.ts'
+import { foldChanges } from './fold/fold-changes.ts'
+import type { Surroundings } from './observe/surroundings.ts'
+
+/** The memory as it is saved once a decision is. */
+export type Saved = AttemptProgress & { readonly memory: Memory }
+
+/**
+ * Saves the memory with its intents and a write token of its own, before anything is written (write-ahead). Of two steps that read the same
+ * version, the second to save starts over. A step that saves after another one overtakes it: the later saves and writes of that one fail. Then
+ * the peers of the intents are read once more. Where nothing is to be written, or only what was refused before, nothing is saved: the
+ * memory has it already.
+ */
+export const save = async (context: Context, decision: Decision): Promise<Saved> => {
+  const { memory, intents, next, writeMode } = decision
+  if (writeMode !== 'write') return { memory, writes: [] }
+  const writeToken = context.clock.random().toString(36).slice(2, 12)
+  const saved = await saveContent(
+    context,
+    memory,
+    writeAheadContent(context, decision, withIntents(next, intents), writeToken),
+  )
+  if ('lost' in saved) return { memory, writes: [], lost: saved.lost }
+  const progress = { memory: saved.memory, writeToken, writes: [memoryWrite(context)] }
+  return (await hasPeerMoved(context, decision)) ? { ...progress, lost: {} } : progress
+}
+
+/** Saves the memory, unless another writer was faster. */
+export const saveContent = async (
+  { features, kubernetes, subject }: Context,
+  memory: Memory,
+  content: Content,
+): Promise<{ readonly memory: Memory } | { readonly lost: Lost }> => {
+  try {
+    return { memory: await features.memories.save(kubernetes, subject, memory, content) }
+  } catch (error) {
+    if (!isVersionConflict(error)) throw error
+    return { lost: { cause: error } }
+  }
+}
+
+export const memoryWrite = ({ subject }: Context): ObjectWrite => ({
+  name: memoryObject(subject),
+  drift: [],
+  isGone: false,
+})
+
+/** Tells if the other side of an intent has moved. Of two that move at once, one sees the other. */
+const hasPeerMoved = async ({ kubernetes, subject }: Context, { next, peers, intents }: Decision): Promise<boolean> => {
+  const known = intents.filter(({ remote }) => peers.has(subjectName(remote)))
+  const again = new Map(
+    (
+      await readPeers(
+        kubernetes,
+        known.map(({ remote }) => remote),
+      )
+    ).map((peer) => [subjectName(peer.subject), peer]),
+  )
+  return known.some(({ key }) => {
+    const [before, now] = [peers, again].map((read) => peerView(subject, next, key, read))
+    return (
+      before?.shows !== now?.shows ||
+      before?.hasLabels !== now?.hasLabels ||
+      !isDeepStrictEqual(before?.labels, now?.labels)
+    )
+  })
+}
+
+/** The write-ahead record: the labels that are newly wanted, whether others wait for more, and that something is being written. */
+const writeAheadContent = (context: Context, decision: Decision, state: State, writeToken: string): Content => ({
+  state: { ...state, writeToken, ...(isAwaitingWorkers(context, decision) && { awaiting: 'labels-applied' }) },
+  labels: {
+    ...decision.memory.labels,
+    ...labelsHandedElsewhere(context.subject, decision.resolved.state),
+    ...decision.situation.desired.labels.labels,
+  },
+})
+
+/** Tells if workers of the application have yet to carry labels. */
+export const isAwaitingWorkers = ({ subject }: Context, { next, resolved, peers }: Decision): boolean =>
+  workersAwaited(subject, next, resolved, peers).length > 0
+
+/**
+ * Saves a state whose cluster cannot be observed, and throws the problem. Somebody has to repair that first; the changes are remembered, and
+ * count then.
+ */
+export const saveUnobserved = async (
+  { subject, features: { memories }, kubernetes }: Context,
+  memory: Memory,
+  state: State,
+  problem: unknown,
+): Promise<never> => {
+  const content = { state, labels: memory.labels }
+  const isPassing = isVersionConflict(problem) || problem instanceof Unavailable
+  if (!isPassing && !memories.isStored(memory, content)) await memories.save(kubernetes, subject, memory, content)
+  throw problem
+}
+
+/** Saves notes. They change nothing that is desired, and nothing else is done for them. */
+export const saveNotes = async (
+  { subject, features, kubernetes, clock }: Context,
+  memory: Memory,
+  changes: readonly Change[],
+): Promise<readonly ChangeResult[]> => {
+  const now = new Date(clock.now())
+  const { state, taken } = await foldChanges({ features, clock }, memory, subject, changes, NO_SURROUNDINGS, now)
+  const content = { state, labels: memory.labels }
+  const { memories } = features
+  if (memory.stored !== undefined && !memories.isStored(memory, content))
+    await memories.save(kubernetes, subject, memory, content)
+  return taken
+}
+
+const NO_SURROUNDINGS: Surroundings = { peers: new Map(), documents: { found: [], looked: [], expected: [] } }

@@ -1,0 +1,233 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Budget } from '../../platform/base/budget.ts'
+import { NamespaceTerminating } from '../../platform/base/errors.ts'
+import { createRecalls, type Recalls } from '../../platform/base/recall.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Trace } from '../../platform/base/trace.ts'
+import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
+import { counting, followingOwnWrites, type Kubernetes } from '../../platform/kubernetes/client.ts'
+import { misspeltEndpoints } from '../relations/endpoints.ts'
+import type { Peers } from '../relations/peers.ts'
+import { isInherited, type Memory } from '../state/memory.ts'
+import type { State } from '../state/state.ts'
+import { apply } from './apply.ts'
+import { type AttemptEnd, type AttemptProgress, carryOn, retryOnLostRace, type StepProgress } from './attempts.ts'
+import { type Change, type ChangeResult, isResync } from './change.ts'
+import type { Context } from './context.ts'
+import { type Decision, decide } from './decide.ts'
+import { isDue } from './fold/derive.ts'
+import { fold } from './fold.ts'
+import { type KnownMemories, withKnownMemories } from './observe/known-memories.ts'
+import { createListBudget } from './observe/list-budget.ts'
+import { type Prefetch, prefetch, prefetchForKnown } from './observe/prefetch.ts'
+import { isStranger } from './observe/stranger.ts'
+import { loadMemory, observe, observeFolded } from './observe.ts'
+import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
+import { type Outcome, outcomeOf } from './outcome.ts'
+import { type Reconciled, type Recorded, record } from './record.ts'
+import { save, saveNotes } from './save.ts'
+
+export type StepDependencies = Omit<Context, 'subject' | 'kubernetes' | 'recall'> & {
+  /** A client whose calls end at the deadline, in milliseconds since the epoch, and pass the trace on. */
+  connect(deadline: number, trace?: Trace): Kubernetes
+  /** The results that earlier steps made of the same input. */
+  recalls?: Recalls
+  /** The memories, with those that this process knows. */
+  memories?: KnownMemories
+  /** Bounds what all steps keep of lists, in characters. */
+  budget?: Budget
+}
+
+/** The outcome of each change, in their order, or why it failed; and what others are to be told. */
+export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Outbox }
+
+/**
+ * The changes for a step. They are taken once the memory has been read, with those that were told since: one that is not in that memory is
+ * saved with it, which fails when it is not as it was read any more.
+ */
+export type Batch = {
+  take(): readonly Change[]
+  /** The change, where one waits that has a sender, and no other: what it is about is read beside the memory. */
+  readonly alone?: Change | undefined
+  /** In milliseconds since the epoch. */
+  readonly deadline: number
+  readonly trace?: Trace | undefined
+}
+
+/**
+ * Takes changes into the memory and brings the cluster to it, by a client of its own unless one is given. Rejects with Unavailable when it is
+ * not done by the deadline.
+ */
+export type Step = (subject: Subject, batch: Batch, on?: Kubernetes) => Promise<Stepped>
+
+/**
+ * One reconciliation step for one application: reads its memory and those of its remote applications, folds the changes in, and brings the
+ * cluster to what follows; if another writer was faster, that starts over. A step that runs to its end leaves the cluster as the memory
+ * desires it; after a crash at any point, so does the next one.
+ */
+export const createStep = ({
+  features: combined,
+  connect,
+  recalls = createRecalls(),
+  memories = withKnownMemories(combined.memories),
+  budget = createListBudget(),
+  ...dependencies
+}: StepDependencies): Step => {
+  const features = { ...combined, memories }
+  return async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
+    const account = budget.open(subjectName(subject))
+    const counted = counting(kubernetes, account.keep)
+    const contextOf = (): Context => ({
+      ...{ ...dependencies, subject, features, kubernetes: followingOwnWrites(counted) },
+      recall: recalls(subjectName(subject), counted.answered),
+    })
+    const { clock } = dependencies
+    const { deadline } = batch
+    const attempt = async (carried: StepProgress | undefined): Promise<AttemptEnd<Attempted>> => {
+      // nothing is held of an attempt before
+      account.close()
+      return await runAttempt(contextOf(), batch, carried, memories.known(subject))
+    }
+    const attempts = { subject, clock, deadline, attempt }
+    try {
+      const first = await retryOnLostRace(attempts)
+      const isRepeated = isToBeRepeated(features, subject, first.attempted)
+      const last = isRepeated ? await retryOnLostRace(attempts, first.carried) : first
+      return await conclude(contextOf(), last)
+    } finally {
+      account.close()
+    }
+  }
+}
+
+/** The end of an attempt; `reconciled` is undefined where nothing was to be done: no change was taken, or just a note. */
+type Attempted = {
+  readonly reconciled: Reconciled | undefined
+  readonly peers: Peers
+  /** The units from which the published data follow. */
+  readonly units?: State['units']
+  /** Data are published once the policies stand that were written just now. */
+  readonly isHeldBack?: boolean
+}
+
+/** Reads the memory, takes the changes unless an earlier attempt did, and runs the stages. */
+const runAttempt = async (
+  context: Context,
+  { take, alone }: Batch,
+  carried: StepProgress | undefined,
+  remembered: Memory | undefined,
+): Promise<AttemptEnd<Attempted>> => {
+  // what the one change is about is read beside the memory
+  const ahead = carried === undefined && remembered && alone ? { known: remembered, change: alone } : undefined
+  const readingOf = prefetchForKnown((memory, changes) => prefetch(context, memory, changes), ahead)
+  const memory = await loadMemory(context, carried)
+  const progress = carried ?? { changes: take(), before: memory.state, dropped: [], writes: [] }
+  try {
+    return await runStages(context, memory, progress, readingOf)
+  } catch (error) {
+    if (error instanceof NamespaceTerminating) return endedWith(progress, error.message)
+    if (!isVersionConflict(error)) throw error
+    return { carried: progress, cause: error }
+  }
+}
+
+/** The stages of a step, each once. */
+const runStages = async (
+  context: Context,
+  memory: Memory,
+  progress: StepProgress,
+  readingOf: (memory: Memory, changes: readonly Change[]) => Prefetch,
+): Promise<AttemptEnd<Attempted>> => {
+  const { subject } = context
+  const { changes } = progress
+  if (isInherited(memory) && changes.every(({ observation }) => observation))
+    return endedWith(progress, LIBRARY_KEEPS_IT)
+  if (changes.every(({ note }) => note === true)) return ended(progress, await saveNotes(context, memory, changes))
+  const observation = await observe(context, memory, changes, readingOf(memory, changes))
+  const folded = await fold(context, observation, progress.taken ? [] : changes)
+  const taken = progress.taken ?? folded.taken
+  if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
+  const observed = await observeFolded(context, observation, folded.state, changes)
+  if (isStranger(subject, changes, observation, observed))
+    return endedWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
+  const decision = await decide(context, observation, observed, progress)
+  const recorded = await carryOut(context, decision)
+  const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
+  const { reconciled, lost } = recorded
+  if (lost) return { carried, cause: lost.cause }
+  // what was refused again has changed nothing to look at
+  const isHeldBack = decision.isHeldBack && carried.hasRetried !== true
+  return { carried, attempted: { reconciled, peers: decision.peers, units: decision.units, isHeldBack } }
+}
+
+/** Saves a decision, applies it, and records how far that came, as long as no other writer is faster. */
+const carryOut = async (context: Context, decision: Decision): Promise<Recorded> => {
+  const saved = await save(context, decision)
+  if (saved.lost) return saved
+  const applied = await apply(context, decision, saved)
+  const progress = joined(saved, applied)
+  if (applied.lost) return progress
+  const recorded = await record(context, decision, saved.memory, applied)
+  return { ...recorded, ...joined(progress, recorded) }
+}
+
+const joined = (before: AttemptProgress, after: AttemptProgress): AttemptProgress => ({
+  writeToken: before.writeToken,
+  writes: [...before.writes, ...after.writes],
+  hasRetried: before.hasRetried ?? after.hasRetried ?? false,
+  lost: after.lost,
+})
+
+/** The outcome of each change, and the messages that follow from the step. */
+const conclude = async (
+  { subject, features, kubernetes, clock }: Context,
+  { attempted: { reconciled, peers }, carried }: { readonly attempted: Attempted; readonly carried: StepProgress },
+): Promise<Stepped> => {
+  const { changes, before, taken = [], dropped, writes } = carried
+  if (reconciled === undefined) return { outcomes: taken.map((one) => outcomeOf(subject, one)), due: EMPTY_OUTBOX }
+  const { state } = reconciled
+  const unmet = await features.unmet(features.memories, kubernetes, subject, state.config)
+  const written = [...new Set(writes.map(({ name }) => name))]
+  const done = {
+    ...reconciled,
+    problems: [...reconciled.problems, ...unmet],
+    messages: [...reconciled.messages, ...misspeltEndpoints(subject, state), ...new Set(dropped)],
+    written,
+    removed: written.filter((name) => writes.findLast((write) => write.name === name)?.isGone),
+    drift: isResync(changes) ? writes.flatMap(({ drift }) => drift) : [],
+  }
+  const now = new Date(clock.now())
+  return {
+    outcomes: taken.map((one) => outcomeOf(subject, one, done)),
+    due: outboxAfter(features, subject, state, peers, changes, { before, written }, now),
+  }
+}
+
+/** Tells if the pods that were seen may have brought a leader back, or be others than were told of. */
+const isToBeRepeated = (
+  features: Context['features'],
+  subject: Subject,
+  { reconciled, units, isHeldBack = false }: Attempted,
+): boolean => {
+  if (reconciled === undefined) return false
+  const { state } = reconciled
+  // a unit came or went, of an application that publishes its units
+  const isUnpublished = features.dependsOnUnits(state) && !isDeepStrictEqual(state.units.present, units?.present)
+  return isHeldBack || isDue(subject, state) || (units !== undefined && isUnpublished)
+}
+
+const LIBRARY_KEEPS_IT =
+  'the charm library keeps the labels of this application: its first relation or config event moves it over'
+
+/** The end of an attempt after which there is nothing to do. */
+const ended = (carried: StepProgress, taken: readonly ChangeResult[]): AttemptEnd<Attempted> => ({
+  carried: { ...carried, taken: carried.taken ?? taken },
+  attempted: { reconciled: undefined, peers: new Map() },
+})
+
+/** The end of an attempt that has one answer to all changes. */
+const endedWith = (carried: StepProgress, message: string): AttemptEnd<Attempted> =>
+  ended(
+    carried,
+    carried.changes.map(() => ({ message })),
+  )

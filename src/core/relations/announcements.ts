@@ -1,0 +1,466 @@
+import {
+  advance,
+  compareMarks,
+  isAfter,
+  type Late,
+  type Mark,
+  mergeMarks,
+  type Position,
+  withEvent,
+} from '../../platform/base/event-order.ts'
+import { defined, ownValue } from '../../platform/base/own-value.ts'
+import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
+import { hasData, type RelationEntry, type RelationIdentity, relationKey, relationsIn } from '../state/relation.ts'
+import { idHolder, type PublicState, type State } from '../state/state.ts'
+import { lastReadableValues } from './last-readable.ts'
+import { isBetween, type Named, peerEntry } from './peer-entry.ts'
+import { isEnrolling } from './requested-labels.ts'
+
+/** A relation as announced by a platform or a document. */
+export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
+
+/** The state after an announcement; `late` says why it does not count. */
+export type AnnouncementResult = { readonly state: State; readonly late?: Late }
+
+/** The remote sides' marks of a relation, or of all that have its id: a word about it must be later. */
+export type KnownMarks = (
+  id: number,
+  relation?: { readonly interface?: string | undefined; readonly remote: Named },
+) => readonly Mark[]
+
+/** Applies the announcement of a relation, which exists from then on. */
+export const announceRelation = (
+  state: State,
+  announced: AnnouncedRelation,
+  position: Position,
+  now: Date,
+  known: KnownMarks,
+): AnnouncementResult => {
+  const key = relationKey(announced)
+  // a document keeps its position, whichever relation it named before
+  const held =
+    announced.document === undefined
+      ? []
+      : Object.values(state.relations).filter(({ document }) => document === announced.document)
+  const others = [state.marks?.application, ...known(announced.id, announced), ...held.map((entry) => entry.position)]
+  const before = ownValue(state.relations, key)?.position
+  const tombstone = findTombstone(state, announced.id, announced.remote)
+  const mark = advance(mergedMark(before, tombstone?.position), position, others)
+  if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
+  const late =
+    before === undefined
+      ? withLateEnd(
+          state,
+          key,
+          announced,
+          tombstone?.position ?? advance(undefined, position, [state.marks?.application]),
+          now,
+        )
+      : withLate(state, key, before, position)
+  return { state: late, late: mark }
+}
+
+/**
+ * Remembers a relation that nothing but a late word tells of: it has ended since, as its other side or a tombstone says. Whatever waits for it after a lost memory
+ * waits no more. Where the other side has it standing, that is the later word.
+ */
+const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mark: Mark | Late, now: Date): State =>
+  typeof mark === 'string'
+    ? state
+    : withEntry(state, key, ended({ ...relation, status: 'ended', position: mark, announcedHere: true }, mark, now))
+
+/**
+ * Remembers an event that is late by what the other side knows alone: a process that did not know it may still be about to save that event,
+ * and loses its write to this one.
+ */
+const withLate = (state: State, key: string, known: Mark | undefined, position: Position): State => {
+  const entry = ownValue(state.relations, key)
+  const isLateHere = known === undefined || typeof advance(known, position, [state.marks?.application]) === 'string'
+  return isLateHere || entry?.position !== known
+    ? state
+    : withEntry(state, key, { ...entry, position: withEvent(known, position.id) })
+}
+
+/** Applies a document, which announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
+export const announceRelationByDocument = (
+  state: State,
+  announced: AnnouncedRelation,
+  now: Date,
+  known: KnownMarks,
+): State => {
+  const entry = ownValue(state.relations, relationKey(announced))
+  const before = mergedMark(entry?.position, findTombstone(state, announced.id, announced.remote)?.position)
+  const mark =
+    entry?.status === 'established' ? entry.position : markNow(state, before, now, known(announced.id, announced))
+  return withAnnounced(state, announced, mark, now)
+}
+
+/** An ended relation, by its id, and by as much else as the platform says of it. */
+type Ended = {
+  readonly relation: Pick<RelationIdentity, 'id'> & {
+    readonly [K in keyof RelationIdentity]?: RelationIdentity[K] | undefined
+  }
+  readonly remote?: Named | undefined
+  /** The document that declared it, whatever it said in the end. */
+  readonly document?: string | undefined
+}
+
+/** Ends a relation, and no other one that has its id. A tombstone keeps earlier announcements from restoring it. */
+export const endRelation = (
+  state: State,
+  told: Ended,
+  position: Position,
+  now: Date,
+  known: KnownMarks,
+): AnnouncementResult => {
+  const { relation, remote } = told
+  const { id } = relation
+  const key = endedKey(state, told)
+  const entry = key === undefined ? undefined : ownValue(state.relations, key)
+  const before = entry ? entry.position : findTombstone(state, id, remote)?.position
+  const meant = entry ?? (remote && { interface: relation.interface, remote })
+  const mark = advance(before, position, [state.marks?.application, ...known(id, meant)])
+  if (typeof mark === 'string')
+    return { state: key === undefined ? state : withLate(state, key, before, position), late: mark }
+  if (key !== undefined) return { state: withEnded(state, key, mark, now) }
+  const whole = wholeRelation({ relation, remote })
+  if (whole)
+    return {
+      state: withoutTombstone(
+        withEntry(state, relationKey(whole), ended({ ...whole, position: mark }, mark, now)),
+        id,
+        whole.remote,
+      ),
+    }
+  const endedAt = now.toISOString()
+  const own = remote === undefined ? String(id) : tombstoneKey(id, remote)
+  const tombstone = defined({
+    endedAt,
+    ...ownValue(state.tombstones, own),
+    position: mark,
+    interface: relation.interface,
+  })
+  return { state: withTombstones(state, { ...state.tombstones, [own]: tombstone }) }
+}
+
+/** Finds the relation that ended: that of the document, else the one that agrees with most of what is said, else the one that has the id. */
+const endedKey = (
+  { relations }: Pick<State, 'relations'>,
+  { relation, remote, document }: Ended,
+): string | undefined => {
+  const agreement = (entry: RelationEntry): number =>
+    8 * Number(isHeldIn(entry, document)) +
+    4 * Number(isOf(entry.interface, relation.interface) && isOf(entry.role, relation.role)) +
+    2 * Number(remote === undefined || entry.remote.namespace === remote.namespace) +
+    Number(entry.waitsForId !== true)
+  const meant = Object.entries(relations).filter(
+    ([, entry]) =>
+      entry.id === relation.id && (isHeldIn(entry, document) || isOf(entry.remote.application, remote?.application)),
+  )
+  const [best] = meant.toSorted(([, one], [, other]) => agreement(other) - agreement(one))
+  return best?.[0]
+}
+
+const isOf = (value: string, wanted: string | undefined): boolean => wanted === undefined || value === wanted
+
+/** An unknown relation of which all is said: its other side, whose memory may be lost as well, can be told. */
+const wholeRelation = ({
+  relation: { id, endpoint, interface: name, role },
+  remote,
+}: Ended): Omit<RelationEntry, 'position'> | undefined =>
+  endpoint === undefined || name === undefined || role === undefined || remote === undefined
+    ? undefined
+    : {
+        ...{ id, endpoint, interface: name, role },
+        remote,
+        status: 'ended',
+        announcedHere: true,
+      }
+
+/** Ends a relation whose document was deleted. */
+export const endRelationByDocument = (state: State, key: string, now: Date): State =>
+  withEnded(state, key, markNow(state, ownValue(state.relations, key)?.position, now), now)
+
+/** Leaves a relation whose document was deleted to the other side, of which another document declares it. */
+export const handDocumentOver = (state: State, key: string, document: string): State => {
+  const entry = ownValue(state.relations, key)
+  return entry === undefined ? state : withEntry(state, key, { ...entry, document, announcedHere: false })
+}
+
+/** Lists the relations that end with a document. These are those it declares, and the one that was told of unless another document declares it by now. */
+export const endedWith = (state: State, told: Ended | undefined, document: string | undefined): Ended[] => {
+  const { relations } = state
+  const key = told && endedKey(state, told)
+  const entry = key === undefined ? undefined : ownValue(relations, key)
+  const isTheirs = entry?.status === 'established' && !entry.announcedHere
+  const isMeant = document === undefined || entry?.document === undefined || (entry.document === document && !isTheirs)
+  const held = heldKeys(state, document).filter((one) => one !== key || !isMeant)
+  return [
+    ...(told && isMeant ? [told] : []),
+    ...held.flatMap((one) => (relations[one] ? [{ relation: relations[one], document }] : [])),
+  ]
+}
+
+/** Lists the keys of the relations that a document declares. */
+const heldKeys = ({ relations }: State, document: string | undefined): string[] =>
+  document === undefined ? [] : Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
+
+const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined): boolean =>
+  document !== undefined && entry?.document === document && entry.announcedHere && entry.status === 'established'
+
+type Tombstones = NonNullable<State['tombstones']>
+
+/** The tombstone of an unknown relation has the key of its id, and of its remote application where the end named that. */
+const tombstoneKey = (id: number, { application, namespace }: Named): string =>
+  [id, application, ...(namespace === undefined ? [] : [namespace])].join('/')
+
+/** Reads the key of a tombstone in the memory of `subject`. */
+export const tombstoneOf = (subject: Subject, key: string): { id: string; remote?: Subject | undefined } => {
+  const [id = key, application, namespace = subject.namespace] = key.split('/')
+  return { id, remote: application === undefined ? undefined : { namespace, application } }
+}
+
+/** Tells if a state knows the end of a relation with this id of which it knows nothing else. */
+export const hasTombstone = ({ tombstones = {} }: Pick<PublicState, 'tombstones'>, id: string): boolean =>
+  Object.keys(tombstones).some((key) => key.split('/', 1)[0] === id)
+
+/** The interfaces of relations between an application and `peer` of which that one knows the end alone; '' for one that was not told. */
+export const endsAlone = (
+  subject: Subject,
+  peer: Subject,
+  { tombstones = {} }: Pick<PublicState, 'tombstones'>,
+): string[] =>
+  Object.entries(tombstones).flatMap(([key, { interface: name = '' }]) => {
+    const { remote } = tombstoneOf(peer, key)
+    return peer.namespace === subject.namespace && remote && isSameSubject(remote, subject) ? [name] : []
+  })
+
+/** The keys under which the end of a relation may be: it may have named less of the remote application. */
+const tombstoneKeys = (id: number, remote: Named | undefined): string[] =>
+  remote === undefined
+    ? [String(id)]
+    : [...new Set([String(id), tombstoneKey(id, { application: remote.application }), tombstoneKey(id, remote)])]
+
+/** The last end of a relation that was unknown then. */
+const findTombstone = (state: State, id: number, remote: Named | undefined): Tombstones[string] | undefined => {
+  const found = tombstoneKeys(id, remote).flatMap((one) => ownValue(state.tombstones, one) ?? [])
+  const [first, ...others] = found
+  const position = first && others.reduce((one, other) => mergeMarks(one, other.position), first.position)
+  return position && { ...first, ...found.at(-1), position }
+}
+
+const withoutTombstone = (state: State, id: number, remote: Named): State => {
+  const keys = tombstoneKeys(id, remote)
+  const left = Object.entries(state.tombstones ?? {}).filter(([one]) => !keys.includes(one))
+  return withTombstones(state, Object.fromEntries(left))
+}
+
+const mergedMark = (one: Mark | undefined, other: Mark | undefined): Mark | undefined =>
+  one && other ? mergeMarks(one, other) : (one ?? other)
+
+/** Returns a mark for an observation now, later than all known marks. */
+export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, others: readonly Mark[] = []): Mark => ({
+  ...before,
+  at: Math.max(
+    now.getTime(),
+    1 + Math.max(marks?.application?.at ?? -1, before?.at ?? -1, ...others.map((mark) => mark.at)),
+  ),
+})
+
+const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, now: Date): State => {
+  const key = relationKey(announced)
+  const before = ownValue(state.relations, key)
+  const document =
+    announced.document ?? (before?.status === 'established' && before.announcedHere ? before.document : undefined)
+  const entry: RelationEntry = {
+    ...(before && keepProgress(before)),
+    ...announced,
+    remote: toldOf(before, announced),
+    ...lastReadableValues(before, announced, state.config?.versions),
+    ...(document !== undefined && { document }),
+    status: 'established',
+    position: mark,
+    announcedHere: true,
+  }
+  const next = withoutTombstone(withEntry(state, key, entry), announced.id, announced.remote)
+  // a document that names another relation releases the previous one
+  const givenUp = heldKeys(next, announced.document).filter((other) => other !== key)
+  return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
+}
+
+/** The peer as the platform describes it. A databag that is empty from the beginning says nothing, one that is empty now was emptied. */
+const toldOf = (before: RelationEntry | undefined, { remote }: AnnouncedRelation): RelationEntry['remote'] => {
+  const wasTold = before?.status === 'established' && before.remote.data !== undefined
+  if (hasData(remote) || wasTold) return remote
+  const { data: _, ...named } = remote
+  return named
+}
+
+const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
+  const before = ownValue(state.relations, key)
+  return before === undefined ? state : withEntry(state, key, ended(before, mark, now))
+}
+
+const ended = (entry: RelationEntry, mark: Mark, now: Date): RelationEntry => ({
+  ...{ ...entry, status: 'ended', position: mark },
+  ...{ announcedHere: true, endedAt: endOf(entry, now) },
+})
+
+/** Returns the time of the last end of a relation that is over now. */
+const endOf = ({ status, endedAt }: RelationEntry, now: Date): string =>
+  (status === 'ended' ? endedAt : undefined) ?? now.toISOString()
+
+const withTombstones = ({ tombstones: _, ...state }: State, tombstones: Tombstones): State =>
+  Object.keys(tombstones).length === 0 ? state : { ...state, tombstones }
+
+/** Keeps the progress of both sides, and the last end, whichever side announces the relation again. */
+const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
+  const { published, peer, labels, grant, endedAt, waitsForId } = entry
+  return defined({ published, peer, labels, grant, endedAt, waitsForId })
+}
+
+/**
+ * Merges the announcements known to a remote side in the same namespace. Of two about one relation the later counts, at equal marks
+ * the end. An unknown relation is adopted while it exists, its tombstone is not.
+ */
+export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs: PublicState, now: Date): State =>
+  Object.values(theirs.relations)
+    .filter((other) => isBetween(other, peer, subject))
+    .reduce((before, other) => mergeOne(before, peer, other, now), state)
+
+const mergeOne = (state: State, peer: Subject, other: RelationEntry, now: Date): State => {
+  const key = relationKey(peerEntry(other, peer))
+  const own = ownValue(state.relations, key)
+  if (own !== undefined) return mergeStatus(state, key, own, other, now)
+  const isWaitingThere = other.status === 'established' && other.waitsForId
+  return isWaitingThere ? state : adopted(state, peer, other, key, now)
+}
+
+/** Adopts the entry of a relation; it is over where its tombstone is later. */
+const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date): State => {
+  const tombstone = findTombstone(state, entry.id, entry.remote)
+  if (tombstone === undefined) return withEntry(state, key, entry)
+  const position = mergeMarks(tombstone.position, entry.position)
+  const isOver = compareMarks(tombstone.position, entry.position) >= 0
+  const endedAt = tombstone.endedAt ?? now.toISOString()
+  const known: RelationEntry = isOver
+    ? { ...entry, status: 'ended', position, announcedHere: true, endedAt }
+    : { ...entry, position }
+  return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
+}
+
+/** Merges what the platform said to both sides of one relation: the later counts, and an event is compared with the positions of both. */
+const mergeStatus = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
+  const { status } = other
+  if (own.status === status) return withDocumentOf(state, key, own, other)
+  const order = compareMarks(own.position, other.position)
+  const isLater = order < 0 || (order === 0 && status === 'ended')
+  if (!isLater) return state
+  const next = withStatus(state, key, own, { status, position: mergeMarks(own.position, other.position) }, now)
+  return status === 'established' ? withDocumentOf(next, key, next.relations[key] ?? own, other) : next
+}
+
+/** Adopts the document that declares the relation at the remote side, which may lose its memory. */
+const withDocumentOf = (
+  state: State,
+  key: string,
+  own: RelationEntry,
+  { announcedHere, document }: RelationEntry,
+): State =>
+  own.announcedHere || !announcedHere || own.document === document
+    ? state
+    : withEntry(state, key, defined({ ...own, document }))
+
+/** Adds or replaces an entry. A new one waits where another relation has its id; entries are in the order of their ids. */
+const withEntry = (state: State, key: string, entry: RelationEntry): State => {
+  if (Object.hasOwn(state.relations, key)) return { ...state, relations: { ...state.relations, [key]: entry } }
+  const added = idHolder(state, entry) === undefined ? entry : { ...entry, waitsForId: true as const }
+  const relations = relationsIn({ relations: { ...state.relations, [key]: added } })
+  return { ...state, relations: Object.fromEntries(relations.map(({ key: own, ...one }) => [own, one])) }
+}
+
+const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
+  // an end matters only if the other side waits for it, or labels are carried of an unknown relation, which may have been this one
+  const mayBeCarried = state.recovering === true && isEnrolling(other) && other.role === 'provides'
+  const isAwaited = other.grant !== undefined || other.labels !== undefined || mayBeCarried
+  if (other.status === 'ended' && !isAwaited) return state
+  // an announcement not sent to the other side was sent to this one, before its memory was lost
+  return withAdopted(
+    state,
+    key,
+    sinceRemoval(state, { ...peerEntry(other, peer), announcedHere: !other.announcedHere }, now),
+    now,
+  )
+}
+
+/** A relation that this side was told of before the application was removed is over. */
+const sinceRemoval = (
+  { marks: { application: removal } = {} }: State,
+  entry: RelationEntry,
+  now: Date,
+): RelationEntry =>
+  removal !== undefined &&
+  entry.announcedHere &&
+  entry.document === undefined &&
+  compareMarks(entry.position, removal) <= 0
+    ? endedByRemoval(entry, removal, now)
+    : entry
+
+const withStatus = (
+  state: State,
+  key: string,
+  own: RelationEntry,
+  { status, position }: Pick<RelationEntry, 'status' | 'position'>,
+  now: Date,
+): State => {
+  const { endedAt: _, ...entry } = own
+  const end = status === 'ended' ? { endedAt: endOf(own, now) } : {}
+  return withEntry(state, key, { ...entry, status, position, announcedHere: false, ...end })
+}
+
+/**
+ * Ends the relations that the platform announced before the removal, except those of documents. These, and what the remote sides know,
+ * wait for the application to return.
+ */
+export const endOnRemoval = (state: State, position: Position, now: Date): AnnouncementResult => {
+  const before = state.marks?.application
+  const advanced = advance(before, position)
+  if (typeof advanced === 'string') return { state, late: advanced }
+  const earlier = Object.values(state.relations).filter((entry) => !isAfter(entry.position, position))
+  const marks = [...Object.values(state.marks ?? {}), ...earlier.map((entry) => entry.position)]
+  const mark =
+    position.time === undefined ? { ...advanced, at: Math.max(advanced.at, 1 + latest(marks, position)) } : advanced
+  const relations = Object.entries(state.relations).map(([key, entry]) => [
+    key,
+    afterRemoval(entry, position, mark, now),
+  ])
+  return {
+    state: {
+      ...state,
+      removed: now.toISOString(),
+      marks: { ...state.marks, application: mark },
+      relations: Object.fromEntries(relations),
+    },
+  }
+}
+
+/** Ends the relations announced before the removal; later ones stay, and so do documents as long as they exist. */
+const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, now: Date): RelationEntry => {
+  if (!entry.announcedHere || entry.status === 'ended') return entry
+  if (isAfter(entry.position, position))
+    return { ...entry, position: { ...entry.position, at: Math.max(entry.position.at, removal.at + 1) } }
+  return entry.document === undefined ? endedByRemoval(entry, removal, now) : entry
+}
+
+const endedByRemoval = (entry: RelationEntry, { at }: Mark, now: Date): RelationEntry =>
+  entry.status === 'ended'
+    ? entry
+    : {
+        ...entry,
+        status: 'ended',
+        position: { ...entry.position, at: Math.max(entry.position.at, at) },
+        endedAt: now.toISOString(),
+      }
+
+const latest = (marks: readonly Mark[], position: Position): number =>
+  Math.max(-1, ...marks.filter((mark) => !isAfter(mark, position)).map((mark) => mark.at))

@@ -1,0 +1,111 @@
+import { Refused } from '../../platform/base/errors.ts'
+import { defined, ownValue } from '../../platform/base/own-value.ts'
+import type { CustomData, Databags, PublishedData, Relation, RelationIdentity } from '../state/relation.ts'
+import type { State } from '../state/state.ts'
+import type { LeaderSettings } from '../units/leader-settings.ts'
+import { unitName } from '../units/units.ts'
+import { ELSEWHERE_KEY } from './mesh-labels.ts'
+import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './protocol-version-1.ts'
+
+const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
+const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]
+
+/** The keys reserved by the protocol of an interface. */
+const OWNED: Readonly<Record<string, readonly string[]>> = {
+  service_mesh: [...VERSIONED, 'labels', ELSEWHERE_KEY, 'mesh_type', 'guard', 'policies', 'guarded', 'enforcement'],
+  cross_model_mesh: [...VERSIONED, 'cmr_data'],
+  'k8s-service': [...VERSIONED, 'service-name', 'service-port', 'name', 'port'],
+  cluster: [
+    ...[...VERSIONED, 'role', 'juju_topology', 'address', 'worker_config', 'worker_ports', 'worker_labels'],
+    ...['loki_endpoints', 'charm_tracing_receivers', 'workload_tracing_receivers', 'remote_write_endpoints'],
+    ...['ca_cert', 'server_cert', 's3_tls_ca_chain', 'privkey_secret_id'],
+  ],
+}
+
+const isOwned = (name: string, key: string): boolean =>
+  ANYWHERE.includes(key) || (ownValue(OWNED, name)?.includes(key) ?? false)
+
+const omitProtocolKeys = <T>(name: string, data: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(data).filter(([key]) => !isOwned(name, key)))
+
+/** Selects the custom data of a databag, outside the interface's protocol; undefined without any. */
+export const selectCustomData = (name: string, published: PublishedData | undefined): CustomData | undefined => {
+  if (published === undefined) return undefined
+  const data = omitProtocolKeys(name, {
+    ...(Object.hasOwn(OWNED, name) && flattenDocument(published.data)),
+    ...published.data,
+  })
+  const units = Object.entries(published.units ?? {})
+    .map(([unit, bag]) => [unit, omitProtocolKeys(name, bag)] as const)
+    .filter(([, bag]) => Object.keys(bag).length > 0)
+  if (Object.keys(data).length === 0 && units.length === 0) return undefined
+  return defined({ data, units: units.length > 0 ? Object.fromEntries(units) : undefined })
+}
+
+/** Merges the settings; the config's precede the leader's. */
+export const mergeSettings = ({ config, settings }: Pick<State, 'config' | 'settings'>): LeaderSettings => ({
+  ...settings,
+  ...config?.settings,
+})
+
+/** Reads the document of version 1 as flat keys. */
+const flattenDocument = (data: PublishedData['data']): Record<string, string> => {
+  const document = documentIn(data)
+  const content = 'value' in document ? (document.value ?? {}) : {}
+  return Object.fromEntries(
+    Object.entries(content).map(([key, value]) => [key, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+}
+
+type Speaker = Pick<State, 'config' | 'databag' | 'units'>
+
+/** Collects the custom data of the application and of its units; the config's take precedence over the leader's. */
+const collectCustomData = (
+  application: string,
+  { config, databag, units }: Speaker,
+  { endpoint, interface: name }: Relation,
+): PublishedData => ({
+  data: omitProtocolKeys(name, { ...ownValue(databag, endpoint), ...ownValue(config?.databag, endpoint) }),
+  units: Object.fromEntries(
+    Object.values(units.present).flatMap(({ number, databag: own }) => {
+      const bag = ownValue(own, endpoint)
+      return bag ? [[unitName(application, number), omitProtocolKeys(name, bag)] as const] : []
+    }),
+  ),
+})
+
+/** Merges the custom data into the protocol's; undefined where both are empty. */
+export const withCustomData = (
+  application: string,
+  speaker: Speaker,
+  relation: Relation,
+  published: PublishedData | undefined,
+): PublishedData | undefined => {
+  const own = collectCustomData(application, speaker, relation)
+  const names = Object.keys({ ...own.units, ...published?.units })
+  if (Object.keys(own.data).length === 0 && Object.keys(own.units ?? {}).length === 0) return published
+  const units = names.map(
+    (unit) => [unit, { ...ownValue(own.units, unit), ...ownValue(published?.units, unit) }] as const,
+  )
+  return {
+    ...published,
+    data: { ...own.data, ...published?.data },
+    ...(units.length > 0 && { units: Object.fromEntries(units) }),
+  }
+}
+
+type Relations = Readonly<Record<string, RelationIdentity>>
+
+/** Describes the keys of a databag that a protocol reserves, which are left out. */
+export const ownedKeys = (databag: Databags | undefined, relations: Relations): string[] =>
+  Object.values(relations).flatMap(({ endpoint, interface: name }) =>
+    Object.keys(ownValue(databag, endpoint) ?? {})
+      .filter((key) => isOwned(name, key))
+      .map((key) => `databag.${endpoint}.${key}: the interface ${name} has this key itself; left out`),
+  )
+
+/** Throws Refused where a databag has a key that the protocol of a relation owns. */
+export const refuseOwnedKeys = (databag: Databags | undefined, { relations }: Pick<State, 'relations'>): void => {
+  const [problem] = ownedKeys(databag, relations)
+  if (problem !== undefined) throw new Refused(400, `data.${problem}`)
+}

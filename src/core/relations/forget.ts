@@ -1,0 +1,55 @@
+import { DAY_MILLISECONDS } from '../../platform/base/clock.ts'
+import { defined } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { RelationEntry } from '../state/relation.ts'
+import { type State, stands } from '../state/state.ts'
+import { publishedHash } from './peer-entry.ts'
+import { peerView } from './peer-view.ts'
+import type { Peers } from './peers.ts'
+
+/**
+ * The state without what ended more than a day ago and has left nothing on either side; of an application that was removed as long ago,
+ * the marks go with its last relation. `left` are the kinds of objects that stand and are not wanted: nothing is forgotten while the
+ * application awaits others, or still owns any of these.
+ */
+export const withoutForgotten = (
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  now: Date,
+  left: readonly string[],
+): State => {
+  if (state.awaiting !== undefined || left.length > 0) return state
+  const isOld = (since: string | undefined) =>
+    since !== undefined && now.getTime() - Date.parse(since) > DAY_MILLISECONDS
+  const { removed, ...others } = withoutPreviousKinds(state, isOld)
+  const relations = Object.entries(state.relations).filter(([key, entry]) => {
+    const since = (entry.status === 'ended' ? entry.endedAt : undefined) ?? removed
+    return stands(state, entry) || !isOld(since) || !isForgettable(subject, state, key, entry, peers)
+  })
+  if (!isOld(removed) || relations.length > 0)
+    return defined({ ...others, removed, relations: Object.fromEntries(relations) })
+  const { marks: _, ...rest } = others
+  return { ...rest, relations: {} }
+}
+
+/** A step that began under an earlier config may have written objects of its kinds until a day after. */
+const withoutPreviousKinds = (
+  { owned = [], previouslyOwned = {}, ...state }: State,
+  isOld: (since: string | undefined) => boolean,
+): State => {
+  const previous = Object.entries(previouslyOwned).filter(([, since]) => !isOld(since))
+  const kinds = owned.filter((kind) => !isOld(previouslyOwned[kind]))
+  return {
+    ...state,
+    ...(kinds.length > 0 && { owned: kinds }),
+    ...(previous.length > 0 && { previouslyOwned: Object.fromEntries(previous) }),
+  }
+}
+
+/** Tells if both sides have seen the end, and nothing is left. */
+const isForgettable = (subject: Subject, state: State, key: string, entry: RelationEntry, peers: Peers): boolean => {
+  if (entry.labels !== undefined || entry.grant !== undefined) return false
+  const { entry: theirs } = peerView(subject, state, key, peers)
+  return theirs === undefined || theirs.peer?.observed === publishedHash(state, entry)
+}

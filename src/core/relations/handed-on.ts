@@ -1,0 +1,42 @@
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { EffectiveState } from '../state/state.ts'
+import { ENROLMENT_LABEL } from './enrolment-labels.ts'
+import { MESH_KEYS } from './foreign-labels.ts'
+import { desiredMeshLabels } from './mesh-labels.ts'
+import { remoteSubject } from './peer-entry.ts'
+import { relationsWith } from './select.ts'
+
+/**
+ * Selects the labels, of those that a coordinator `held`, that lead some worker to a waypoint yet. The beacon knows the workers by their
+ * coordinator alone.
+ */
+export const labelsHandedOn = (
+  held: Readonly<Record<string, string>>,
+  { relations }: Pick<EffectiveState, 'relations'>,
+): Record<string, string> => {
+  const workers = workersIn(relations)
+  const isWorn = ([key, value]: [string, string]): boolean =>
+    workers.some(({ isUnknown, peerLabels: labels = {} }) => isUnknown || ownValue(labels, key) === value)
+  return Object.fromEntries(Object.entries(held).filter((label) => isLeading(label) && isWorn(label)))
+}
+
+/**
+ * Selects the labels that lead workers of other namespaces to a waypoint from now on. A coordinator that is on the mesh with its whole
+ * namespace carries none of them itself.
+ */
+export const labelsHandedElsewhere = (
+  subject: Subject,
+  { relations }: Pick<EffectiveState, 'relations'>,
+): Record<string, string> => {
+  const isElsewhere = workersIn(relations).some(
+    (worker) => remoteSubject(subject, worker).namespace !== subject.namespace,
+  )
+  const { elsewhere = {} } = (isElsewhere && desiredMeshLabels({ relations })) || {}
+  return Object.fromEntries(Object.entries(elsewhere).filter(isLeading))
+}
+
+const workersIn = (relations: EffectiveState['relations']) =>
+  relationsWith(relations, { interface: 'cluster', role: 'provides' })
+
+const isLeading = ([key]: [string, string]): boolean => MESH_KEYS.includes(key) && key !== ENROLMENT_LABEL

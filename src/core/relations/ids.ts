@@ -1,0 +1,53 @@
+import { changed } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { type RelationEntry, relationKey, relationName } from '../state/relation.ts'
+import { idHolder, isEstablished, type State } from '../state/state.ts'
+import { remoteSubject } from './peer-entry.ts'
+import { peerView } from './peer-view.ts'
+import type { Peers } from './peers.ts'
+
+/**
+ * Gives ids that are free to the relations that wait for them. The one that has an id keeps it until it is over on either side; then the
+ * first that was announced takes it.
+ */
+export const assignIds = (subject: Subject, state: State, peers: Peers): State => {
+  const isOver = (entry: RelationEntry | undefined): boolean => {
+    if (entry === undefined || !isEstablished(state, entry)) return true
+    const { isOver, rival } = peerView(subject, state, relationKey(entry), peers)
+    return isOver && rival === undefined
+  }
+  const waiting = Object.values(state.relations).filter((entry) => entry.waitsForId && !isOver(entry))
+  return [...Map.groupBy(waiting, ({ id }) => id).values()].reduce((before, [first, ...others]) => {
+    const holder = first && idHolder(before, first)
+    if (first === undefined || !isOver(holder)) return before
+    const next = others.reduce((one, other) => (other.position.at < one.position.at ? other : one), first)
+    return withId(before, next, holder)
+  }, state)
+}
+
+const withId = (state: State, entry: RelationEntry, holder: RelationEntry | undefined): State => ({
+  ...state,
+  relations: {
+    ...state.relations,
+    ...(holder && { [relationKey(holder)]: { ...holder, waitsForId: true } }),
+    [relationKey(entry)]: changed(entry, { waitsForId: undefined }),
+  },
+})
+
+/** Lists the relations announced to this side that wait for their ids, which other relations have on either side. */
+export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] =>
+  Object.entries(state.relations).flatMap(([key, entry]) => {
+    if (!entry.announcedHere || !isEstablished(state, entry)) return []
+    const own = idHolder(state, entry)
+    const remote = remoteSubject(subject, entry)
+    const holder = own ?? peerView(subject, state, key, peers).rival
+    if (holder === undefined) return []
+    const side = own ? subject : remote
+    const user = subjectName(remoteSubject(side, holder))
+    const held = `${relationName(entry)} with ${subjectName(remote)}`
+    const message =
+      `${held} does not count, as ${subjectName(side)} has the id ${entry.id} for ${holder.interface} with ${user} ` +
+      'until that ends: give one of the two another id'
+    return [{ held, for: [user], message }]
+  })

@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Versions } from '../state/config.ts'
+import type { Databag, RelationEntry } from '../state/relation.ts'
+import { readCrossModelIdentity } from './cross-model.ts'
+import { readValue } from './databag.ts'
+import { readGuards } from './guarded-databag.ts'
+import { ELSEWHERE_KEY } from './mesh-labels.ts'
+import { readPolicies } from './policies-databag.ts'
+import { readData } from './relation-data.ts'
+
+const Labels = z.record(z.string(), z.unknown())
+
+type Reader = (databag: Databag) => object
+
+/** The keys whose loss would revoke something, by interface. */
+const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
+  service_mesh: {
+    policies: readPolicies,
+    guarded: readGuards,
+    labels: (databag) => readValue(databag, 'labels', Labels),
+    [ELSEWHERE_KEY]: (databag) => readValue(databag, ELSEWHERE_KEY, Labels),
+  },
+  cross_model_mesh: { cmr_data: readCrossModelIdentity },
+}
+
+/** The platform's data of the remote side, with the last readable values. */
+type Platform = Pick<RelationEntry, 'interface' | 'remote' | 'lastReadable'>
+
+/**
+ * Keeps the last readable values of the platform's data, by key or as a whole: unreadable never counts as absent. `versionsBefore` are
+ * the versions spoken until now.
+ */
+export const lastReadableValues = (
+  known: Platform | undefined,
+  announced: Platform,
+  versions: Versions | undefined,
+  versionsBefore = versions,
+): { lastReadable?: Databag } => {
+  const before = known && { ...dataOf(known, versionsBefore), ...known.lastReadable }
+  const now = readData(announced.interface, announced.remote.data ?? {}, undefined, versions)
+  const lastReadable = 'data' in now ? lost(announced.interface, before ?? {}, now.data) : (before ?? {})
+  return Object.keys(lastReadable).length === 0 ? {} : { lastReadable }
+}
+
+const dataOf = ({ interface: name, remote }: Platform, versions: Versions | undefined): Databag => {
+  const data = readData(name, remote.data ?? {}, undefined, versions)
+  return 'data' in data ? data.data : {}
+}
+
+/** Selects unreadable keys, with their last readable values. */
+const lost = (name: string, before: Databag, now: Databag): Databag =>
+  Object.fromEntries(
+    Object.entries(ownValue(READERS, name) ?? {})
+      .filter(([key, reader]) => Object.hasOwn(now, key) && 'unreadable' in reader(now))
+      .filter(([key, reader]) => Object.hasOwn(before, key) && !('unreadable' in reader(before)))
+      .map(([key]) => [key, before[key]]),
+  )

@@ -1,0 +1,90 @@
+import { ownValue } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { PublishedData, RelationEntry } from '../state/relation.ts'
+import { isEstablished, type PublicState, publishedIn, type State } from '../state/state.ts'
+import { ENROLMENT_LABEL } from './enrolment-labels.ts'
+import { findPeerEntry, publishedHash, remoteSubject } from './peer-entry.ts'
+import type { Peers, ReadablePeer } from './peers.ts'
+
+/** The peer of a relation, as read from its memory. */
+export type PeerView = {
+  readonly entry?: RelationEntry | undefined
+  readonly published?: PublishedData | undefined
+  /** The relation has ended there, the application was removed, or another relation has its id. */
+  readonly isOver: boolean
+  /** The other relation that has its id there. */
+  readonly rival?: RelationEntry | undefined
+  /** The workload carries labels of the relation; undefined where unknown. */
+  readonly hasLabels?: boolean | undefined
+  /** The labels that the workload carries for its relations. */
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  /** The workload is on the mesh, and by no other relation. */
+  readonly isEnrolled?: true | undefined
+  /** A hash of its public data of the relation. */
+  readonly shows?: string | undefined
+  /** The reason why the memory could not be read. */
+  readonly problem?: string | undefined
+}
+
+/** Reads the peer of the relation `key`; empty for an alias or without a memory. */
+export const peerView = (subject: Subject, state: State, key: string, peers: Peers): PeerView => {
+  const own = ownValue(state.relations, key)
+  const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
+  if (own === undefined || peer === undefined) return { isOver: false }
+  if ('unknown' in peer)
+    return {
+      isOver: false,
+      ...(peer.unknown === 'unreadable' && { problem: peer.problem }),
+      ...(peer.isGone && { hasLabels: false }),
+    }
+  const entry = findPeerEntry(subject, state, key, peer.state)
+  const { labels } = peer
+  const rival = isNear(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
+  // only a lost memory may carry labels of a relation that it does not know
+  if (entry === undefined)
+    return { isOver: rival !== undefined, rival, labels, hasLabels: peer.state.recovering === true }
+  return {
+    entry,
+    rival,
+    labels,
+    published: publishedOf(peer, entry, isNear(subject, peer.subject) && own.status === 'established'),
+    // within the namespace both words are merged, and the later counts
+    isOver:
+      rival !== undefined || !isEstablished(peer.state, isNear(subject, peer.subject) ? asEstablished(entry) : entry),
+    hasLabels: entry.labels !== undefined,
+    ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
+    get shows() {
+      return publishedHash(peer.state, entry)
+    },
+  }
+}
+
+/** Returns the data that the peer publishes. Data from before the end do not answer a relation that was told again here: the peer has yet to observe that. */
+const publishedOf = (
+  { state }: Pick<ReadablePeer, 'state'>,
+  entry: RelationEntry,
+  isEstablished: boolean,
+): PublishedData | undefined => (isEstablished && entry.status === 'ended' ? undefined : publishedIn(state, entry))
+
+const asEstablished = (entry: RelationEntry): RelationEntry => ({ ...entry, status: 'established' })
+
+/** Returns the relation that has an id in a state, where that is another one than `entry`. */
+const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicState): RelationEntry | undefined => {
+  if (entry !== undefined && !entry.waitsForId) return undefined
+  const holder = Object.values(state.relations).find((other) => other.id === id && !other.waitsForId)
+  return holder && isEstablished(state, holder) ? holder : undefined
+}
+
+const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer, 'labels' | 'state'>): boolean =>
+  Object.hasOwn(labels, ENROLMENT_LABEL) &&
+  !Object.values(state.relations).some((other) => other !== entry && other.labels !== undefined)
+
+const isNear = (one: Subject, other: Subject): boolean => one.namespace === other.namespace
+
+/** Tells if the other side has ever shown anything of the relation: without its memory it may be as it was. */
+export const hasPublished = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>
+  peer?.publishes === true || peer?.observed !== undefined
+
+/** Tells if the requirer may carry labels of the relation. */
+export const mayCarryLabels = (entry: RelationEntry, { hasLabels }: PeerView): boolean =>
+  hasLabels ?? hasPublished(entry)

@@ -1,0 +1,160 @@
+import type { Memo } from '../../platform/base/memo.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isForbidden } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
+import { memoryName, readPublicState } from '../state/memory.ts'
+import { relationsIn } from '../state/relation.ts'
+import type { PublicState, State } from '../state/state.ts'
+import { endsAlone } from './announcements.ts'
+import { isBetween, remoteSubject } from './peer-entry.ts'
+
+/** The public state of another application, and its workload's labels. */
+export type ReadablePeer = { readonly state: PublicState; readonly labels: Readonly<Record<string, string>> }
+
+/** Another application; without a readable memory it is unknown, with the reason. */
+export type Peer = { readonly subject: Subject } & (
+  | ReadablePeer
+  | {
+      readonly unknown: 'missing' | 'unreadable'
+      readonly problem: string
+      /** No workload of its name exists either. */
+      readonly isGone?: true
+    }
+)
+
+/** Other applications by `{namespace}/{application}`. */
+export type Peers = ReadonlyMap<string, Peer>
+
+/** Bounds reads by name: more applications of one namespace are listed in one call. */
+const MOST_READ_BY_NAME = 16
+
+/**
+ * Lists the remote applications of a state. An alias, which a relation of `cross_model_mesh` without a namespace declares, is not one,
+ * and a peer relation has none.
+ */
+export const listRemotes = (subject: Subject, state: Pick<State, 'relations'>): Subject[] => {
+  const isRemote = remoteTest(subject, state)
+  const remotes = Object.values(state.relations).map((entry) => remoteSubject(subject, entry))
+  const named = new Map(remotes.map((remote) => [subjectName(remote), remote]))
+  return [...named.values()].filter(isRemote)
+}
+
+/** Returns the test for applications other than `subject` that are no local alias of one in another namespace. */
+export const remoteTest = (
+  subject: Subject,
+  { relations }: Pick<State, 'relations'>,
+): ((other: Subject) => boolean) => {
+  const aliases = Object.values(relations)
+    .filter((entry) => entry.interface === 'cross_model_mesh' && entry.status === 'established')
+    .map((entry) => remoteSubject(subject, entry))
+    .filter(({ namespace }) => namespace === subject.namespace)
+  const none = new Set([subject, ...aliases].map(subjectName))
+  return (other) => !none.has(subjectName(other))
+}
+
+/** Reads the memories of `remotes`. An unreadable one is unknown, and fails nothing. */
+export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subject[]): Promise<Peer[]> => {
+  const byNamespace = [...Map.groupBy(remotes, ({ namespace }) => namespace)]
+  const read = await Promise.all(
+    byNamespace.map(async ([namespace, same]) => {
+      if (same.length <= MOST_READ_BY_NAME)
+        return await Promise.all(same.map((subject) => readPeer(kubernetes, subject)))
+      const names = new Set(same.map(({ application }) => application))
+      const listed = await unlessForbidden(listPeers(kubernetes, namespace, (application) => names.has(application)))
+      if (listed instanceof Error) return same.map((subject) => unreadablePeer(subject, listed))
+      return same.map((subject) => listed.get(subjectName(subject)) ?? missingPeer(subject))
+    }),
+  )
+  return read.flat()
+}
+
+const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer> => {
+  const { namespace, application } = subject
+  const found = await unlessForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
+  if (found instanceof Error) return unreadablePeer(subject, found)
+  kubernetes.keep(found?.data?.state?.length ?? 0)
+  return found === undefined ? missingPeer(subject) : parsePeer(subject, found, kubernetes.memo)
+}
+
+/** Turns a missing permission in another namespace into an unknown peer. */
+const unlessForbidden = async <T>(reading: Promise<T>): Promise<T | Error> => {
+  try {
+    return await reading
+  } catch (error) {
+    if (isForbidden(error)) return error as Error
+    throw error
+  }
+}
+
+const unreadablePeer = (subject: Subject, { message }: Error): Peer => ({
+  subject,
+  unknown: 'unreadable',
+  problem: message,
+})
+
+/** Builds the peer without a memory. */
+export const missingPeer = (subject: Subject): Peer => ({
+  subject,
+  unknown: 'missing',
+  problem: `${subjectName(subject)} has no memory`,
+})
+
+const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer => {
+  const read = readPublicState(memory, memo)
+  if (read instanceof Error) return unreadablePeer(subject, read)
+  return read === undefined ? missingPeer(subject) : { subject, state: read.state, labels: read.labels }
+}
+
+/** The size of a look through memories, in characters, whatever it keeps of them. */
+const LEAST_KEPT = 64 * 1024
+
+/** Lists the applications of all namespaces that have a memory, by their names alone: nothing of what is remembered is read. */
+export const listNamesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> =>
+  (
+    await kubernetes.pages('ConfigMap', undefined, MEMORY_SELECTOR, (memories) =>
+      memories.flatMap((memory) => ownerOf(memory) ?? []),
+    )
+  ).flat()
+
+/** The application that a memory is of; undefined for another ConfigMap. */
+const ownerOf = ({ metadata: { name, namespace = '', labels } }: KubernetesObject): Subject | undefined => {
+  const application = ownValue(labels, APPLICATION_LABEL) ?? ''
+  return name === memoryName(application) ? { namespace, application } : undefined
+}
+
+/**
+ * Lists the memories of a namespace by `{namespace}/{application}`. Only those of applications that are wanted are parsed, and of these no more
+ * are held than are kept.
+ */
+export const listPeers = async (
+  kubernetes: Kubernetes,
+  namespace: string,
+  isWanted: (application: string) => boolean = () => true,
+  isKept: (peer: Peer) => boolean = () => true,
+): Promise<Map<string, Peer>> => {
+  kubernetes.keep(LEAST_KEPT)
+  const pages = await kubernetes.pages('ConfigMap', namespace, MEMORY_SELECTOR, async (memories) => {
+    const kept: Peer[] = []
+    for (const memory of memories) {
+      const subject = ownerOf(memory)
+      if (subject === undefined || !isWanted(subject.application)) continue
+      await kubernetes.yieldTurn()
+      const peer = parsePeer(subject, memory, kubernetes.memo)
+      if (!isKept(peer)) continue
+      kubernetes.keep(memory.data?.state?.length ?? 0)
+      kept.push(peer)
+    }
+    return kept
+  })
+  return new Map(pages.flat().map((peer) => [subjectName(peer.subject), peer]))
+}
+
+/** Tells if the memory has a relation with `subject`, or the end of one, and that is no local alias of another application. */
+export const isRelatedTo = (peer: Peer, subject: Subject): boolean =>
+  'state' in peer &&
+  (relationsIn(peer.state).some((entry) => isBetween(entry, peer.subject, subject)) ||
+    endsAlone(subject, peer.subject, peer.state).length > 0) &&
+  remoteTest(peer.subject, peer.state)(subject)

@@ -1,0 +1,51 @@
+import * as z from 'zod'
+import { createMemo } from '../../platform/base/memo.ts'
+import { describeProblem } from '../../platform/base/printed.ts'
+import { pythonJson } from '../../platform/base/python-json.ts'
+import { checkValues, meshEndpoint } from '../policies/endpoint.ts'
+import { MeshPolicy, WIRE_FIELDS } from '../policies/models.ts'
+import { templateProblem } from '../policies/path-template.ts'
+import type { Databag } from '../state/relation.ts'
+import { readValue } from './databag.ts'
+
+/** The valid policies of a databag and the problems of the others, or why it is unreadable. */
+export type ReadPolicies =
+  | { policies: MeshPolicy[]; invalid: readonly unknown[]; problems: string[] }
+  | { unreadable: string }
+
+/** One that the waypoint cannot serve would cost everybody else what it is told beside it. */
+const Served = MeshPolicy.superRefine(({ endpoints }, context) => {
+  for (const { path, message } of checkValues(endpoints, { path: templateProblem }))
+    context.addIssue({ code: 'custom', path: ['endpoints', ...path], message })
+})
+
+const List = z.array(z.unknown(), 'expected a list of policies')
+
+/** Reads the policies that a consumer of `service_mesh` requests; an absent key requests nothing. */
+export const readPolicies = ({ policies }: Databag): ReadPolicies =>
+  typeof policies === 'string' ? known(policies, readAny) : readAny(policies)
+
+const readAny = (policies: unknown): ReadPolicies => {
+  const list = readValue({ policies }, 'policies', List)
+  if ('unreadable' in list) return list
+  const elements = (list.value ?? []).map((element, index) => {
+    const { data, error } = Served.safeParse(element)
+    return { element, data, problem: error && describeProblem(error, element, `policies[${index}]`) }
+  })
+  return {
+    policies: elements.flatMap(({ data }) => data ?? []),
+    invalid: elements.flatMap(({ element, data }) => (data === undefined ? [element] : [])),
+    problems: elements.flatMap(({ problem }) => problem ?? []),
+  }
+}
+
+/** A step asks several times for the same, and so does the next one. */
+const known = createMemo(1024 * 1024)
+
+/** Encodes `policies` byte for byte as the charm library does: all keys, in its order, in Python's JSON. */
+export const policiesDatabag = (policies: readonly MeshPolicy[]): string => pythonJson(policies.map(inWireOrder))
+
+const inWireOrder = (policy: MeshPolicy) => ({
+  ...Object.fromEntries(WIRE_FIELDS.map((field) => [field, policy[field]])),
+  endpoints: policy.endpoints.map(meshEndpoint),
+})

@@ -1,0 +1,46 @@
+import { isDeepStrictEqual } from 'node:util'
+import { DEEPEST, isTooDeep } from '../../platform/base/depth.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { printValue } from '../../platform/base/printed.ts'
+import { parseJson, readText } from '../../platform/base/structured-text.ts'
+import type { Databag } from '../state/relation.ts'
+import type { DatabagValue } from './databag.ts'
+
+/** The key of the supported versions, as charms with serialized-data-interface write it. */
+export const VERSIONS_KEY = '_supported_versions'
+
+/** The key of the document of version 1, as these charms have it. */
+export const DOCUMENT_KEY = 'data'
+
+/** Reads the document of version 1; undefined without one: JSON, or YAML as serialized-data-interface writes it. */
+export const documentIn = (databag: Databag): DatabagValue<Record<string, unknown>> => {
+  const raw = ownValue(databag, DOCUMENT_KEY)
+  if (raw === undefined || raw === '') return { value: undefined }
+  const read = typeof raw === 'string' ? readText(raw) : { value: raw }
+  if ('unreadable' in read) return { unreadable: `${DOCUMENT_KEY}: ${read.unreadable}` }
+  if (!isRecord(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected an object, got ${printValue(read.value)}` }
+  if (isTooDeep(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected at most ${DEEPEST} levels` }
+  return { value: read.value }
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Parses a flat value: the object, list or string of its JSON, else the text itself. A number stays text, as ports are in
+ * `k8s-service`.
+ */
+export const meaningOf = (text: string): unknown => {
+  const value = parseJson(text)
+  return typeof value === 'string' || (typeof value === 'object' && value !== null) ? value : text
+}
+
+/**
+ * Tells if the flat keys contradict the document. A side that speaks both versions writes both at once, so an older program, which
+ * does not know the document, has written since.
+ */
+export const isLeftBehind = (document: Record<string, unknown>, databag: Databag): boolean => {
+  const flat = Object.entries(databag).filter(([key]) => key !== DOCUMENT_KEY && !key.startsWith('_'))
+  const meant = flat.map(([key, value]) => [key, typeof value === 'string' ? meaningOf(value) : value])
+  return flat.length > 0 && !isDeepStrictEqual(Object.fromEntries(meant), document)
+}

@@ -1,0 +1,195 @@
+import * as z from 'zod'
+import { Mark } from '../../platform/base/event-order.ts'
+import { Application, Namespace, ObjectName } from '../../platform/base/names.ts'
+import { changed } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { LeaderSettings } from '../units/leader-settings.ts'
+
+/** Databag values are JSON values or, as in Juju, strings that hold JSON: `databag.ts` reads both. */
+export const Databag = z.record(z.string(), z.unknown())
+
+export type Databag = z.infer<typeof Databag>
+
+/** The remote side of a relation, as a platform sends it. */
+export const Remote = z.strictObject({
+  application: Application,
+  namespace: Namespace.optional(),
+  endpoint: z.string().min(1).optional(),
+  data: Databag,
+  units: z.record(z.string(), Databag).optional(),
+})
+
+/** Tells if a platform has told data of the remote side. */
+export const hasData = ({ data = {}, units = {} }: Partial<z.infer<typeof Remote>>): boolean =>
+  Object.keys(data).length > 0 || Object.keys(units).length > 0
+
+/** Names an application of the own namespace by itself, as the other side does: a relation has one name, whichever way it is told. */
+export const withoutOwnNamespace = <T extends { readonly namespace?: string | undefined }>(
+  own: string,
+  remote: T,
+): Omit<T, 'namespace'> & { namespace?: string | undefined } => {
+  if (remote.namespace !== own) return remote
+  const { namespace: _, ...named } = remote
+  return named
+}
+
+export const RelationIdentity = z.strictObject({
+  id: z.int().nonnegative(),
+  endpoint: z.string().min(1).max(253),
+  interface: z.string().min(1).max(253),
+  role: z.enum(['provides', 'requires', 'peers']),
+})
+
+export type RelationIdentity = z.infer<typeof RelationIdentity>
+
+/** The databag that one side of a relation publishes. */
+export const PublishedData = z.strictObject({
+  data: z.record(z.string(), z.string()),
+  units: z.record(z.string(), z.record(z.string(), z.string())).optional(),
+  /** Published incompletely; more follows. */
+  partial: z.literal(true).optional(),
+})
+
+export type PublishedData = z.infer<typeof PublishedData>
+
+/** The grant of a provider: the request with this digest, none where no request is known; `revoking` before anything is taken away. */
+export const Grant = z.strictObject({ phase: z.enum(['standing', 'revoking']), digest: z.string().optional() })
+
+export type Grant = z.infer<typeof Grant>
+
+/**
+ * One side's entry of a relation: what the platform said last, its own published data, and the progress of both sides. The data of the peer
+ * are in the peer's memory.
+ */
+export const RelationEntry = z.strictObject({
+  ...RelationIdentity.shape,
+  /** Without `data` the platform has said nothing of its databag; an empty one it has emptied, and that asks for nothing. */
+  remote: z.strictObject({ ...Remote.shape, data: Databag.optional() }),
+  /** Another relation of this side has the id, and this one waits for it. */
+  waitsForId: z.literal(true).optional(),
+  /** The last word of the platform about the relation, to either side. */
+  status: z.enum(['established', 'ended']),
+  /** The place of that in the order of events. */
+  position: Mark,
+  /** The platform said it to this side, not to the peer. */
+  announcedHere: z.boolean(),
+  /** The time at which the last end became known here, also of a relation that was announced again. */
+  endedAt: z.iso.datetime().optional(),
+  /** The ConfigMap document that declares the relation. */
+  document: ObjectName.optional(),
+  /** The last readable values of keys that the platform now sends unreadable. */
+  lastReadable: Databag.optional(),
+  /** The published data of this side. */
+  published: z
+    .strictObject({
+      /** The key of its data in the state's `published`. */
+      digest: z.string().optional(),
+      /** The resourceVersion of the memory before the data, the grant or the status changed last: what is published again is not what was observed before. */
+      generation: z.string().optional(),
+    })
+    .optional(),
+  /** The knowledge of the peer. */
+  peer: z
+    .strictObject({
+      /** It has published its data: without its memory they are unknown, whatever the platform sends. */
+      publishes: z.literal(true).optional(),
+      /** A hash of what it published when that was last acted upon. */
+      observed: z.string().optional(),
+      /** A hash of the data sent to it, where it has no memory; null while they are on their way. */
+      delivered: z.string().nullable().optional(),
+    })
+    .optional(),
+  /**
+   * On a requirer, the labels of the relation on its workload: absent for none. `applying` is an intent, which takes effect once the provider,
+   * read after it was saved, has not moved; `applied` labels may be there.
+   */
+  labels: z.enum(['applying', 'applied']).optional(),
+  /** On a provider. */
+  grant: Grant.optional(),
+})
+
+export type RelationEntry = z.infer<typeof RelationEntry>
+
+type Named = Pick<RelationIdentity, 'interface' | 'role'> & {
+  readonly remote: { readonly application: string; readonly namespace?: string | undefined }
+}
+
+/** The key of a relation in a memory: `{id}/{role}/{interface}/[{namespace}/]{application}`, with the namespace of a peer in another one. */
+export const relationKey = ({ id, role, interface: name, remote: { namespace, application } }: Identified): string =>
+  [id, role, name, ...(namespace === undefined ? [] : [namespace]), application].join('/')
+
+type Identified = Omit<Named, 'role'> & { readonly id: number; readonly role: string }
+
+/** Tells if two words are about one relation: an id may go to another one. */
+export const isSameRelation = (one: Named, other: Named): boolean =>
+  one.remote.application === other.remote.application &&
+  one.remote.namespace === other.remote.namespace &&
+  one.interface === other.interface &&
+  one.role === other.role
+
+/** An existing relation with the remote data, from whichever source. */
+export type Relation = RelationIdentity & {
+  readonly remote: z.infer<typeof Remote>
+  readonly emptied?: true | undefined
+  readonly lastReadable?: Databag | undefined
+  /** The remote application publishes its own data: its identity is known. */
+  readonly publishes?: true
+  /** These are incomplete: what is missing is unknown. */
+  readonly isPartial?: true
+  /** The labels that the remote workload carries, by its own memory. */
+  readonly peerLabels?: Readonly<Record<string, string>>
+  /** The remote application has published data that are unknown now. */
+  readonly isUnknown?: true
+  /** The relation has ended, but its requirer still carries its labels. */
+  readonly isLeaving?: true
+  /** The remote side's custom data, outside the protocol. */
+  readonly customData?: CustomData
+  /** The application that its labels wait for. */
+  readonly awaits?: string
+  /** This side has published completely. */
+  readonly isConfigured?: true
+  /** At a requirer of labels, the data that this side published last. */
+  readonly requested?: Databag
+}
+
+/** The entry with changes of what this side publishes. */
+export const withPublished = (
+  entry: RelationEntry,
+  changes: Partial<NonNullable<RelationEntry['published']>>,
+): RelationEntry => {
+  const published = changed(entry.published ?? {}, changes)
+  return changed(entry, { published: Object.keys(published).length === 0 ? undefined : published })
+}
+
+/** Lists the relations that are meant by id, independent of the order of events. */
+export const relationsIn = <R extends Pick<Relation, 'id'>>(
+  { relations }: { relations: Readonly<Record<string, R>> },
+  isMeant: (relation: R) => boolean = () => true,
+): (R & { key: string })[] =>
+  Object.entries(relations)
+    .filter(([, relation]) => isMeant(relation))
+    .map(([key, relation]) => ({ ...relation, key }))
+    .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
+
+/** Tells if the platform has emptied a databag of which it had told. */
+export const isEmptied = ({ remote }: Pick<RelationEntry, 'remote'>): boolean =>
+  remote.data !== undefined && !hasData(remote)
+
+/** Names a relation in messages. */
+export const relationName = ({ id, endpoint }: Pick<Relation, 'id' | 'endpoint'>): string =>
+  `relation ${id} (${endpoint})`
+/** Custom data of an application or a unit, outside the protocols: by endpoint and key. */
+export const Databags = z.record(z.string().min(1).max(253), LeaderSettings)
+
+export type Databags = z.infer<typeof Databags>
+
+/** The custom data of one side of a relation. */
+export type CustomData = Pick<PublishedData, 'data' | 'units'>
+/** Names the requester of a policy, in messages and on the objects made for it. */
+export const requesterName = (
+  { namespace: own }: Subject,
+  relation: Pick<Relation, 'id' | 'endpoint'> & Pick<Named, 'remote'>,
+): string => {
+  const { namespace = own, application } = relation.remote
+  return `${relationName(relation)} of ${namespace}/${application}`
+}

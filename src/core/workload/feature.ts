@@ -1,0 +1,95 @@
+import { defined } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { findLookup } from '../../platform/kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import type { Feature } from '../feature/feature.ts'
+import type { Config } from '../state/config.ts'
+import { specWarnings } from './accepted.ts'
+import { heldMessages } from './churn/data-churn.ts'
+import { churnMessage, findChurn } from './churn/evidence.ts'
+import { ownWorkload, type PodWorkload } from './config.ts'
+import { givenProblems } from './given.ts'
+import { workloadTargets } from './label-targets.ts'
+import { isOwnAccount, isOwnName, isReserved, nameProblem, usedBy } from './names.ts'
+import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts'
+import { workloadConfig, workloadState } from './schema.ts'
+import { storeName } from './secrets.ts'
+
+/** The workload of an application: another's, or ours to deploy by its pod spec. */
+export const workload = {
+  name: 'workload',
+  config: workloadConfig,
+  state: workloadState,
+  effects: ({ application }, config) => {
+    const { labels } = config
+    const isLabelled = labels !== undefined && Object.keys(labels).length > 0
+    const others = ofAnother(application, config)
+    // labels are on the template of pods, which restart: they choose who selects these, and whether they are on the mesh
+    const asked = defined({ own: ownWorkload(config), ofAnother: others, labels: isLabelled ? labels : undefined })
+    return Object.keys(asked).length === 0 ? {} : { workload: asked }
+  },
+  uses: (subject, config) => {
+    const own = ownWorkload(config)
+    if (own === undefined) return namedObjects(subject, config)
+    const isOwn = isOwnAccount(subject.application, own)
+    return [
+      ...usedBy(subject, own).map((use) => (use.kind === 'ServiceAccount' ? { ...use, isOwn } : use)),
+      ...namedObjects(subject, config),
+    ]
+  },
+  targets: workloadTargets,
+  problems: (config) => givenProblems(config).map(({ path, message }) => ({ path: ['workload', ...path], message })),
+  lookups: (subject, { state: { config } }) => (ownWorkload(config)?.secrets ? [storeReference(subject)] : []),
+  kinds: (config) => {
+    const own = ownWorkload(config)
+    return own ? ownedWorkloadKinds(own) : []
+  },
+  desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
+    const asked = ownWorkload(state.config)
+    const own = asked && withoutReserved(asked)
+    const misnamed = asked && nameProblem(subject.application, asked)
+    const churning = findChurn(state.configChurn)
+    const messages = [
+      ...churning.map(churnMessage),
+      ...(churning.length > 0 ? [] : specWarnings(state, subject.application)),
+      ...heldMessages(state),
+      ...(misnamed === undefined ? [] : [`${misnamed}; what an earlier version took is as it was until then`]),
+    ]
+    if (own === undefined) return { messages }
+    const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
+    const { objects, unknown } = secretObjects(subject, own, data)
+    return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages }
+  },
+} satisfies Feature
+
+/** The workload and Service of other names, with the changes made to them. */
+const ofAnother = (application: string, { workload: given, service, enrolment }: Config): object | undefined => {
+  const named = defined({
+    workload:
+      given && 'name' in given && given.name !== application ? { kind: given.kind, name: given.name } : undefined,
+    service: service === application ? undefined : (service ?? undefined),
+  })
+  return Object.keys(named).length === 0 ? undefined : { ...named, enrolment }
+}
+
+/** The workload and the Service to label that have names of others. */
+const namedObjects = ({ namespace, application }: Subject, { workload: given, service }: Config): Reference[] => [
+  ...(given && 'name' in given && !isOwnName(application, given.name) ? [{ ...given, namespace }] : []),
+  ...(service && !isOwnName(application, service) ? [{ kind: 'Service' as const, namespace, name: service }] : []),
+]
+
+/** An earlier version may have remembered what would be written over a memory, or a secret store. */
+const withoutReserved = (workload: PodWorkload): PodWorkload => ({
+  ...workload,
+  ...(workload.configMaps && { configMaps: withoutReservedNames(workload.configMaps) }),
+  ...(workload.secrets && { secrets: withoutReservedNames(workload.secrets) }),
+})
+
+const withoutReservedNames = <T>(named: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(named).filter(([name]) => !isReserved(name)))
+
+const storeReference = ({ namespace, application }: Subject): Reference => ({
+  kind: 'Secret',
+  namespace,
+  name: storeName(application),
+})

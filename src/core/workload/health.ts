@@ -1,0 +1,74 @@
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { LONGEST_MESSAGE, type Report } from '../units/report.ts'
+
+/** A condition of a workload or a pod; other fields are ignored. */
+type Condition = { type?: string; status?: string; reason?: string; message?: string }
+type Container = { name?: string; state?: { waiting?: { reason?: string; message?: string } } }
+type Status = {
+  observedGeneration?: number
+  replicas?: number
+  availableReplicas?: number
+  updatedReplicas?: number
+  conditions?: Condition[]
+  containerStatuses?: Container[]
+  initContainerStatuses?: Container[]
+}
+
+const statusOf = ({ status }: KubernetesObject): Status => (typeof status === 'object' && status) || {}
+
+/** The desired number of pods. */
+export const desiredReplicas = ({ spec }: KubernetesObject): number => Number(spec?.replicas ?? 1)
+
+/** All pods are of the present template and available, so none has a problem to report. */
+export const isAvailable = (workload: KubernetesObject): boolean => {
+  const { observedGeneration = 0, replicas = 0, availableReplicas = 0, updatedReplicas = 0 } = statusOf(workload)
+  const wanted = desiredReplicas(workload)
+  const isSeen = observedGeneration >= Number(workload.metadata.generation ?? 0)
+  return isSeen && availableReplicas >= wanted && updatedReplicas >= Math.max(wanted, replicas)
+}
+
+/** The problems of a workload: those of its pods, then its own conditions, then its number of available pods. */
+export const reportHealth = (
+  workload: KubernetesObject | undefined,
+  pods: readonly KubernetesObject[] = [],
+): Report[] => [...pods.flatMap(podReports), ...(workload ? workloadReports(workload) : [])]
+
+const workloadReports = (workload: KubernetesObject): Report[] => {
+  const { availableReplicas = 0, conditions = [] } = statusOf(workload)
+  const wanted = desiredReplicas(workload)
+  const failed = conditions.filter(isFailure)
+  return [
+    ...failed.map(({ message }) => told('error', `${workload.kind} ${workload.metadata.name}`, message)),
+    ...(availableReplicas < wanted
+      ? [told('waiting', `${availableReplicas} of ${wanted} pods are available`, undefined)]
+      : []),
+  ]
+}
+
+/** https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment */
+const isFailure = ({ type, status, reason }: Condition): boolean =>
+  (type === 'ReplicaFailure' && status === 'True') ||
+  (type === 'Progressing' && status === 'False' && reason === 'ProgressDeadlineExceeded')
+
+const podReports = (pod: KubernetesObject): Report[] => {
+  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = statusOf(pod)
+  const { name } = pod.metadata
+  const failing = [...initContainerStatuses, ...containerStatuses].filter(
+    ({ state }) => state?.waiting?.reason !== undefined && !STARTING.includes(state.waiting.reason),
+  )
+  const unscheduled = conditions.filter(({ type, status }) => type === 'PodScheduled' && status === 'False')
+  return [
+    ...failing.map(({ name: container, state }) =>
+      told('error', `pod ${name}, container ${container}: ${state?.waiting?.reason}`, state?.waiting?.message),
+    ),
+    ...unscheduled.map(({ message }) => told('blocked', `pod ${name} cannot be scheduled`, message)),
+  ]
+}
+
+/** All other reasons of a waiting container are failures: CrashLoopBackOff, ImagePullBackOff, CreateContainerConfigError … */
+const STARTING = ['ContainerCreating', 'PodInitializing']
+
+const told = (status: Report['status'], what: string, message: string | undefined): Report => {
+  const text = message ? `${what}: ${message}` : what
+  return { status, message: text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE - 1)}…` : text }
+}

@@ -1,0 +1,208 @@
+import { canonicalHash } from '../../platform/base/canonical-hash.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { truncateLabelValue } from '../../platform/kubernetes/label-values.ts'
+import { apiVersionOf, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import {
+  accountNamed,
+  accountOf,
+  effectiveDeployment,
+  exposedPorts,
+  isAccountOurs,
+  type PodWorkload,
+} from './config.ts'
+import type { PodSpec } from './pod-spec.ts'
+import type { Values } from './secrets.ts'
+
+/** The field manager of an application's workload. Labels have another, whose fields are never in these objects. */
+export const workloadManager = (application: string): string => `meshstep-workload/${application}`
+
+/** The kinds of a workload's objects. */
+export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'StatefulSet'] as const
+
+/** The kinds beside a workload that its config may ask for; a coordinator has a ConfigMap as well. */
+export const BESIDE_WORKLOADS = ['ConfigMap', 'PodDisruptionBudget'] as const
+
+/** The kinds of a workload's objects, including those that only its config asks for. */
+export const ownedWorkloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) => [
+  ...WORKLOAD_KINDS,
+  ...(configMaps ? (['ConfigMap'] as const) : []),
+  ...(podDisruptionBudget ? (['PodDisruptionBudget'] as const) : []),
+]
+
+/** The name of the Service that gives each pod of a stateful application a DNS name. */
+export const endpointsName = (application: string): string => truncateLabelValue(`${application}-endpoints`)
+
+/**
+ * The complete objects of a workload; the order of its keys makes no difference. None of their content comes from the cluster, so they
+ * hold no address of a pod. They are applied in this order, up to the first refusal: an invalid spec must not change the ports of a
+ * Service in front of old pods.
+ */
+export const workloadObjects = (subject: Subject, workload: PodWorkload): KubernetesObject[] => {
+  const { type, service } = effectiveDeployment(workload)
+  return [
+    ...(isAccountOurs(workload) ? [serviceAccount(subject, workload)] : []),
+    ...Object.entries(workload.configMaps ?? {}).map(([name, data]) => configMap(subject, name, data)),
+    type === 'stateful' ? statefulSet(subject, workload) : deployment(subject, workload),
+    ...(type === 'stateful' && workload.serviceName === undefined ? [endpointsService(subject, workload)] : []),
+    ...(service === 'omit' ? [] : [applicationService(subject, workload)]),
+    ...(workload.podDisruptionBudget ? [disruptionBudget(subject, workload.podDisruptionBudget)] : []),
+  ]
+}
+
+/** The labels by which a Service and a workload select the pods. */
+const podLabels = (application: string) => ({ 'app.kubernetes.io/name': application })
+
+const metadata = ({ namespace, application }: Subject, name = application) => ({
+  name,
+  namespace,
+  labels: podLabels(application),
+})
+
+/** The mesh identifies an application by its account, which has its name by default. */
+const serviceAccount = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: {
+    ...metadata(subject, accountOf(subject.application, workload)),
+    ...(workload.serviceAccount?.annotations && { annotations: workload.serviceAccount.annotations }),
+  },
+})
+
+const configMap = (subject: Subject, name: string, data: Record<string, string>): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: metadata(subject, name),
+  data,
+})
+
+/** The Secrets of a workload whose values are all known, and the names of the others, which stay as they are. */
+export const secretObjects = (
+  subject: Subject,
+  { secrets = {} }: PodWorkload,
+  kept: Values,
+): { objects: KubernetesObject[]; unknown: string[] } => {
+  const isKept = (keys: Values) => Object.values(keys).every((key) => Object.hasOwn(kept, key))
+  const [whole, lost] = [true, false].map((wanted) =>
+    Object.entries(secrets).filter(([, keys]) => isKept(keys) === wanted),
+  )
+  return {
+    objects: (whole ?? []).map(([name, keys]) => secret(subject, name, keys, kept)),
+    unknown: (lost ?? []).map(([name]) => nameOf({ kind: 'Secret', namespace: subject.namespace, name })),
+  }
+}
+
+const secret = (subject: Subject, name: string, keys: Values, kept: Values): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: metadata(subject, name),
+  type: 'Opaque',
+  data: Object.fromEntries(Object.entries(keys).map(([key, place]) => [key, kept[place] ?? ''])),
+})
+
+const disruptionBudget = (subject: Subject, budget: object): KubernetesObject => ({
+  apiVersion: apiVersionOf('PodDisruptionBudget'),
+  kind: 'PodDisruptionBudget',
+  metadata: metadata(subject),
+  spec: { ...budget, selector: { matchLabels: podLabels(subject.application) } },
+})
+
+const deployment = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
+  apiVersion: apiVersionOf('Deployment'),
+  kind: 'Deployment',
+  metadata: metadata(subject),
+  spec: { ...commonSpec(subject, workload), ...(workload.strategy && { strategy: workload.strategy }) },
+})
+
+const statefulSet = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
+  apiVersion: apiVersionOf('StatefulSet'),
+  kind: 'StatefulSet',
+  metadata: metadata(subject),
+  spec: {
+    ...commonSpec(subject, workload),
+    serviceName: workload.serviceName ?? endpointsName(subject.application),
+    // with OrderedReady, a pod that never becomes ready would block its own correction
+    podManagementPolicy: workload.podManagementPolicy ?? 'Parallel',
+    ...(workload.updateStrategy && { updateStrategy: workload.updateStrategy }),
+    ...(workload.volumeClaimTemplates?.length && { volumeClaimTemplates: workload.volumeClaimTemplates }),
+  },
+})
+
+/** Without a number, replicas are not ours: a person or an autoscaler may scale. */
+const commonSpec = ({ application }: Subject, workload: PodWorkload) => ({
+  ...(workload.replicas !== undefined && { replicas: workload.replicas }),
+  selector: { matchLabels: podLabels(application) },
+  template: { metadata: podMetadata(application, workload), spec: templateSpec(application, workload) },
+})
+
+/** A hash of the ConfigMaps: pods are replaced when their content changes. */
+const CONTENT = 'meshstep.dev/config-maps'
+
+/** The keys of the Secrets' values, which change with each value and reveal nothing of it. */
+const SECRETS = 'meshstep.dev/secrets'
+
+const podMetadata = (application: string, { podMetadata = {}, configMaps, secrets }: PodWorkload) => {
+  const annotations = {
+    ...podMetadata.annotations,
+    ...(configMaps && { [CONTENT]: canonicalHash(configMaps) }),
+    ...(secrets && { [SECRETS]: canonicalHash(secrets) }),
+  }
+  return {
+    labels: { ...podMetadata.labels, ...podLabels(application) },
+    ...(Object.keys(annotations).length > 0 && { annotations }),
+  }
+}
+
+const templateSpec = (application: string, workload: PodWorkload) => {
+  const { podSpec } = workload
+  return {
+    ...podSpec,
+    containers: podSpec.containers.map(withProtocols),
+    ...(podSpec.initContainers && { initContainers: podSpec.initContainers.map(withProtocols) }),
+    ...(accountNamed(podSpec) === undefined && { serviceAccountName: accountOf(application, workload) }),
+  }
+}
+
+/** Server-side apply identifies a port by its number and protocol. */
+const withProtocols = (container: PodSpec['containers'][number]) => ({
+  ...container,
+  ...(container.ports && { ports: container.ports.map((port) => ({ ...port, protocol: port.protocol ?? 'TCP' })) }),
+})
+
+type Annotations = Readonly<Record<string, string>> | undefined
+
+const service = (
+  subject: Subject,
+  name: string,
+  spec: Record<string, unknown>,
+  annotations?: Annotations,
+): KubernetesObject => ({
+  apiVersion: apiVersionOf('Service'),
+  kind: 'Service',
+  metadata: { ...metadata(subject, name), ...(annotations && { annotations }) },
+  spec,
+})
+
+const applicationService = (subject: Subject, workload: PodWorkload): KubernetesObject => {
+  const { deployment, service: settings } = workload
+  const kind = effectiveDeployment(workload).service
+  const type = kind === 'loadbalancer' ? 'LoadBalancer' : 'ClusterIP'
+  const spec =
+    kind === 'external'
+      ? { type: 'ExternalName', externalName: deployment?.externalName }
+      : { type, ...toPods(subject, exposedPorts(workload)) }
+  return service(subject, subject.application, spec, settings?.annotations)
+}
+
+/** Publishes addresses that are not ready: peers find each other first. */
+const endpointsService = (subject: Subject, workload: PodWorkload): KubernetesObject =>
+  service(subject, endpointsName(subject.application), {
+    type: 'ClusterIP',
+    clusterIP: 'None',
+    publishNotReadyAddresses: true,
+    ...toPods(subject, exposedPorts({ podSpec: workload.podSpec })),
+  })
+
+const toPods = ({ application }: Subject, ports: readonly object[]) => ({
+  selector: podLabels(application),
+  ...(ports.length > 0 && { ports }),
+})

@@ -1,0 +1,49 @@
+import { isTemplate, type LabelLocation, readLabels } from '../../platform/kubernetes/apply-labels.ts'
+import { fieldManagersAt, listAppliers, stringsAt } from '../../platform/kubernetes/field-managers.ts'
+import type { SeenLabels } from '../../platform/kubernetes/label-difference.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
+import { workloadManager } from './objects.ts'
+
+/** The annotation of a workload of ours with the keys of its template's labels that are not of its spec. */
+export const POD_LABELS = 'meshstep.dev/pod-labels'
+
+/** The field manager of the annotations in the template of a workload that is not ours. */
+export const annotationsManager = (application: string): string => `meshstep-annotations/${application}`
+
+/** Reads the labels at one location; those that a workload of ours holds for the application are its own. */
+export const readHeld = (application: string, place: LabelLocation): SeenLabels => {
+  const { labels, holders } = readLabels(place, fieldManager(application))
+  const manager = workloadManager(application)
+  const held = Object.keys(labelsOfWorkload(application, place))
+  const others = [...holders.others].map(
+    ([key, managers]) => [key, held.includes(key) ? managers.filter((one) => one !== manager) : managers] as const,
+  )
+  return held.length === 0
+    ? { labels, holders }
+    : { labels, holders: { own: new Set([...holders.own, ...held]), others: new Map(others) } }
+}
+
+/** The labels in a template that a workload of ours holds for the application: those of its spec are none. */
+export const labelsOfWorkload = (application: string, place: LabelLocation): Record<string, string> =>
+  heldByWorkload(application, place, isTemplate(place) ? listedLabels(place.object) : [])
+
+const listedLabels = ({ metadata }: KubernetesObject): string[] => metadata.annotations?.[POD_LABELS]?.split(',') ?? []
+
+/** Selects of these keys at one location those that the workload's own manager holds, with their values. */
+export const heldByWorkload = (
+  application: string,
+  { object, path }: LabelLocation,
+  keys: readonly string[],
+): Record<string, string> => {
+  const { own } = fieldManagersAt(object, path, workloadManager(application))
+  return Object.fromEntries(
+    Object.entries(stringsAt(object, path)).filter(([key]) => own.has(key) && keys.includes(key)),
+  )
+}
+
+/** The managers that hold labels and annotations of a template beside the workload's own. */
+export const besideWorkload = (application: string, object: KubernetesObject): string[] => {
+  const appliers = listAppliers(object)
+  return [fieldManager(application), annotationsManager(application)].filter((one) => appliers.includes(one))
+}

@@ -1,0 +1,22 @@
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+
+/**
+ * Keeps the live number of replicas once the config has none: releasing the field would set it to one. The next client that scales takes
+ * the field over.
+ */
+export const withPresentReplicas = (
+  desired: KubernetesObject,
+  live: readonly KubernetesObject[],
+  manager: string,
+): KubernetesObject => {
+  if (desired.kind !== 'Deployment' && desired.kind !== 'StatefulSet') return desired
+  if (desired.spec?.replicas !== undefined) return desired
+  const present = live.find(({ metadata }) => metadata.name === desired.metadata.name)
+  const isHeld = present?.metadata.managedFields?.some(
+    (entry) =>
+      entry.manager === manager &&
+      entry.operation === 'Apply' &&
+      Object.hasOwn((entry.fieldsV1?.['f:spec'] ?? {}) as object, 'f:replicas'),
+  )
+  return isHeld ? { ...desired, spec: { ...desired.spec, replicas: present?.spec?.replicas } } : desired
+}

@@ -1,0 +1,44 @@
+import * as z from 'zod'
+import { ObjectName } from '../../platform/base/names.ts'
+import { type PartsOf, part } from '../state/state.ts'
+import { DataChurn } from './churn/data-churn.ts'
+import { ConfigChurn } from './churn/history.ts'
+import { Churn } from './churn/limit.ts'
+import { workloadSchema } from './config.ts'
+
+export const workloadConfig = {
+  /**
+   * The workload to label, by kind and name, or one that is ours to deploy, by its `podSpec`; null for none. By default it is found by
+   * the application's name: a StatefulSet, else a Deployment.
+   */
+  workload: workloadSchema(z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }))
+    .nullable()
+    .optional(),
+  /** The Service to label; null for none. @default the application's name */
+  service: ObjectName.nullable().optional(),
+  /** `rolling` labels the pod template, which restarts the pods; `in-place` labels the running pods. @default rolling */
+  enrolment: z.enum(['rolling', 'in-place']).optional(),
+  /** The limit of changes that units may make to what they tell. @default 5 changes of one place in 30 minutes */
+  churn: Churn.optional(),
+}
+
+export const workloadState = {
+  /** The changes that units made to the config, and what is held back of it. */
+  configChurn: part(ConfigChurn.optional(), 'dropped'),
+  /** The API server's refusal of the pod spec. */
+  refusedSpec: part(z.string().optional(), 'dropped'),
+  /** The changes that units made to settings and databag, and the values held back. */
+  dataChurn: part(DataChurn.optional(), 'dropped'),
+  /** Found without a configured kind; a StatefulSet is looked for first. */
+  workloadKind: part(z.literal('Deployment').optional(), 'dropped'),
+}
+
+type WorkloadConfig = z.infer<z.ZodObject<typeof workloadConfig>>
+type WorkloadState = PartsOf<typeof workloadState>
+
+declare module '../state/config.ts' {
+  interface Config extends WorkloadConfig {}
+}
+declare module '../state/state.ts' {
+  interface State extends WorkloadState {}
+}

@@ -1,0 +1,87 @@
+import { defined } from '../../platform/base/own-value.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import type { Leader } from '../units/leader.ts'
+import { type ApplicationStatus, type Report, statusRank, type WorkloadStatus } from '../units/report.ts'
+import { unitStatuses } from '../units/unit-status.ts'
+import type { Units } from '../units/units.ts'
+import type { Churning } from './churn/evidence.ts'
+/** The facts that an application's status depends on. */
+export type StatusInput = {
+  readonly application: string
+  readonly units: Units
+  readonly now: Date
+  /** The application should have pods, and has none. */
+  readonly hasNoUnits?: boolean | undefined
+  /** The API server's refusal of the spec. */
+  readonly badSpec?: string | undefined
+  /** The API server's other refusals. */
+  readonly refused?: readonly string[] | undefined
+  /** Problems of the workload and its pods. */
+  readonly health?: readonly Report[] | undefined
+  /** An object of another owner with the name of the application's workload. */
+  readonly namesake?: string | undefined
+  /** Parts of the config that units change too often. */
+  readonly loops?: readonly Churning[] | undefined
+  /** Places of application data that units change too often. */
+  readonly held?: readonly string[] | undefined
+  /** The versions of an interface that do not match. */
+  readonly incompatible?: string | undefined
+  /** The statuses that features report. */
+  readonly reports?: readonly ApplicationStatus[] | undefined
+  /** The unit whose data wait for a leader. */
+  readonly pending?: Leader | undefined
+  /** All that is held back until others act. */
+  readonly waiting?: readonly Wait[] | undefined
+}
+
+/** The most severe status: error, then blocked, maintenance, waiting and active; of equals the first fact's. */
+export const combineStatuses = (facts: StatusInput): ApplicationStatus => {
+  const found = candidates(facts)
+  const [worst, ...others] = found.toSorted((one, other) => statusRank(one.status) - statusRank(other.status))
+  if (worst === undefined) return { status: 'active', message: '' }
+  const alike = others.filter(({ status }) => status === worst.status).length
+  const isGood = worst.status === 'active' || alike === 0
+  return { ...worst, message: isGood ? worst.message : `${worst.message} (and ${alike} more)` }
+}
+
+const candidates = (facts: StatusInput): ApplicationStatus[] => [
+  ...when('error', facts.badSpec, (why) => `the pod spec is refused, and what runs stays: ${why}`),
+  ...each('error', facts.refused, (why) => why),
+  ...(facts.health ?? []),
+  ...when('blocked', facts.namesake, (name) => `${name} is somebody else's: the application's own is not deployed`),
+  ...(facts.loops?.length
+    ? when(
+        'blocked',
+        facts.loops.flatMap(({ paths }) => paths),
+        (paths) => `the config keeps changing and is not applied: ${some(paths)}`,
+      )
+    : []),
+  ...(facts.held?.length ? when('blocked', facts.held, (places) => `${some(places)}: units keep changing it`) : []),
+  ...when('blocked', facts.incompatible, (why) => why),
+  ...(facts.reports ?? []),
+  ...unitStatuses(facts.application, facts.units, facts.now),
+  ...when(
+    'waiting',
+    facts.pending,
+    ({ unit }) => `no leader: what ${unit} asked for is applied once ${unit} is elected`,
+  ),
+  ...(facts.waiting ?? []).map(({ message, since }) => ({
+    status: 'waiting' as const,
+    message,
+    ...defined({ since }),
+  })),
+  ...when('waiting', facts.hasNoUnits || undefined, () => 'no unit is there yet'),
+]
+
+const each = (
+  status: WorkloadStatus,
+  facts: readonly string[] | undefined,
+  messageOf: (fact: string) => string,
+): ApplicationStatus[] => (facts ?? []).map((fact) => ({ status, message: messageOf(fact) }))
+
+const when = <T>(status: WorkloadStatus, fact: T | undefined, messageOf: (fact: T) => string): ApplicationStatus[] =>
+  fact === undefined ? [] : [{ status, message: messageOf(fact) }]
+
+/** A few paths; the result has them all. */
+const some = (paths: readonly string[]): string =>
+  paths.length > 3 ? `${paths.slice(0, 3).join(', ')} and others` : paths.join(', ')

@@ -1,0 +1,77 @@
+import { X509Certificate } from 'node:crypto'
+import { relationsWith } from '../../core/relations/select.ts'
+import { type Databag, type Relation, relationName } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import type { CoordinatorConfig } from './config.ts'
+import { jsonAt } from './read.ts'
+import { remoteUnits, unitTitle } from './relations.ts'
+import { endpointNames } from './settings.ts'
+
+/** The certificates of authorities, concatenated PEM; undefined without any relation that passes one. */
+export type Authorities = { readonly pem: string | undefined; readonly problems: readonly string[] }
+
+/** The most bytes of certificates in the ConfigMap of nginx. */
+const MOST_BYTES = 128 * 1024
+
+/**
+ * Collects the authorities of `certificate_transfer` relations: a list of the application (version 1), or `ca` and `chain` of each unit.
+ * The cluster's own authority joins them, as its workers have certificates of it. Their order does not depend on the order of events.
+ */
+export const collectAuthorities = (relations: EffectiveState['relations'], config: CoordinatorConfig): Authorities => {
+  const passed = relationsWith(relations, { role: 'requires', endpoint: endpointNames(config).certificates }).map(
+    readPassed,
+  )
+  const known = passed.flatMap(({ certificates }) => certificates)
+  if (known.length === 0) return { pem: undefined, problems: passed.flatMap(({ problems }) => problems) }
+  const own = typeof config.tls === 'object' ? parseCertificates(config.tls.caCert ?? '') : []
+  const all = [...new Set([...known, ...own.filter((one) => one !== undefined)])].toSorted()
+  return { pem: all.join(''), problems: passed.flatMap(({ problems }) => problems) }
+}
+
+type Passed = { readonly certificates: readonly string[]; readonly problems: readonly string[] }
+
+const readPassed = (relation: Relation): Passed => {
+  const name = relationName(relation)
+  const told: [string, string[]][] = [
+    [`${name}: data`, stringsAt(relation.remote.data, ['certificates'])],
+    ...remoteUnits(relation).map(([unit, databag]): [string, string[]] => [
+      `${name}: ${unitTitle(unit)}`,
+      stringsAt(databag, ['ca', 'chain']),
+    ]),
+  ]
+  const read = told.flatMap(([where, texts]) => texts.map((text) => ({ where, certificates: parseCertificates(text) })))
+  const certificates = read.flatMap((one) => one.certificates.filter((certificate) => certificate !== undefined))
+  const bytes = certificates.join('').length
+  if (bytes > MOST_BYTES)
+    return {
+      certificates: [],
+      problems: [
+        `${name}: expected at most ${MOST_BYTES} bytes of certificates, got ${bytes}; none of them is trusted`,
+      ],
+    }
+  return {
+    certificates,
+    problems: read
+      .filter((one) => one.certificates.length === 0 || one.certificates.includes(undefined))
+      .map(({ where }) => `${where}: expected certificates in PEM; invalid ones are not trusted`),
+  }
+}
+
+/** Strings and lists of strings. PEM in a databag is a string, or JSON of one. */
+const stringsAt = (databag: Databag, keys: readonly string[]): string[] =>
+  keys.flatMap((key) => {
+    const value = jsonAt(databag, key)
+    return (Array.isArray(value) ? value : [value]).filter((one) => one !== undefined).map(String)
+  })
+
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
+
+/** Certificates in the form that nginx reads; undefined for an invalid one. */
+const parseCertificates = (text: string): (string | undefined)[] =>
+  [...text.matchAll(PEM)].map(([block]) => {
+    try {
+      return new X509Certificate(block).toString()
+    } catch {
+      return undefined
+    }
+  })

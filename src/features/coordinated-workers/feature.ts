@@ -1,0 +1,55 @@
+import type { Feature, FeatureInput } from '../../core/feature/feature.ts'
+import type { CoordinatorConfig } from './config.ts'
+import {
+  awaitsPolicies,
+  clusterDesiredState,
+  clusterRequesters,
+  clusterStatus,
+  dependsOnUnknown,
+} from './desired-state.ts'
+import { expressionIssues } from './gateway-config.ts'
+import { coordinatedWorkersConfig } from './schema.ts'
+import { clusterPorts, selectWorkerPorts } from './settings.ts'
+import { clusterLookups, findSurroundings, isPublishingUnits } from './surroundings.ts'
+
+const desiredStateFor = ({ subject, resolved: { state }, environment, seen }: FeatureInput) =>
+  clusterDesiredState(subject, state, findSurroundings(environment, subject, state, seen))
+
+/** The ports that policies open inside the cluster, with `leastPrivilege`. */
+const openPorts = (config: CoordinatorConfig) => [clusterPorts(config), selectWorkerPorts(config, config.roles)]
+
+/** Coordinators and workers: the data they exchange, the policies inside their cluster, and its telemetry. */
+export const coordinatedWorkers = {
+  name: 'coordinated-workers',
+  config: coordinatedWorkersConfig,
+  // its policies select pods by a label, whoever made them
+  effects: (_subject, { coordinator }) =>
+    coordinator ? { policies: { cluster: coordinator.leastPrivilege ?? false, ports: openPorts(coordinator) } } : {},
+  problems: ({ coordinator }) => expressionIssues(coordinator?.nginx),
+  kinds: ({ coordinator }) => [
+    ...(coordinator ? (['AuthorizationPolicy'] as const) : []),
+    ...(coordinator?.telemetryProxy || coordinator?.nginx ? (['ConfigMap'] as const) : []),
+  ],
+  lookups: (subject, { state }) => clusterLookups(subject, state),
+  desire: (input) => {
+    const { state, unknown } = input.resolved
+    const { databags: _, annotations, ...desired } = desiredStateFor(input)
+    const isUnknown = dependsOnUnknown(state, unknown)
+    return {
+      ...desired,
+      annotations: { labels: annotations, unknown: isUnknown ? 'all' : [], inherited: {} },
+      unknown: isUnknown ? clusterRequesters(input.subject, state) : [],
+    }
+  },
+  publications: (input) => desiredStateFor(input).databags,
+  keeps: ({ state, unknown }) => dependsOnUnknown(state, unknown),
+  // a worker with unknown data keeps what was published to it
+  leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
+  isHeldBack: ({ subject, resolved: { state }, environment, seen }) =>
+    awaitsPolicies(subject, state, findSurroundings(environment, subject, state, seen)),
+  dependsOnUnits: (state) => isPublishingUnits(state) || state.config?.coordinator?.reload !== undefined,
+  reports: (subject, { state }) => {
+    const status = clusterStatus(subject, state)
+    return status === undefined ? [] : [status]
+  },
+} satisfies Feature

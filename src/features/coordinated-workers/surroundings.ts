@@ -1,0 +1,77 @@
+import type { ClusterView, Environment, Related } from '../../core/feature/feature.ts'
+import { parseRequesters } from '../../core/policies/requested-by.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { findLookup } from '../../platform/kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { endpointNames } from './settings.ts'
+
+/** The annotation of the coordinator's pods with the hash of the nginx.conf that they started with. */
+export const NGINX_HASH = 'meshstep.dev/nginx-hash'
+
+/** The input of a coordinator besides its relations. */
+export type Surroundings = Environment & {
+  /** Juju's id of the namespace, which it calls a model. */
+  readonly modelUuid?: string | undefined
+  /** The hash of each pod's nginx.conf; undefined where pods were not listed. */
+  readonly nginxHashes?: readonly (string | undefined)[] | undefined
+  /** The requesters of the application's applied policies; undefined for who is no coordinator. */
+  readonly granted?: ReadonlySet<string> | undefined
+}
+
+type Cluster = Pick<EffectiveState, 'config' | 'relations'>
+
+/** Scrapers and log backends need the id of the namespace. */
+const isPublishingModel = ({ config, relations }: Cluster): boolean => {
+  if (!config?.coordinator || config.coordinator.modelUuid !== undefined) return false
+  const { metrics, logging } = endpointNames(config.coordinator)
+  return [
+    ...relationsWith(relations, { role: 'provides', endpoint: metrics }),
+    ...relationsWith(relations, { role: 'requires', endpoint: logging }),
+  ].some(() => true)
+}
+
+/** The objects of others that a coordinator looks up. */
+export const clusterLookups = ({ namespace }: Subject, state: Cluster): Reference[] =>
+  isPublishingModel(state) ? [{ kind: 'Namespace', name: namespace }] : []
+
+/** The application's published data depend on its pods. */
+export const isPublishingUnits = ({ config, relations }: Related): boolean =>
+  config?.worker !== undefined ||
+  (config?.coordinator !== undefined &&
+    relationsWith(relations, { role: 'provides', endpoint: endpointNames(config.coordinator).metrics }).length > 0)
+
+/** The environment with the observed surroundings of the application. */
+export const findSurroundings = (
+  environment: Environment,
+  { namespace }: Subject,
+  { config }: Pick<EffectiveState, 'config'>,
+  { lookups, pods, owned }: ClusterView,
+): Surroundings => {
+  // an annotation does not restart pods that are labelled in place
+  const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
+  const policies = owned.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
+  const isCoordinator = config?.coordinator !== undefined
+  return {
+    ...environment,
+    modelUuid: findModelUuid(findLookup(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
+    nginxHashes: isReloading
+      ? pods?.filter(isServing).map(({ metadata }) => ownValue(metadata.annotations, NGINX_HASH))
+      : undefined,
+    granted: isCoordinator ? new Set(policies.flatMap(parseRequesters)) : undefined,
+  }
+}
+
+/** An evicted pod stays as an object, and never reloads its file. */
+const isServing = ({ status }: KubernetesObject): boolean => {
+  const { phase } = (status ?? {}) as { phase?: string }
+  return phase !== 'Failed' && phase !== 'Succeeded'
+}
+
+/** Juju writes its id on the namespace. */
+const findModelUuid = (namespace: KubernetesObject | undefined): string | undefined => {
+  const { annotations, labels, uid } = namespace?.metadata ?? {}
+  return ownValue(annotations, 'model.juju.is/id') ?? ownValue(labels, 'model.juju.is/id') ?? uid
+}

@@ -1,0 +1,209 @@
+import type { ClusterView } from '../../core/feature/feature.ts'
+import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
+import { applicationPods } from '../../core/policies/target.ts'
+import type { Relation } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import {
+  externalAuthorizer,
+  externalTraffic,
+  hardenedMode,
+  type IngressBackend,
+  ingressToBackend,
+  modeloperatorAllow,
+  type PolicyOwner,
+} from '../../mesh/istio/beacon-policies.ts'
+import { ROOT_NAMESPACE } from '../../mesh/istio/mesh-config.ts'
+import { meshLabels } from '../../mesh/istio/names.ts'
+import { findTrustDomains } from '../../mesh/istio/trust-domains.ts'
+import {
+  runsWaypoint,
+  waypointDeployment,
+  waypointObjects,
+  waypointPrincipals,
+  waypointProblem,
+} from '../../mesh/istio/waypoint.ts'
+import { sortedGroups } from '../../platform/base/sorted-groups.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { type Grants, grantsFor, requestedServices } from './grants.ts'
+import { ownGrants } from './own-grants.ts'
+import { rootProblems } from './root-namespaces.ts'
+import {
+  awaitsWaypoint,
+  isOnMeshWithNamespace,
+  keepingOwnLabels,
+  meshInEffect,
+  ownNamespace,
+} from './waypoint-switch.ts'
+
+/**
+ * The labels of an application that a beacon serves, without those of a waypoint that it has to wait for. Where it is on the mesh with the whole
+ * namespace it has none, and its workers in other namespaces have those in `elsewhere`.
+ */
+export const beaconLabels = (
+  subject: Subject,
+  mesh: MeshConfig,
+  state: EffectiveState,
+  relation: Relation,
+  lookups: Lookups,
+): { labels: Record<string, string>; elsewhere?: Record<string, string> } => {
+  const isWaiting = awaitsWaypoint(subject, mesh, relation, lookups)
+  const labels = enrolmentLabels(subject, isWaiting ? { ...mesh, waypoint: false } : mesh)
+  return isOnMeshWithNamespace(subject, mesh, state, relation, lookups) ? { labels: {}, elsewhere: labels } : { labels }
+}
+
+/** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */
+export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshConfig): Record<string, string> => {
+  const { 'istio.io/dataplane-mode': mode = 'ambient', ...behindWaypoint } = meshLabels({
+    model: namespace,
+    application,
+  })
+  return { 'istio.io/dataplane-mode': mode, ...(runsWaypoint(mesh) && behindWaypoint) }
+}
+
+/** The objects of others that a beacon reads. */
+export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
+  ...waypointDeployment(subject, mesh),
+  ownNamespace(subject),
+  ...(isManaging(mesh) ? requestedServices(subject, state) : []),
+  ...ingressGateway(subject, mesh),
+]
+
+/** The Gateway that external traffic passes; none where the config has no rule for that traffic. */
+const ingressGateway = (
+  { namespace, application: name }: Subject,
+  { externalTraffic: cidrs, externalAuthorizer: provider }: MeshConfig,
+): Reference[] => (cidrs || provider !== undefined ? [{ kind: 'Gateway', namespace, name }] : [])
+
+/** The desired state of a beacon. */
+export type BeaconDesiredState = {
+  requests: RequestedPolicy[]
+  guards: Guard[]
+  /** Relations whose requests are unknown. */
+  unknown: string[]
+  objects: KubernetesObject[]
+  waiting: Wait[]
+  messages: string[]
+  isAwaitingLabels: boolean
+}
+
+export const beaconDesiredState = (
+  subject: Subject,
+  state: EffectiveState,
+  config: MeshConfig,
+  owner: PolicyOwner,
+  seen: ClusterView,
+): BeaconDesiredState => {
+  const { lookups } = seen
+  const { mesh, leading, isSwitching } = meshInEffect(subject, state, config, seen)
+  // whoever the Services let in is let in at the pods as well, where these are open without a waypoint
+  const isOpening = (relation: Relation) => !config.hardened && isSwitching(relation)
+  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, lookups, isOpening) : NOTHING
+  const waypoint = waypointDeployment(subject, config)
+    .map(nameOf)
+    .filter((name) => !isUnreadable(lookups, name))
+    .flatMap((name): Wait[] => {
+      const message = waypointProblem(name, mesh, findLookup(lookups, name))
+      return message === undefined ? [] : [{ held: HELD_WAYPOINT, for: [name], message }]
+    })
+  return {
+    ...managed,
+    guards: [...managed.guards, ...backendGuards(subject, mesh)],
+    objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],
+    waiting: [
+      ...managed.waiting,
+      ...keepingOwnLabels(subject, mesh, state, lookups).map((name) => ({
+        held: `the labels of ${name}`,
+        for: [nameOf(ownNamespace(subject))],
+        message: `${name} stays on the mesh by labels of its own until ${nameOf(ownNamespace(subject))} has those of the mesh`,
+      })),
+      ...waypoint,
+      ...(leading.length > 0
+        ? [
+            {
+              held: HELD_WAYPOINT,
+              for: leading,
+              message: `the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`,
+            },
+          ]
+        : []),
+      ...rootProblems(mesh, lookups),
+      ...ingressGateway(subject, mesh)
+        .map(nameOf)
+        .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
+        .map((name) => ({
+          held: 'the policies for external traffic',
+          for: [name],
+          message: `${name} does not exist: until it does, nothing guards what comes from outside`,
+        })),
+    ],
+    isAwaitingLabels: leading.length > 0 || managed.isOpening,
+  }
+}
+
+const HELD_WAYPOINT = 'the waypoint'
+
+/** The beacon grants what its relations request. */
+export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
+  manageAuthorizationPolicies !== false
+
+const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [], isOpening: false }
+
+const managedPolicies = (
+  subject: Subject,
+  state: EffectiveState,
+  mesh: MeshConfig,
+  lookups: Lookups,
+  isOpening: (relation: Relation) => boolean,
+): Grants => {
+  const grants = grantsFor(subject, state, lookups, mesh, isOpening)
+  const own = ownGrants(subject, state, mesh)
+  return {
+    requests: [...grants.requests, ...own.requests],
+    guards: [...grants.guards, ...own.guards],
+    unknown: grants.unknown,
+    waiting: [...grants.waiting, ...own.waiting],
+    messages: [...grants.messages, ...own.messages],
+    isOpening: grants.isOpening,
+  }
+}
+
+/** Guards the pods of backends: a policy that lets in the ingress gateway would otherwise shut the waypoint out. */
+const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
+  const principals = waypointPrincipals(subject, mesh)
+  if (principals.length === 0) return []
+  const { namespace, application } = subject
+  return mergeBackends(subject, mesh.backends ?? [])
+    .filter(({ ports }) => ports.length > 0)
+    .map((backend) => ({
+      target: applicationPods(backend.namespace, backend.application),
+      relation: `config of ${namespace}/${application}`,
+      principals,
+    }))
+}
+
+const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner): KubernetesObject[] => {
+  const { hardened = false, modelOnMesh = false, rootNamespace = ROOT_NAMESPACE } = mesh
+  const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
+  const gateway = subject.application
+  return [
+    // without it hardened mode would lock the controller out
+    ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
+    ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
+    ...mergeBackends(subject, backends).flatMap((backend) =>
+      ingressToBackend(owner, backend, ...findTrustDomains(mesh, subject.namespace)),
+    ),
+    ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
+    ...(hardened ? hardenedMode(owner, rootNamespace) : []),
+  ]
+}
+
+/** Merges the ports of each application's backends. */
+const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): IngressBackend[] =>
+  sortedGroups(
+    backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),
+    ({ namespace, application }) => `${namespace}/${application}`,
+  ).flatMap(([, same]) => same.slice(0, 1).map((one) => ({ ...one, ports: same.flatMap(({ ports }) => ports) })))

@@ -1,0 +1,89 @@
+import { MeshPolicy } from '../../core/policies/models.ts'
+import { type Guarded, readGuards } from '../../core/relations/guarded-databag.ts'
+import { readPolicies } from '../../core/relations/policies-databag.ts'
+import { type Databag, type Relation, requesterName } from '../../core/state/relation.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+
+/** A consumer, and the name of its relation in messages and on objects made for it. */
+export type Requester = Subject & { readonly relation: string }
+
+/**
+ * A target as a policy of the requester for itself. `unrelated` are the endpoints without a relation, for a message that nothing is
+ * granted there.
+ */
+export type DeclaredTarget = { readonly policy: MeshPolicy; readonly unrelated?: string[] }
+
+/** The requests of a consumer and the targets it declares, including those of requests that cannot be read. */
+export type ConsumerRequests = {
+  readonly requester: Requester
+  readonly policies: readonly MeshPolicy[]
+  readonly declared: readonly DeclaredTarget[]
+  readonly problems: readonly string[]
+  readonly isUnknown: boolean
+}
+/** Reads a consumer's databag; an unreadable key keeps its last readable value. */
+export const readRequests = (subject: Subject, relation: Relation): ConsumerRequests => {
+  const { namespace = subject.namespace, application } = relation.remote
+  const requester = { namespace, application, relation: requesterName(subject, relation) }
+  const requests = lastReadable(relation, 'policies', readPolicies)
+  const guards = lastReadable(relation, 'guarded', readGuards)
+  const { policies = [], invalid = [] } = requests.value ?? {}
+  return {
+    requester,
+    policies,
+    declared: [
+      ...declareTargets(requester, guards.value?.guards ?? []),
+      ...policies.map((policy) => ({ policy: { ...policy, ...policySource(requester) } })),
+      ...invalid.flatMap((element) => findTargets(requester, element)),
+    ],
+    problems: [...requests.problems, ...guards.problems].map((problem) => `${requester.relation}: ${problem}`),
+    isUnknown: requests.value === undefined || guards.value === undefined,
+  }
+}
+
+type Readable = { readonly problems: string[] }
+
+/** Reads a key, falling back to its last readable value; undefined where it never was readable. */
+const lastReadable = <T extends Readable>(
+  { remote, lastReadable = {} }: Relation,
+  key: string,
+  reader: (databag: Databag) => T | { unreadable: string },
+): { value: T | undefined; problems: readonly string[] } => {
+  const latest = reader(remote.data)
+  if (!('unreadable' in latest)) return { value: latest, problems: latest.problems }
+  const before = Object.hasOwn(lastReadable, key) ? reader({ ...lastReadable }) : latest
+  return {
+    value: 'unreadable' in before ? undefined : before,
+    problems: [`${latest.unreadable}; the last readable data stays in effect`],
+  }
+}
+
+export const declareTargets = (requester: Subject, guards: readonly Guarded[]): DeclaredTarget[] =>
+  guards.map((guarded) => ({
+    policy: targetPolicy(requester, guarded),
+    ...(guarded.unrelated?.length && { unrelated: guarded.unrelated }),
+  }))
+
+/** Names a target as a request does; the source does not matter. */
+const targetPolicy = (requester: Subject, { type, service }: Guarded): MeshPolicy => ({
+  ...policySource(requester),
+  target_namespace: requester.namespace,
+  target_app_name: requester.application,
+  target_selector_labels: null,
+  target_service: type === 'app' ? (service ?? null) : null,
+  target_type: type,
+  endpoints: [],
+})
+
+const policySource = ({ namespace, application }: Subject) => ({
+  source_namespace: namespace,
+  source_app_name: application,
+})
+
+/** The target of an invalid request; where that cannot be read either, every target it could have. */
+const findTargets = (requester: Requester, element: unknown): DeclaredTarget[] => {
+  const fields = typeof element === 'object' && element !== null ? element : {}
+  const { data } = MeshPolicy.safeParse({ ...fields, ...policySource(requester), endpoints: [] })
+  if (data) return [{ policy: data, unrelated: [] }]
+  return (['app', 'unit'] as const).map((type) => ({ policy: targetPolicy(requester, { type }) }))
+}

@@ -1,0 +1,115 @@
+import * as z from 'zod'
+import type { Policy } from '../../core/policies/models.ts'
+import { namesProblem } from '../../core/policies/name-problem.ts'
+import { type CrossModelIdentity, readCrossModelIdentity } from '../../core/relations/cross-model.ts'
+import { readValue } from '../../core/relations/databag.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import { type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Lookups } from '../../platform/kubernetes/lookups.ts'
+import { externalPolicies } from '../coordinated-workers/policies.ts'
+import { declaredGuards, nobodyMayReach } from './guards.ts'
+import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
+import { unenforceable } from './services.ts'
+
+/** The requests of an application, and the problems found in its relations. */
+export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
+
+/** Derives requests from config and relations. Names that Kubernetes refuses are dropped: a wildcard above all would match anybody. */
+export const consumerPolicies = (
+  subject: Subject,
+  state: EffectiveState,
+  policies: readonly Policy[] = authorPolicies(state),
+): ConsumerPolicies => {
+  const relations = relationsIn(state)
+  const crossModel = relationsWith(state.relations, { interface: 'cross_model_mesh', role: 'provides' })
+  const identities = crossModel.map(readIdentity)
+  const requested = requestPolicies({
+    ...subject,
+    policies,
+    // a remote side with a cross_model_mesh relation has another name than its local one
+    relations: relations.map((relation) => ({
+      ...relation,
+      crossModel: crossModel.some(({ remote }) => isSameRemote(remote, relation.remote)),
+    })),
+    identities: byAlias(identities.flatMap(({ known }) => known ?? [])),
+  })
+  const isNeeded = policies.length > 0
+  const checked = requested.requested.map((one) => ({ ...one, problem: namesProblem(one.policy) }))
+  return {
+    requested: checked.flatMap(({ problem, ...one }) => (problem === undefined ? [one] : [])),
+    waiting: requested.waiting,
+    messages: [
+      ...(isNeeded ? identities.flatMap(({ message }) => message ?? []) : []),
+      ...checked.flatMap(({ problem, relation }) =>
+        problem === undefined ? [] : [`${relationName(relation)}: ${problem}: it gets no policy`],
+      ),
+    ],
+  }
+}
+
+/** Reports the problems of a consumer's policies; empty for an application without a beacon. */
+export const consumerReport = (
+  subject: Subject,
+  state: EffectiveState,
+  lookups: Lookups,
+): Pick<ConsumerPolicies, 'waiting' | 'messages'> => {
+  if (selectBeacons(state).length === 0) return { waiting: [], messages: [] }
+  const { waiting, messages } = consumerPolicies(subject, state)
+  return {
+    waiting: [...waiting, ...unenforceable(subject, state, lookups)],
+    messages: [...messages, ...closedTargets(subject, state)],
+  }
+}
+
+const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
+
+/** Names the targets that are guarded and that no relation lets anybody reach. */
+export const closedTargets = (subject: Subject, state: EffectiveState): string[] => {
+  if (!selectBeacons(state).some(isGuarding)) return []
+  const unrelated = declaredGuards(subject, state, authorPolicies(state)).filter((one) => one.unrelated)
+  return unrelated.map((one) => nobodyMayReach(subject, one))
+}
+
+const Guard = z.string()
+
+/** The beacon guards declared targets; one that runs elsewhere may not. */
+const isGuarding = ({ publishes, remote }: Relation): boolean => {
+  const guard = readValue(remote.data, 'guard', Guard)
+  return publishes === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
+}
+
+/** The policies of the config; a coordinator adds those for metrics scraping. */
+export const authorPolicies = ({ config }: EffectiveState): Policy[] =>
+  config?.coordinator ? externalPolicies(config.coordinator, config.policies ?? []) : (config?.policies ?? [])
+
+const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boolean =>
+  one.application === other.application &&
+  (one.namespace === undefined || other.namespace === undefined || one.namespace === other.namespace)
+
+type KnownIdentity = { alias: string; identity: CrossModelIdentity }
+
+/** Keys identities by namespace and alias; by the alias alone where it is unambiguous. */
+const byAlias = (known: readonly KnownIdentity[]): Record<string, CrossModelIdentity> => {
+  const qualified = known.map(({ alias, identity }) => [`${identity.namespace}/${alias}`, identity] as const)
+  const unique = known.filter(({ alias, identity }) =>
+    known.every((other) => other.alias !== alias || other.identity.namespace === identity.namespace),
+  )
+  return Object.fromEntries([...qualified, ...unique.map(({ alias, identity }) => [alias, identity] as const)])
+}
+
+type Identity = { known?: KnownIdentity; message?: string }
+
+const readIdentity = (relation: Relation): Identity => {
+  const read = readCrossModelIdentity(relation.remote.data)
+  const kept = 'unreadable' in read ? readCrossModelIdentity({ ...relation.lastReadable }) : read
+  const value = 'unreadable' in kept ? undefined : kept.value
+  return {
+    ...(value && { known: { alias: relation.remote.application, identity: value } }),
+    ...('unreadable' in read && {
+      message: `${relationName(relation)}: ${read.unreadable}; ${value ? 'the last readable data stays in effect' : 'treated as absent'}`,
+    }),
+  }
+}

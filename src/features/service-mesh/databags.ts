@@ -1,0 +1,102 @@
+import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
+import { crossModelDatabag } from '../../core/relations/cross-model.ts'
+import { ELSEWHERE_KEY } from '../../core/relations/mesh-labels.ts'
+import { policiesDatabag, readPolicies } from '../../core/relations/policies-databag.ts'
+import { type Relation, relationsIn } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { pythonJson } from '../../platform/base/python-json.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Lookups } from '../../platform/kubernetes/lookups.ts'
+import { beaconLabels } from './beacon.ts'
+import { authorPolicies, consumerPolicies } from './consumer.ts'
+import { enforcementDatabag } from './enforcement.ts'
+import { declaredGuards } from './guards.ts'
+import { servicesToLeave } from './services.ts'
+
+/**
+ * The databag of a relation of the mesh; undefined in relations of other interfaces. A consumer publishes its requests, a beacon the
+ * labels to hold, the requirer of `cross_model_mesh` its identity.
+ */
+export const meshDatabag = (
+  subject: Subject,
+  state: EffectiveState,
+  relation: Relation,
+  lookups: Lookups,
+): Record<string, string> | undefined => {
+  switch (`${relation.interface} ${relation.role}`) {
+    case 'service_mesh requires':
+      return requestDatabag(subject, state, relation, lookups)
+    case 'service_mesh provides':
+      return state.config?.mesh && beaconDatabag(subject, state.config.mesh, state, relation, lookups)
+    case 'cross_model_mesh requires':
+      return { cmr_data: crossModelDatabag(subject) }
+    case 'cross_model_mesh provides':
+      return {} // the protocol versions alone
+    default:
+      return undefined
+  }
+}
+
+/** An application without policies may be run by another program that asks for them: its published data stay. */
+const isRequestingPolicies = ({ config }: EffectiveState): boolean =>
+  config?.policies !== undefined || config?.coordinator !== undefined
+
+const requestDatabag = (
+  subject: Subject,
+  state: EffectiveState,
+  relation: Relation,
+  lookups: Lookups,
+): Record<string, string> | undefined => {
+  const leaving = servicesToLeave(subject, state, lookups)
+  const guards = [
+    ...declaredGuards(subject, state, authorPolicies(state)),
+    ...leaving.map((service) => ({ type: 'app' as const, ...(service !== subject.application && { service }) })),
+  ]
+  if (!isRequestingPolicies(state) && guards.length === 0) return undefined
+  const requested = [
+    ...consumerPolicies(subject, state).requested.map(({ policy }) => policy),
+    ...requestsAt(leaving, subject, state, relation),
+  ]
+  return {
+    ...((isRequestingPolicies(state) || leaving.length > 0) && { policies: policiesDatabag(requested) }),
+    ...(guards.length > 0 && { guarded: pythonJson(guards) }),
+    ...enforcementDatabag(state),
+  }
+}
+
+/** The requests of before for Services, of clients that the application still has. */
+const requestsAt = (
+  services: readonly string[],
+  subject: Subject,
+  state: EffectiveState,
+  { requested = {} }: Relation,
+): MeshPolicy[] => {
+  const read = readPolicies(requested)
+  if (services.length === 0 || 'unreadable' in read) return []
+  const endpoints = new Set(relationsIn(state).map(({ endpoint }) => endpoint))
+  const everybody = [...endpoints].map((relation): Policy => ({ type: 'unit', relation }))
+  const clients = new Set(consumerPolicies(subject, state, everybody).requested.map(({ policy }) => sourceOf(policy)))
+  const isThere = ({ target_type: type, target_service: service, target_app_name: name }: MeshPolicy) =>
+    type === 'app' && services.includes(service ?? name ?? '')
+  return read.policies.filter((policy) => isThere(policy) && clients.has(sourceOf(policy)))
+}
+
+const sourceOf = ({ source_namespace: namespace, source_app_name: application }: MeshPolicy): string =>
+  subjectName({ namespace, application })
+
+const beaconDatabag = (
+  subject: Subject,
+  mesh: MeshConfig,
+  state: EffectiveState,
+  relation: Relation,
+  lookups: Lookups,
+): Record<string, string> => {
+  const { labels, elsewhere } = beaconLabels(subject, mesh, state, relation, lookups)
+  return {
+    labels: pythonJson(labels),
+    ...(elsewhere && { [ELSEWHERE_KEY]: pythonJson(elsewhere) }),
+    mesh_type: '"istio"',
+    ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
+  }
+}

@@ -1,0 +1,107 @@
+import * as z from 'zod'
+import type { DesiredLabels } from '../../core/feature/feature.ts'
+import { readValue } from '../../core/relations/databag.ts'
+import { type ForeignKey, foreignProblem, MESH_KEYS } from '../../core/relations/foreign-labels.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import type { Config } from '../../core/state/config.ts'
+import { type Relation, relationName } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { labelProblem } from '../../platform/kubernetes/label-syntax.ts'
+import { partOfLabels } from '../coordinated-workers/policies.ts'
+import { enrolmentLabels } from './beacon.ts'
+
+/** A source of labels; `labels` is undefined where it has none, `unreadable` is the reason why they are unknown. */
+type Source = {
+  name: string
+  labels?: Record<string, unknown> | undefined
+  unreadable?: string
+  /** The databag key of another application. */
+  from?: ForeignKey
+  /** The cluster that the other application may name. */
+  cluster?: string | undefined
+}
+
+/**
+ * The union of the labels of the config, the `service_mesh` relations and the `cluster` relations. For a key with different values the
+ * earlier of these wins, among relations the lower id. From other applications only labels of their mesh and their cluster are taken.
+ */
+export const desiredLabels = (subject: Subject, { relations, config }: EffectiveState): DesiredLabels => {
+  const own = config?.mesh && enrolmentLabels(subject, config.mesh)
+  const sources: Source[] = [
+    { name: CONFIG, labels: config?.labels },
+    { name: BEACON, labels: own },
+    { name: 'coordinator', labels: config?.coordinator && partOfLabels(subject.application) },
+    ...relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map((relation) =>
+      fromRelation(subject, relation, 'labels'),
+    ),
+    ...relationsWith(relations, { interface: 'cluster', role: 'requires' }).map((relation) =>
+      fromRelation(subject, relation, 'worker_labels'),
+    ),
+  ]
+  const said = sources.flatMap(({ name, labels, from, cluster }) =>
+    Object.entries(labels ?? {}).map(([key, value]) => ({
+      ...{ name, key, value },
+      refused: from && foreignProblem(from, key, value, cluster),
+    })),
+  )
+  const asked = said.filter(({ refused }) => refused === undefined)
+  const bad = asked.filter(({ key, value }) => labelProblem(key, value) !== undefined)
+  const labels: Record<string, string> = {}
+  for (const { key, value } of asked)
+    if (labelProblem(key, value) === undefined) labels[key] = ownValue(labels, key) ?? (value as string)
+  const unreadable = sources.filter((source) => source.unreadable !== undefined)
+  const overruled = asked.flatMap(({ name, key, value: wanted }) => {
+    const value = ownValue(config?.labels, key)
+    const isOverruled = MESH_KEYS.includes(key) && typeof wanted === 'string' && typeof value === 'string'
+    return name !== CONFIG && isOverruled && value === ownValue(labels, key) && value !== wanted
+      ? [{ key, value, wanted }]
+      : []
+  })
+  return {
+    labels,
+    ...(overruled.length > 0 && { overruled }),
+    required: asked.some(({ name }) => name !== BEACON),
+    unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
+    messages: [
+      ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; its labels stay in effect`),
+      ...said.flatMap(({ name, key, value, refused }) => {
+        const problem = refused ?? labelProblem(key, value) ?? contradiction(labels, key, value)
+        return problem === undefined ? [] : [notApplied(name, key, problem)]
+      }),
+    ],
+  }
+}
+
+const CONFIG = 'config'
+const BEACON = 'the beacon itself'
+
+const notApplied = (source: string, key: string, problem: string): string =>
+  `${source}: label ${key.slice(0, 80)} is not applied: ${problem}`
+
+/** Names the labels of a config that Kubernetes would refuse, which stay so until the config is another one. */
+export const refusedLabels = ({ labels = {} }: Pick<Config, 'labels'>): string[] =>
+  Object.entries(labels).flatMap(([key, value]) => {
+    const problem = labelProblem(key, value)
+    return problem === undefined ? [] : [notApplied(CONFIG, key, problem)]
+  })
+
+const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
+  const earlier = ownValue(labels, key)
+  return earlier === undefined || earlier === value ? undefined : `${earlier} is requested by a source that precedes it`
+}
+
+const MeshType = z.literal('istio')
+const Labels = z.record(z.string(), z.unknown())
+
+const fromRelation = ({ namespace }: Subject, relation: Relation, key: ForeignKey): Source => {
+  const name = relationName(relation)
+  if (relation.awaits !== undefined) return { name }
+  const { data, application, namespace: home = namespace } = relation.remote
+  const meshType = readValue(data, 'mesh_type', MeshType)
+  if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }
+  const labels = readValue(data, key, Labels)
+  if ('unreadable' in labels) return { name, unreadable: labels.unreadable }
+  return { name, from: key, labels: labels.value, cluster: home === namespace ? application : undefined }
+}

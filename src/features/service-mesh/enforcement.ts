@@ -1,0 +1,24 @@
+import { readValue } from '../../core/relations/databag.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import { requesterName } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { Enforcement } from '../../mesh/istio/beacon-config.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+
+/** The consumer's databag entry that asks its beacon for dry runs. */
+export const enforcementDatabag = ({ config }: EffectiveState): Record<string, string> =>
+  config?.enforcement === 'audit' ? { enforcement: '"audit"' } : {}
+
+/** The requesters whose policies are dry runs: all where the application's own config says so, else those that ask for it. */
+export const auditedRequesters = (
+  subject: Subject,
+  { config, relations }: EffectiveState,
+): 'all' | readonly string[] => {
+  if ((config?.mesh?.enforcement ?? config?.enforcement) === 'audit') return 'all'
+  return relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
+    .filter(({ remote }) => {
+      const told = readValue(remote.data, 'enforcement', Enforcement)
+      return 'value' in told && told.value === 'audit'
+    })
+    .map((relation) => requesterName(subject, relation))
+}

@@ -1,0 +1,194 @@
+import type { MeshPolicy } from '../../core/policies/models.ts'
+import { namesProblem } from '../../core/policies/name-problem.ts'
+import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import type { Relation } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import { type DeclaredTarget, type Requester, readRequests } from './consumer-requests.ts'
+import { guardsFor, unreachable } from './guarding.ts'
+import { HEADLESS } from './services.ts'
+
+/** The requests that a beacon grants, and the problems of the rest. */
+export type Grants = {
+  requests: RequestedPolicy[]
+  /** Targets that stay guarded where nothing is granted. */
+  guards: Guard[]
+  /** Relations with unknown data, by the names of their requests. */
+  unknown: string[]
+  waiting: Wait[]
+  messages: string[]
+  /** Pods are open to clients of their Services while they are led to the waypoint, or past it. */
+  isOpening: boolean
+}
+
+/** Each costs every step a read. */
+const MOST_OTHER_SERVICES = 20
+
+/** Services that policies name besides the requester's own; the cluster tells their application. */
+export const requestedServices = (subject: Subject, state: EffectiveState): Reference[] =>
+  selectConsumers(state).flatMap((relation) => {
+    const { requester, declared } = readRequests(subject, relation)
+    return otherServices(requester, declared).map((name) => serviceReference(requester, name))
+  })
+
+/**
+ * Checks the requests of all consumers one by one, and names and skips the invalid ones. A requester may only ask for itself; for a
+ * Service of another name only when that selects its pods. A declared target is guarded even where its request is invalid.
+ */
+export const grantsFor = (
+  subject: Subject,
+  state: EffectiveState,
+  lookups: Lookups,
+  mesh: MeshConfig = {},
+  isOpening: (relation: Relation) => boolean = () => false,
+): Grants => {
+  const each = selectConsumers(state).map((relation) => grantsTo(subject, relation, lookups, mesh, isOpening))
+  return {
+    requests: each.flatMap(({ requests }) => requests),
+    guards: each.flatMap(({ guards }) => guards),
+    unknown: each.flatMap(({ unknown }) => unknown),
+    waiting: each.flatMap(({ waiting }) => waiting),
+    messages: each.flatMap(({ messages }) => messages),
+    isOpening: each.some((one) => one.isOpening),
+  }
+}
+
+const selectConsumers = (state: EffectiveState): Relation[] =>
+  relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
+
+const grantsTo = (
+  subject: Subject,
+  relation: Relation,
+  lookups: Lookups,
+  mesh: MeshConfig,
+  isOpening: (relation: Relation) => boolean,
+): Grants => {
+  const { requester, policies, declared, problems, isUnknown } = readRequests(subject, relation)
+  const services = otherServices(requester, declared)
+  const checked = policies.map((policy) => ({ policy, ...findProblem({ requester, policy }, services, lookups, mesh) }))
+  const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
+  const { relation: held } = requester
+  // the owner of a missing Service is unknown: nobody is let in until it exists
+  const own = declared.filter(({ policy }) => !findProblem({ requester, policy }, services, lookups, {}).refused)
+  const requests = granted.map(({ policy }) => policy)
+  const isGuarding = mesh.guard !== 'whenGranted'
+  const guarded = isGuarding ? own.map(({ policy }) => policy) : requests
+  const opening = isGuarding || !isOpening(relation) ? [] : atPods(requester, requests)
+  return {
+    requests: [...requests, ...opening].map((policy) => ({ policy, relation: requester.relation })),
+    isOpening: opening.length > 0,
+    guards: guardsFor(subject, mesh, requester, guarded),
+    unknown: isUnknown || checked.some((one) => one.isUnknown) ? [requester.relation] : [],
+    waiting: checked.flatMap(({ waiting }) =>
+      waiting === undefined ? [] : [{ held, for: [waiting.for], message: `${held}: ${waiting.message}` }],
+    ),
+    messages: [
+      ...problems,
+      ...checked.flatMap(({ refused }) => (refused === undefined ? [] : [`${held}: ${refused}`])),
+      ...(isGuarding ? unreachable(requester, own, requests) : []),
+    ],
+  }
+}
+
+/** The same clients at the pods, where none of the requests is for pods: without a waypoint these are open. */
+const atPods = ({ application }: Requester, requests: readonly MeshPolicy[]): MeshPolicy[] => {
+  const pods = { target_type: 'unit', target_app_name: application, target_service: null } as const
+  return requests.every(({ target_type: type }) => type === 'app')
+    ? requests.map((policy) => ({ ...policy, ...pods, endpoints: [] }))
+    : []
+}
+
+/** The other Services that a requester names for itself, up to the limit. */
+const otherServices = (requester: Requester, declared: readonly DeclaredTarget[]): string[] => {
+  const named = declared.filter(({ policy }) => isItself(requester, policy))
+  return [...new Set(named.flatMap(({ policy }) => otherService(requester, policy) ?? []))].slice(
+    0,
+    MOST_OTHER_SERVICES,
+  )
+}
+
+const isItself = (
+  { namespace, application }: Requester,
+  { target_namespace, target_app_name, target_service, target_selector_labels }: MeshPolicy,
+): boolean => {
+  if (target_namespace !== namespace) return false
+  if (target_selector_labels !== null) return ownValue(target_selector_labels, NAME_LABEL) === application
+  return target_app_name === null ? target_service !== null : target_app_name === application
+}
+
+const otherService = ({ application }: Requester, { target_service }: MeshPolicy): string | undefined =>
+  target_service === null || target_service === application ? undefined : target_service
+
+const serviceReference = ({ namespace }: Pick<Requester, 'namespace'>, name: string): Reference => ({
+  kind: 'Service',
+  namespace,
+  name,
+})
+
+type Requested = { requester: Requester; policy: MeshPolicy }
+
+type Problem = { refused?: string; waiting?: { for: string; message: string }; isUnknown?: true }
+
+const findProblem = (
+  { requester, policy }: Requested,
+  services: readonly string[],
+  lookups: Lookups,
+  mesh: MeshConfig,
+): Problem => {
+  const { namespace, application } = requester
+  const invalid = namesProblem(policy)
+  if (invalid !== undefined) return { refused: `${invalid}: not granted` }
+  if (!isItself(requester, policy))
+    return { refused: `asks for ${targetName(policy)}, and may only name ${namespace}/${application}: not granted` }
+  if (policy.target_type === 'app' && !runsWaypoint(mesh))
+    return { waiting: { for: WAYPOINT, message: `asks for ${targetName(policy)} as a Service, ${NO_WAYPOINT}` } }
+  const other = otherService(requester, policy)
+  return other === undefined ? {} : findServiceProblem(requester, other, services, lookups)
+}
+
+export const WAYPOINT = 'a waypoint'
+
+export const NO_WAYPOINT =
+  'which nothing guards without a waypoint: not granted; set waypoint and units of the beacon, or ask for type unit'
+
+const findServiceProblem = (
+  { namespace, application }: Requester,
+  name: string,
+  services: readonly string[],
+  lookups: Lookups,
+): Problem => {
+  const reference = serviceReference({ namespace }, name)
+  const waitingFor = (why: string) => ({ waiting: { for: nameOf(reference), message: `${nameOf(reference)} ${why}` } })
+  if (!services.includes(name))
+    return {
+      refused: `names ${nameOf(reference)}, and more than ${MOST_OTHER_SERVICES} Services before it: not granted`,
+    }
+  if (isUnreadable(lookups, nameOf(reference)))
+    return { ...waitingFor('cannot be read: what is granted there stays as it is'), isUnknown: true }
+  const service = findLookup(lookups, nameOf(reference))
+  if (service === undefined)
+    return waitingFor('does not exist, so its application is unknown: its policy is not granted yet')
+  if (!isServiceOf({ namespace, application }, service))
+    return {
+      refused: `asks for ${nameOf(reference)}, which does not select the pods of ${application} by ${NAME_LABEL}: not granted`,
+    }
+  return isHeadless(service) ? waitingFor(HEADLESS) : {}
+}
+
+const targetName = ({
+  target_namespace,
+  target_app_name,
+  target_service,
+  target_selector_labels,
+}: MeshPolicy): string =>
+  target_selector_labels === null
+    ? `${target_namespace}/${target_app_name ?? target_service}`
+    : `pods of ${target_namespace} by labels`

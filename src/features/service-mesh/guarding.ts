@@ -1,0 +1,52 @@
+import type { MeshPolicy } from '../../core/policies/models.ts'
+import type { Guard } from '../../core/policies/request.ts'
+import { applicationPods, findTarget, type PolicyTarget, targetKey } from '../../core/policies/target.ts'
+import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { runsWaypoint, waypointPrincipals } from '../../mesh/istio/waypoint.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { DeclaredTarget, Requester } from './consumer-requests.ts'
+import { nobodyMayReach } from './guards.ts'
+
+/**
+ * Guards an application's targets and the way around its waypoint. Pods behind a guarded Service let in the waypoint, and peers that a
+ * policy for pods lets in. Without a waypoint, nothing enforces policies for a Service, and its pods let in nobody else; they are there all the
+ * same, for the day when one comes.
+ */
+export const guardsFor = (
+  beacon: Subject,
+  mesh: MeshConfig,
+  { namespace, application, relation }: Requester,
+  policies: readonly MeshPolicy[],
+): Guard[] => {
+  const principals = waypointPrincipals(beacon, mesh)
+  const targets = policies.flatMap((policy) => findTarget(policy) ?? [])
+  const services = targets.filter(isService)
+  const behind = applicationPods(namespace, application)
+  const pods = [...targets.filter((target) => !isService(target)), ...(services.length > 0 ? [behind] : [])]
+  // a ztunnel that lets nobody in must not end what passed the waypoint
+  const isHardened = mesh.hardened === true && runsWaypoint(mesh)
+  const guards = [
+    ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
+    ...services.map((target) => ({ target, relation })),
+    ...pods.map((target) => ({ target, relation, principals })),
+  ]
+  return [...new Map(guards.map((guard) => [targetKey(guard.target), guard])).values()]
+}
+
+const isService = ({ spec }: PolicyTarget): boolean => 'targetRefs' in spec
+
+/** Names the declared targets that nobody may reach, and the reason where it is known. */
+export const unreachable = (
+  subject: Subject,
+  declared: readonly DeclaredTarget[],
+  granted: readonly MeshPolicy[],
+): string[] => {
+  const keyOf = (policy: MeshPolicy) => JSON.stringify(findTarget(policy))
+  const reached = new Set(granted.map(keyOf))
+  const closed = declared.flatMap(({ policy, unrelated }) =>
+    unrelated === undefined || reached.has(keyOf(policy)) ? [] : [[keyOf(policy), { policy, unrelated }] as const],
+  )
+  return [...new Map(closed.toReversed()).values()].map(({ policy, unrelated }) =>
+    nobodyMayReach(subject, { type: policy.target_type, service: policy.target_service, unrelated }),
+  )
+}

@@ -1,0 +1,57 @@
+import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
+import type { Guarded } from '../../core/relations/guarded-databag.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+
+/** `endpoint` is the endpoint whose relations would let somebody in; targets of the application's own requests have none. */
+type Declaration = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
+
+/** Finds the targets that `policies` and the config's own requests declare, each once, related or not. */
+export const declaredGuards = (
+  subject: Subject,
+  { relations, config }: EffectiveState,
+  policies: readonly Policy[],
+): Guarded[] => {
+  const declared = [
+    ...policies.map((policy): Declaration => {
+      const { type, relation: endpoint } = policy
+      const isRelated = relationsWith(relations, { endpoint }).length > 0
+      const isSaid = config?.policies?.includes(policy)
+      return { type, service: otherService(subject, policy), isRelated, ...(isSaid && { endpoint }) }
+    }),
+    ...(config?.meshPolicies ?? []).flatMap((policy) => ownTarget(subject, policy)),
+  ]
+  const byTarget = Map.groupBy(declared, ({ type, service }) => JSON.stringify([type, service]))
+  return [...byTarget.values()].flatMap((same) => {
+    const isClosed = same.every(({ isRelated }) => !isRelated)
+    const unrelated = isClosed ? [...new Set(same.flatMap(({ endpoint = [] }) => endpoint))] : []
+    return same
+      .slice(0, 1)
+      .map(({ type, service }) => ({ type, ...(service && { service }), ...(unrelated.length > 0 && { unrelated }) }))
+  })
+}
+
+/** Null for the Service of the application's name, and for pods. */
+const otherService = ({ application }: Subject, policy: Policy): string | null => {
+  const service = policy.type === 'app' ? policy.service : undefined
+  return service && service !== application ? service : null
+}
+
+const ownTarget = (
+  { namespace, application }: Subject,
+  { target_namespace, target_app_name, target_service, target_type: type }: MeshPolicy,
+): Declaration[] => {
+  if (target_namespace !== namespace || (target_app_name ?? target_service) !== application) return []
+  return [{ type, service: target_service === application ? null : target_service, isRelated: true }]
+}
+
+export const guardTitle = ({ namespace, application }: Subject, { type, service }: Guarded): string =>
+  type === 'app' ? `${namespace}/${service ?? application}` : `the pods of ${namespace}/${application}`
+
+/** The reason why nobody may reach a guarded target. */
+export const nobodyMayReach = (subject: Subject, guarded: Guarded): string => {
+  const { unrelated } = guarded
+  const reason = unrelated?.length ? `no relation of endpoint ${unrelated.join(', ')}` : 'nothing is granted there'
+  return `nobody may reach ${guardTitle(subject, guarded)}: ${reason}`
+}

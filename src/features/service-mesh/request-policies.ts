@@ -1,0 +1,90 @@
+import { meshEndpoint } from '../../core/policies/endpoint.ts'
+import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
+import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
+import { relationName } from '../../core/state/relation.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+
+/** A relation from its own side. `remote.application` may be an alias, `remote.namespace` comes from the platform. */
+export type PolicyRelation = {
+  readonly id: number
+  readonly endpoint: string
+  readonly role?: 'provides' | 'requires' | 'peers'
+  readonly remote: { readonly application: string; readonly namespace?: string | undefined }
+  /** The remote side is in another namespace, which the platform may not know. */
+  readonly crossModel?: boolean
+}
+
+export type RequestPoliciesInput = {
+  readonly namespace: string
+  readonly application: string
+  readonly policies: readonly Policy[]
+  readonly relations: readonly PolicyRelation[]
+  /** The identities of applications of other namespaces, by alias or by `{namespace}/{alias}`. */
+  readonly identities: Readonly<Record<string, CrossModelIdentity>>
+}
+
+/** `relation` is the one that a policy follows from; `waiting` has those that get no policy yet. */
+export type RequestedPolicies = {
+  readonly requested: { readonly policy: MeshPolicy; readonly relation: PolicyRelation }[]
+  readonly waiting: Wait[]
+}
+
+/**
+ * Derives one request per entry of `policies`, in order, and relation of its endpoint, by id. A relation with another namespace waits for
+ * the remote side's identity: a guess would let in somebody else.
+ */
+export const requestPolicies = (request: RequestPoliciesInput): RequestedPolicies => {
+  const sources = request.relations
+    .filter(({ endpoint }) => request.policies.some(({ relation }) => relation === endpoint))
+    .toSorted((one, other) => one.id - other.id)
+    .map((relation) => ({ relation, source: findSource(relation, request) }))
+  return {
+    requested: request.policies.flatMap((policy) =>
+      sources
+        .filter(({ relation: { endpoint } }) => endpoint === policy.relation)
+        .flatMap(({ relation, source }) =>
+          'waiting' in source ? [] : [{ policy: meshPolicy(policy, source, request), relation }],
+        ),
+    ),
+    waiting: sources.flatMap(({ source }) => ('waiting' in source ? [source.waiting] : [])),
+  }
+}
+
+const findSource = (
+  { id, endpoint, role, remote, crossModel }: PolicyRelation,
+  { namespace, application, identities }: RequestPoliciesInput,
+): CrossModelIdentity | { waiting: Wait } => {
+  if (role === 'peers') return { namespace, application }
+  const held = relationName({ id, endpoint })
+  const waitingFor = (why: string) => ({
+    waiting: { held, for: [remote.application], message: `${held}: ${remote.application} ${why}` },
+  })
+  const identity =
+    ownValue(identities, `${remote.namespace}/${remote.application}`) ?? ownValue(identities, remote.application)
+  if (identity === undefined) {
+    if (crossModel !== true && (remote.namespace ?? namespace) === namespace)
+      return { namespace, application: remote.application }
+    return waitingFor('is in another model; waiting for its cmr_data (cross_model_mesh) to name it')
+  }
+  if (remote.namespace !== undefined && remote.namespace !== identity.namespace)
+    return waitingFor(`is in ${remote.namespace}, its cmr_data says ${identity.namespace}; waiting for them to agree`)
+  return identity
+}
+
+const meshPolicy = (
+  policy: Policy,
+  source: CrossModelIdentity,
+  { namespace, application }: RequestPoliciesInput,
+): MeshPolicy => ({
+  source_namespace: source.namespace,
+  source_app_name: source.application,
+  target_namespace: namespace,
+  target_app_name: application,
+  target_selector_labels: null,
+  target_service: policy.type === 'app' ? (policy.service ?? null) : null,
+  target_type: policy.type,
+  endpoints: policy.type === 'app' ? policy.endpoints.map(meshEndpoint) : portsEndpoint(policy.ports ?? []),
+})
+
+const portsEndpoint = (ports: number[]): MeshPolicy['endpoints'] => (ports.length > 0 ? [meshEndpoint({ ports })] : [])

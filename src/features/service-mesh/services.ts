@@ -1,0 +1,87 @@
+import { readGuards } from '../../core/relations/guarded-databag.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import type { Config } from '../../core/state/config.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { labelledService } from '../../core/workload/label-targets.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { readLabels } from '../../platform/kubernetes/apply-labels.ts'
+import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
+import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
+
+/** Each costs every step a read, here and at the beacon. */
+const MOST_NAMED_SERVICES = 20
+
+/** The Services that policies name, besides the labelled one. Without the waypoint's label, nothing enforces their policies. */
+export const namedServices = (application: string, config: Config = {}): string[] => {
+  const named = (config.policies ?? []).flatMap((policy) =>
+    policy.type === 'app' ? [policy.service || application] : [],
+  )
+  const own = labelledService(application, config)
+  return [...new Set(named)].filter((name) => name !== own).slice(0, MOST_NAMED_SERVICES)
+}
+
+export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
+
+/** The Services that an application's own policies name, or named before, to read. */
+export const servicesToRead = (subject: Subject, state: EffectiveState): Reference[] => [
+  ...servicesOfPolicies(subject, state),
+  ...formerServices(subject, state).map((name) => ({ kind: 'Service', namespace: subject.namespace, name }) as const),
+]
+
+/** The Services that an application's own policies name, to label. */
+const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
+  const own = labelledService(application, config ?? {})
+  const labelled = [...(own === null ? [] : [own]), ...namedServices(application, config)]
+  const named = new Set(config?.policies?.flatMap((one) => (one.type === 'app' ? [one.service || application] : [])))
+  return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
+}
+
+/** The Services that the application asked to be guarded, and that it names no more. */
+export const formerServices = ({ application }: Subject, { config, relations }: EffectiveState): string[] => {
+  if (config === undefined) return []
+  const named = [labelledService(application, config), ...namedServices(application, config)]
+  const asked = relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap(
+    ({ requested = {} }) => {
+      const read = readGuards(requested)
+      return 'unreadable' in read ? [] : read.guards.filter(({ type }) => type === 'app')
+    },
+  )
+  return [...new Set(asked.map(({ service }) => service ?? application))].filter((name) => !named.includes(name))
+}
+
+/**
+ * Those of them that may lead to a waypoint yet: they carry our labels, or it is not known, or a label may be written there late. What was asked
+ * for there is asked for until then.
+ */
+export const servicesToLeave = (subject: Subject, state: EffectiveState, lookups: Lookups): string[] =>
+  formerServices(subject, state).filter((name) => {
+    const reference = nameOf({ kind: 'Service', namespace: subject.namespace, name })
+    if (state.writeToken !== undefined || isUnreadable(lookups, reference)) return true
+    const service = findLookup(lookups, reference)
+    const place = service && { object: service, path: ['metadata', 'labels'] }
+    return place !== undefined && readLabels(place, fieldManager(subject.application)).holders.own.size > 0
+  })
+
+/** Services without a waypoint, where nothing enforces what is granted, with the remedy. */
+export const unenforceable = (subject: Subject, state: EffectiveState, lookups: Lookups): Wait[] =>
+  servicesOfPolicies(subject, state).flatMap((reference) => {
+    const name = nameOf(reference)
+    if (!lookups.has(name) || isUnreadable(lookups, name)) return []
+    const service = findLookup(lookups, name)
+    const waitingFor = (why: string): Wait[] => [{ held: 'policies', for: [name], message: `${name} ${why}` }]
+    if (service && isHeadless(service)) return waitingFor(HEADLESS)
+    if (!isNamed(subject, state, reference)) return []
+    if (service === undefined)
+      return waitingFor(`does not exist: its waypoint's label is applied by the next event after it does`)
+    if (isServiceOf(subject, service)) return []
+    return waitingFor(
+      `does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`,
+    )
+  })
+
+/** The Service that the config labels is reported by whoever labels it. */
+const isNamed = ({ application }: Subject, { config }: EffectiveState, { name = '' }: Reference): boolean =>
+  namedServices(application, config).includes(name)

@@ -1,0 +1,156 @@
+import type { ClusterView } from '../../core/feature/feature.ts'
+import { ENROLMENT_LABEL, isEnrolled, USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { remoteSubject } from '../../core/relations/peer-entry.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import type { Relation } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { hardenedMode } from '../../mesh/istio/beacon-policies.ts'
+import { meshLabels, waypointName } from '../../mesh/istio/names.ts'
+import { isOfOthers } from '../../mesh/istio/namespace-labels.ts'
+import { isServing, runsWaypoint } from '../../mesh/istio/waypoint.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { readLabels } from '../../platform/kubernetes/apply-labels.ts'
+import type { SeenLabels } from '../../platform/kubernetes/label-difference.ts'
+import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+/** The beacon's namespace, which may lead all of its Services to the waypoint. */
+export const ownNamespace = ({ namespace }: Subject): Reference => ({ kind: 'Namespace', name: namespace })
+
+/** The mesh as it is run now, and whom its waypoint stays for, though the config has none any more. */
+export type MeshInEffect = {
+  readonly mesh: MeshConfig
+  readonly leading: readonly string[]
+  /** Tells if a consumer is on the mesh, and is about to be led to the waypoint, or past it. */
+  isSwitching(relation: Relation): boolean
+}
+
+/**
+ * Keeps the waypoint, the policies that let it through, and those that deny all else there, until nothing leads to it any more: of two who are
+ * let in at the Service and at the pods none is refused by a switch, and nobody is let in that neither lets in.
+ */
+export const meshInEffect = (
+  subject: Subject,
+  { relations }: EffectiveState,
+  mesh: MeshConfig,
+  { lookups, owned }: Pick<ClusterView, 'lookups' | 'owned'>,
+): MeshInEffect => {
+  const name = waypointName(subject.namespace, subject.application)
+  const isThere = owned.some(
+    ({ kind, live = [] }) => kind === 'Gateway' && live.some((one) => one.metadata.name === name),
+  )
+  const isSwitching = (relation: Relation) => runsWaypoint(mesh) && isPastWaypoints(subject, relation, lookups)
+  if (runsWaypoint(mesh) || !isThere) return { mesh, leading: [], isSwitching }
+  const leading = [
+    ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
+    ...consumersOf(relations)
+      .filter(({ isUnknown, isLeaving, peerLabels: labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
+      .map((relation) => subjectName(remoteSubject(subject, relation))),
+  ]
+  if (leading.length === 0) return { mesh, leading, isSwitching }
+  const led = { ...mesh, waypoint: true, units: mesh.units || 1 }
+  const before = mesh.hardened ? undefined : hardenedBefore(subject, owned)
+  return { mesh: { ...led, ...before }, leading, isSwitching: () => true }
+}
+
+/** Hardened mode as it is there: by the namespace of what denies all. */
+const hardenedBefore = (
+  subject: Subject,
+  owned: ClusterView['owned'],
+): Pick<MeshConfig, 'hardened' | 'rootNamespace'> | undefined => {
+  const names = hardenedMode({ ...subject, labels: {} }, '').map(({ metadata }) => metadata.name)
+  const [found] = owned.flatMap(({ kind, live = [] }) =>
+    kind === 'AuthorizationPolicy' ? live.filter(({ metadata }) => names.includes(metadata.name)) : [],
+  )
+  return found && { hardened: true, rootNamespace: found.metadata.namespace }
+}
+
+/** Tells if the namespace's own labels lead to the waypoint. */
+const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
+  const labels = namespaceLabels(subject, lookups)
+  return isLed(subject, { 'istio.io/use-waypoint-namespace': subject.namespace, ...labels })
+}
+
+const namespaceLabels = (subject: Subject, lookups: Lookups): Labels =>
+  findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
+
+const consumersOf = (relations: EffectiveState['relations']): Relation[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
+
+const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
+  Object.entries(meshLabels({ model: namespace, application }))
+    .filter(([key]) => key !== ENROLMENT_LABEL)
+    .every(([key, value]) => ownValue(labels, key) === value)
+
+/**
+ * Tells if a consumer of a mesh for the whole namespace needs no labels of its own. It has them while those of the namespace do not do the same
+ * for it: they are refused, or somebody else's to take away. One in another namespace has nothing of them.
+ */
+export const isOnMeshWithNamespace = (
+  subject: Subject,
+  mesh: MeshConfig,
+  { refused }: Pick<EffectiveState, 'refused'>,
+  relation: Relation,
+  lookups: Lookups,
+): boolean => {
+  if (mesh.modelOnMesh !== true || remoteSubject(subject, relation).namespace !== subject.namespace) return false
+  const name = nameOf(ownNamespace(subject))
+  const namespace = findLookup(lookups, name)
+  if (namespace === undefined || isOfOthers(subject, mesh, readNamespaceLabels(subject, namespace))) return false
+  const { peerLabels: labels = {} } = relation
+  const isOnMesh = isEnrolled(namespace.metadata.labels)
+  // the namespace gets its labels in the same step
+  if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isOnMesh || !Object.hasOwn(refused?.objects ?? {}, name)
+  const isLedOnly = runsWaypoint(mesh) && isLed(subject, labels) && !isNamespaceLed(subject, lookups)
+  return !isLedOnly && isOnMesh
+}
+
+const readNamespaceLabels = ({ application }: Subject, object: KubernetesObject): SeenLabels =>
+  readLabels({ object, path: ['metadata', 'labels'] }, fieldManager(application))
+
+/** Lists the consumers that keep labels of their own though the whole namespace is to be on the mesh. */
+export const keepingOwnLabels = (
+  subject: Subject,
+  mesh: MeshConfig,
+  state: EffectiveState,
+  lookups: Lookups,
+): string[] => {
+  if (mesh.modelOnMesh !== true) return []
+  return consumersOf(state.relations)
+    .filter((relation) => !isOnMeshWithNamespace(subject, mesh, state, relation, lookups))
+    .map((relation) => remoteSubject(subject, relation))
+    .filter(({ namespace }) => namespace === subject.namespace)
+    .map(subjectName)
+}
+
+/**
+ * Tells if a consumer is told of the waypoint only when that serves: it is on the mesh past it, and who reaches it there would be refused
+ * meanwhile.
+ */
+export const awaitsWaypoint = (
+  subject: Subject,
+  mesh: MeshConfig,
+  { peerLabels: labels = {} }: Pick<Relation, 'peerLabels'>,
+  lookups: Lookups,
+): boolean =>
+  isOnMesh(subject, labels, lookups) &&
+  !isLed(subject, labels) &&
+  !isNamespaceLed(subject, lookups) &&
+  !isServing(subject, mesh, lookups)
+
+const isOnMesh = (subject: Subject, labels: Labels, lookups: Lookups): boolean =>
+  [labels, namespaceLabels(subject, lookups)].some((one) => ownValue(one, ENROLMENT_LABEL) !== undefined)
+
+/** Tells if a consumer is on the mesh, and neither its labels nor those of the namespace name a waypoint. */
+const isPastWaypoints = (
+  subject: Subject,
+  { peerLabels: labels = {} }: Pick<Relation, 'peerLabels'>,
+  lookups: Lookups,
+): boolean =>
+  isOnMesh(subject, labels, lookups) &&
+  ![labels, namespaceLabels(subject, lookups)].some((one) => ownValue(one, USE_WAYPOINT_LABEL) !== undefined)

@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { Port } from '../../core/policies/endpoint.ts'
+import { type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { serviceHost } from './host.ts'
+
+/** A Service name is one label, which excludes addresses and names of pods. */
+const ServiceName = z
+  .string()
+  .max(63)
+  .regex(
+    /^[a-z]([-a-z0-9]*[a-z0-9])?$/,
+    'expected the name of a Service: at most 63 lower-case letters, digits and hyphens, a letter first',
+  )
+
+/** Config: the Service of the own namespace to offer at each endpoint of the interface `k8s-service`. */
+export const Services = z.record(z.string().min(1).max(253), z.strictObject({ name: ServiceName, port: Port }))
+export type Services = z.infer<typeof Services>
+
+/**
+ * The databag of a `k8s-service` relation, in the flat keys of the interface; undefined in other relations. A requirer, and a provider
+ * without a Service at the endpoint, publish only their versions.
+ */
+export const serviceContent = (
+  { interface: name, role, endpoint }: Pick<Relation, 'interface' | 'role' | 'endpoint'>,
+  namespace: string,
+  services: Services | undefined,
+): Record<string, string> | undefined => {
+  if (name !== 'k8s-service') return undefined
+  const service = role === 'provides' ? ownValue(services, endpoint) : undefined
+  if (service === undefined) return {}
+  return { 'service-name': serviceHost(service.name, namespace), 'service-port': String(service.port) }
+}
+
+type Provided = { readonly relation: Relation & { readonly key: string }; readonly reference: Reference }
+
+/** The Services that relations are offered and others make: that of the application's own workload comes with it. */
+const foreignServices = ({ namespace, application }: Subject, { relations, config }: EffectiveState): Provided[] =>
+  relationsIn({ relations }).flatMap((relation) => {
+    const isProvider = relation.interface === 'k8s-service' && relation.role === 'provides'
+    const { name } = (isProvider && ownValue(config?.services, relation.endpoint)) || {}
+    const isOwn = name === application && Object.hasOwn(config?.workload ?? {}, 'podSpec')
+    return name === undefined || isOwn ? [] : [{ relation, reference: { kind: 'Service', namespace, name } as const }]
+  })
+
+/** The Services to look up: one that does not exist is not offered. */
+export const serviceLookups = (subject: Subject, state: EffectiveState): Reference[] =>
+  foreignServices(subject, state).map(({ reference }) => reference)
+
+/** The waits for Services that do not exist, by the keys of the relations that would be offered them. */
+export const missingServices = (subject: Subject, state: EffectiveState, lookups: Lookups): ReadonlyMap<string, Wait> =>
+  new Map(
+    foreignServices(subject, state).flatMap(({ relation, reference }) => {
+      const name = nameOf(reference)
+      if (lookups.get(name) !== undefined || isUnreadable(lookups, name)) return []
+      const held = relationName(relation)
+      const message = `${held}: ${name} does not exist, and is not offered: the next event after it does offers it`
+      return [[relation.key, { held, for: [name], message }] as const]
+    }),
+  )

@@ -1,0 +1,47 @@
+import type { Announcement } from '../../core/feature/feature.ts'
+import { defined } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Event } from '../../platform/cloudevents/cloud-event.ts'
+import { applicationSource } from '../../platform/cloudevents/source.ts'
+import { type Announced, plannedIn } from './announced.ts'
+
+/**
+ * The announcements that the sink has not accepted, in order, each change by itself. A repeat has the same id, and a later one a higher `sequence`, however they
+ * arrive. Data have `service` while one is offered, and `previous` when there was one before; those of settings name the `relation`, or
+ * the application's own.
+ */
+export const announcements = (subject: Subject, { relations, notices = {} }: Announced): Announcement[] => {
+  const services = Object.entries(relations).flatMap(([relation, entry]) =>
+    plannedIn(entry).map(({ number, change, service, previous }) => {
+      const data = { ...(service && { service }), ...(previous && { previous }) }
+      return { number, event: eventOf(subject, change, `${relation}/${number}`, number, data) }
+    }),
+  )
+  const settings = Object.entries(notices).flatMap(([key, { pending, number, relation }]) =>
+    pending
+      ? [
+          {
+            number,
+            event: eventOf(subject, 'settings-changed', `settings/${key}/${number}`, number, defined({ relation })),
+          },
+        ]
+      : [],
+  )
+  return [...services, ...settings].toSorted((one, other) => one.number - other.number)
+}
+
+const eventOf = (
+  { namespace, application }: Subject,
+  name: string,
+  id: string,
+  number: number,
+  data: Record<string, unknown>,
+): Event => ({
+  id: `${namespace}/${application}/${id}`,
+  source: applicationSource({ namespace, application }),
+  type: `dev.meshstep.${name}.v1`,
+  subject: `${namespace}/${application}`,
+  datacontenttype: 'application/json',
+  extensions: { partitionkey: `${namespace}/${application}`, sequence: String(number) },
+  data: { namespace, application, ...data },
+})

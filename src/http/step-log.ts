@@ -1,9 +1,0 @@
-import type { Log } from '../base/log.ts'
-import type { DoneStep } from '../events/handle.ts'
-
-/** Logs a step, whatever caused it, and what it repaired. */
-export const logStep = (log: Log, { time: _, ...step }: DoneStep): void => {
-  log.info(step, 'step done')
-  const { namespace, application, drift } = step
-  if (drift) log.warn({ namespace, application, drift }, 'drift repaired')
-}

@@ -1,0 +1,182 @@
+import * as z from 'zod'
+import type { Unenforced } from '../../core/policies/unenforced.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
+import { discovers, meshConfigReference, readMeshConfig } from './mesh-config.ts'
+import { namedWaypoint } from './names.ts'
+import { isOlder, LOWEST } from './version.ts'
+
+/**
+ * A condition that istiod writes: of a policy (pilot/pkg/serviceregistry/ambient/policies.go) with the generation as a string, of a Gateway with
+ * a number, and of a Service, which has no generation, without one.
+ */
+const Condition = z.object({
+  type: z.enum(['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound', 'Accepted', 'Programmed']),
+  status: z.string(),
+  reason: z.string().default('no reason'),
+  message: z.string().default(''),
+  lastTransitionTime: z.string().optional(),
+  observedGeneration: z.union([z.string(), z.number()]).optional(),
+})
+type Condition = z.infer<typeof Condition>
+
+/** One flag of istiod has all of these written, AMBIENT_ENABLE_STATUS, which is on since Istio 1.24. */
+const AMBIENT = ['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound']
+
+/** The API server itself gives a new Gateway conditions, which wait for a controller. */
+const isOfIstio = ({ reason }: Condition): boolean => reason !== 'Pending'
+
+const conditionsOf = ({ status }: KubernetesObject): Condition[] => {
+  const { conditions } = (status ?? {}) as { conditions?: unknown }
+  if (!Array.isArray(conditions)) return []
+  return conditions.flatMap((condition) => Condition.safeParse(condition).data ?? []).filter(isOfIstio)
+}
+
+/**
+ * Lists what Istio refuses, and what it has not taken yet: where it writes conditions, an object counts when it has one of its generation. That it
+ * does is known by any condition of an object or of a witness, or by a version in Istio's own config; where there is none, Istio is older, or not
+ * there, and nothing is said.
+ */
+export const unenforced = (
+  objects: readonly KubernetesObject[],
+  witnesses: readonly KubernetesObject[] = [],
+): Unenforced[] => {
+  const read = objects.map((object) => ({ object, conditions: conditionsOf(object) }))
+  const written = new Set(
+    [...read.map(({ conditions }) => conditions), ...witnesses.map(conditionsOf)].flat().map(typeOf),
+  )
+  const isAmbient = AMBIENT.some((type) => written.has(type)) || witnesses.some(isConfigOfSupported)
+  const isWritten = { ambient: isAmbient, gateway: written.has('Accepted') }
+  return read.flatMap(({ object, conditions }) => ownValue(JUDGES, object.kind)?.(object, conditions, isWritten) ?? [])
+}
+
+const isConfigOfSupported = (object: KubernetesObject): boolean => {
+  const version = object.kind === 'ConfigMap' ? readMeshConfig(object)?.version : undefined
+  return version !== undefined && !isOlder(version, LOWEST)
+}
+
+const typeOf = ({ type }: Condition): string => type
+
+type Judge = (
+  object: KubernetesObject,
+  conditions: readonly Condition[],
+  isWritten: { readonly ambient: boolean; readonly gateway: boolean },
+) => Unenforced | undefined
+
+const judgePolicy: Judge = (object, conditions, isWritten) => {
+  const current = conditions.filter(isCurrent(object))
+  const problem = current.find(
+    ({ status, reason }) => status === 'False' || !['Accepted', 'no reason'].includes(reason),
+  )
+  if (problem) return refused(object, problem)
+  const type = isForPods((object.spec ?? {}) as AuthorizationPolicySpec) ? 'ZtunnelAccepted' : 'WaypointAccepted'
+  return isWritten.ambient && !isTakenAs(type, current) ? pending(object) : undefined
+}
+
+const judgeGateway: Judge = (object, conditions, isWritten) => {
+  const current = conditions.filter(isCurrent(object))
+  // a waypoint without pods that are ready is not programmed either, which its Deployment tells
+  const problem = current.find(({ status, reason }) => status === 'False' && reason.startsWith('Invalid'))
+  if (problem) return refused(object, problem)
+  return isWritten.gateway && !isTakenAs('Accepted', current) ? pending(object) : undefined
+}
+
+/** A Service has no generation: its condition names the waypoint that it is about. */
+const judgeService: Judge = (object, conditions, isWritten) => {
+  const { namespace = '', labels } = object.metadata
+  const named = namedWaypoint(labels, namespace)
+  if (named === undefined) return undefined
+  const waypoint = `${named.namespace}/${named.name}`
+  const bound = conditions.find(({ type }) => type === 'istio.io/WaypointBound')
+  if (bound?.status === 'False') return refused(object, bound)
+  if (bound === undefined) return isWritten.ambient ? pending(object) : undefined
+  const names = bound.message.split(/\s+/).map((word) => word.replace(/[.,]$/, ''))
+  return names.includes(waypoint) ? undefined : pending(object)
+}
+
+const JUDGES: Readonly<Record<string, Judge>> = {
+  AuthorizationPolicy: judgePolicy,
+  Gateway: judgeGateway,
+  Service: judgeService,
+}
+
+/** A refusal counts without a generation; that something is taken does not. */
+const isCurrent =
+  ({ metadata }: KubernetesObject) =>
+  ({ observedGeneration: seen }: Condition): boolean =>
+    seen === undefined || Number(seen) === metadata.generation
+
+const isTakenAs = (type: string, current: readonly Condition[]): boolean =>
+  current.some((condition) => condition.type === type && condition.observedGeneration !== undefined)
+
+const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
+
+const refused = (object: KubernetesObject, { status, reason, message, lastTransitionTime }: Condition): Unenforced => {
+  const held = titleOf(object)
+  const remedy = ownValue(REMEDIES, reason)?.(object)
+  const [isNot, isPartly] = object.kind === 'Service' ? BOUND : ENFORCED
+  const what = status === 'False' ? isNot : isPartly
+  return {
+    ...{ object, is: 'refused', held, for: ['Istio'] },
+    ...(lastTransitionTime !== undefined && { since: lastTransitionTime }),
+    message: `${held} ${what}: ${message.slice(0, 300)} (${reason})${remedy ? `; ${remedy}` : ''}`,
+  }
+}
+
+const ENFORCED = ['is not enforced', 'is enforced in part'] as const
+const BOUND = ['is not led to its waypoint', 'is led to its waypoint in part'] as const
+
+const REMEDIES: Readonly<Record<string, (policy: KubernetesObject) => string>> = {
+  AncestorNotBound: () => 'it is enforced once the Service has a waypoint that is ready',
+  // istiod knows no Gateway without an address
+  TargetNotFound: ({ spec }) =>
+    refersToGateway((spec ?? {}) as AuthorizationPolicySpec)
+      ? 'it is enforced once its Gateway has an address'
+      : 'it is enforced once that is there',
+}
+
+const refersToGateway = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
+  [...targetRefs, ...(targetRef ? [targetRef] : [])].some(({ kind }) => kind === 'Gateway')
+
+const pending = (object: KubernetesObject): Unenforced => {
+  const held = titleOf(object)
+  const since = writtenAt(object)
+  const message = `${notTaken(held)}: proxies go by what was before until istiod takes it, which may be away`
+  return { object, is: 'pending', held, for: ['Istio'], ...(since !== undefined && { since }), message }
+}
+
+const notTaken = (held: string): string => `Istio has not taken ${held} yet`
+
+/** The last write of the object but for its status, by the second. */
+const writtenAt = ({ metadata: { managedFields = [], creationTimestamp } }: KubernetesObject): string | undefined => {
+  const times = managedFields.filter(({ subresource }) => subresource === undefined).map(({ time }) => time)
+  const known = [...times, creationTimestamp].filter((time) => typeof time === 'string')
+  return known.toSorted().at(-1)
+}
+
+/** The objects that say why Istio takes nothing of a namespace. */
+export const causeLookups = (namespace: string): Reference[] => [
+  meshConfigReference(),
+  { kind: 'Namespace', name: namespace },
+]
+
+/** Returns the wait for Istio to look at a namespace, as far as its own config says that it does not. */
+export const causeIn = (namespace: string, lookups: Lookups): Wait | undefined => {
+  const [config, home] = causeLookups(namespace).map((reference) => findLookup(lookups, nameOf(reference)))
+  const message = config && home && undiscovered(config, home)
+  return message === undefined ? undefined : { held: `Namespace ${namespace}`, for: ['Istio'], message }
+}
+
+/** Names the reason for which Istio has not taken an object. */
+export const withCause = (wait: Unenforced, cause: Wait | undefined): Unenforced =>
+  cause === undefined || wait.is === 'refused' ? wait : { ...wait, message: `${notTaken(wait.held)}: ${cause.message}` }
+
+/** Returns the reason why Istio takes nothing of a namespace, by the ConfigMap of its own config. */
+export const undiscovered = (config: KubernetesObject, { metadata }: KubernetesObject): string | undefined => {
+  const read = readMeshConfig(config)
+  if (read === undefined || discovers(read, metadata.labels ?? {})) return undefined
+  return `the discoverySelectors of Istio leave out the namespace ${metadata.name}: nothing there is enforced until they select it`
+}

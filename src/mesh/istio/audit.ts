@@ -1,0 +1,55 @@
+import { parseRequesters } from '../../core/policies/requested-by.ts'
+import { joinAnd } from '../../platform/base/printed.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
+import { DRY_RUN } from './dry-run.ts'
+
+/** The objects to apply in audit mode, and messages about those left out, and about what nobody sees of the others. */
+export type AuditResult = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
+
+/**
+ * Turns the policies of audited requesters into dry runs, which waypoints and gateways only log. Ztunnels and external authorizers
+ * have no dry run: such policies are left out. A policy with another requester stays enforced.
+ */
+export const auditPolicies = (
+  objects: readonly KubernetesObject[],
+  requesters: 'all' | readonly string[],
+): AuditResult => {
+  const isAudited = (object: KubernetesObject) => {
+    if (object.kind !== 'AuthorizationPolicy') return false
+    if (requesters === 'all') return true
+    const asked = parseRequesters(object)
+    return asked.length > 0 && asked.every((name) => requesters.includes(name))
+  }
+  if (requesters.length === 0) return { objects, messages: [] }
+  const audited = new Set(objects.filter(isAudited))
+  const out = new Set([...audited].filter((object) => !hasDryRun(object)))
+  const written = [...audited].filter((object) => !out.has(object) && !isAuditing(object))
+  return {
+    objects: objects
+      .filter((object) => !out.has(object))
+      .map((object) => (audited.has(object) && !isAuditing(object) ? dryRun(object) : object)),
+    messages: [...(out.size === 0 ? [] : [leftOut([...out])]), ...(written.length === 0 ? [] : [UNSEEN])],
+  }
+}
+
+const specOf = ({ spec = {} }: KubernetesObject): AuthorizationPolicySpec => spec
+
+/** Its action decides nothing anyway. */
+const isAuditing = (object: KubernetesObject): boolean => specOf(object).action === 'AUDIT'
+
+const hasDryRun = (object: KubernetesObject): boolean =>
+  isAuditing(object) || (!isForPods(specOf(object)) && specOf(object).action !== 'CUSTOM')
+
+const dryRun = (object: KubernetesObject): KubernetesObject => ({
+  ...object,
+  metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, [DRY_RUN]: 'true' } },
+})
+
+const leftOut = (objects: readonly KubernetesObject[]): string => {
+  const names = objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
+  return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${joinAnd(names)}`
+}
+
+const UNSEEN =
+  'enforcement is audit: what its dry runs would refuse is not seen here, as no metrics server is named: waypoints count it'

@@ -1,0 +1,159 @@
+import * as z from 'zod'
+import { nearestName } from '../../platform/base/nearest-name.ts'
+import { perObject } from '../../platform/base/per-object.ts'
+import { describeProblem, printValue } from '../../platform/base/printed.ts'
+import type { KubernetesObject, Metadata } from '../../platform/kubernetes/objects.ts'
+import { isDryRun } from './dry-run.ts'
+
+/** An object of these fields alone, which tells of another one what is near to it. */
+const strictObject = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  z.strictObject(shape, {
+    error: ({ code, keys = [] }) => {
+      const [unknown = '', ...others] = keys as string[]
+      const near = code === 'unrecognized_keys' && others.length === 0 && nearestName(unknown, Object.keys(shape))
+      return near ? `Unrecognized key: ${printValue(unknown)}, did you mean ${near}?` : undefined
+    },
+  })
+
+const Texts = z.array(z.string()).optional()
+
+/** Matches the client. All given fields must match, each by any of its values. */
+export const Source = strictObject({
+  principals: Texts,
+  notPrincipals: Texts,
+  requestPrincipals: Texts,
+  notRequestPrincipals: Texts,
+  namespaces: Texts,
+  notNamespaces: Texts,
+  ipBlocks: Texts,
+  notIpBlocks: Texts,
+  remoteIpBlocks: Texts,
+  notRemoteIpBlocks: Texts,
+  serviceAccounts: Texts,
+  notServiceAccounts: Texts,
+  trustDomains: Texts,
+  notTrustDomains: Texts,
+})
+export type Source = z.infer<typeof Source>
+
+/** Matches the request. All given fields must match, each by any of its values. */
+export const Operation = strictObject({
+  hosts: Texts,
+  notHosts: Texts,
+  ports: Texts,
+  notPorts: Texts,
+  methods: Texts,
+  notMethods: Texts,
+  paths: Texts,
+  notPaths: Texts,
+})
+export type Operation = z.infer<typeof Operation>
+export type OperationField = Exclude<keyof Operation, `not${string}`>
+
+/** The field that excludes values of `field`: `notMethods` of `methods`. */
+export const negated = (field: OperationField): keyof Operation =>
+  `not${field.charAt(0).toUpperCase()}${field.slice(1)}` as `not${Capitalize<OperationField>}`
+
+export const Condition = strictObject({ key: z.string(), values: Texts, notValues: Texts })
+export type Condition = z.infer<typeof Condition>
+
+/** Matches when one of `from`, one of `to` and all of `when` do; what is absent matches. */
+export const Rule = strictObject({
+  from: z.array(strictObject({ source: Source.optional() })).optional(),
+  to: z.array(strictObject({ operation: Operation.optional() })).optional(),
+  when: z.array(Condition).optional(),
+})
+export type Rule = z.infer<typeof Rule>
+
+export const TargetRef = strictObject({
+  group: z.string().optional(),
+  kind: z.string(),
+  name: z.string(),
+  namespace: z.string().optional(),
+})
+export type TargetRef = z.infer<typeof TargetRef>
+
+/** https://istio.io/latest/docs/reference/config/security/authorization-policy/ */
+export const AuthorizationPolicySpec = strictObject({
+  selector: strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
+  targetRef: TargetRef.optional(),
+  targetRefs: z.array(TargetRef).optional(),
+  action: z.enum(['ALLOW', 'DENY', 'AUDIT', 'CUSTOM']).optional(),
+  provider: strictObject({ name: z.string().optional() }).optional(),
+  rules: z.array(Rule).optional(),
+})
+export type AuthorizationPolicySpec = z.infer<typeof AuthorizationPolicySpec>
+
+export type AuthorizationPolicy = KubernetesObject & {
+  metadata: Metadata & { namespace: string }
+  spec: AuthorizationPolicySpec
+}
+
+type Content = { metadata: AuthorizationPolicy['metadata']; spec: AuthorizationPolicySpec }
+
+export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationPolicy => ({
+  apiVersion: 'security.istio.io/v1',
+  kind: 'AuthorizationPolicy',
+  metadata,
+  spec,
+})
+
+/**
+ * Tells if the policy denies something to everybody: DENY, CUSTOM, or an ALLOW without rules. A guard of a Service or of pods denies
+ * nothing to those granted there, and is applied before anything is enrolled. A dry run denies nothing.
+ */
+export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean => {
+  const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = (spec ?? {}) as AuthorizationPolicySpec
+  if (kind !== 'AuthorizationPolicy' || isDryRun({ metadata })) return false
+  const isGuard = selector !== undefined || (targetRefs.length > 0 && targetRefs.every((one) => one.kind === 'Service'))
+  return action === 'DENY' || action === 'CUSTOM' || (rules.length === 0 && !isGuard)
+}
+
+/** Tells if the ztunnel of pods enforces the policy, rather than a proxy named by a target reference. */
+export const isForPods = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
+  targetRef === undefined && targetRefs.length === 0
+
+/** The target references of a policy, of either form. */
+export const targetsOf = ({
+  targetRefs = [],
+  targetRef,
+}: Pick<AuthorizationPolicySpec, 'targetRef' | 'targetRefs'>): TargetRef[] =>
+  targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
+
+/** Tells if istiod attaches the policy to no pods: it makes one for pods of any selector, and then looks for labels that are not there. */
+export const isForNoPods = ({ selector }: Pick<AuthorizationPolicySpec, 'selector'>): boolean =>
+  selector !== undefined && selector.matchLabels === undefined
+
+/** The attachment of a policy: the pods of a selector or of its namespace, or its target references. */
+const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })
+export type Attachment = z.infer<typeof Attachment>
+
+/** A policy whose spec cannot be read, or that Istio has not taken yet, so that proxies may go by another one. */
+export type UnreadablePolicy = {
+  /** The policy, and the reason. */
+  readonly unreadable: string
+  readonly isUntaken?: true
+  readonly namespace: string
+  readonly name: string
+  /** Absent where not even that can be read. */
+  readonly attachment?: Attachment
+}
+
+/** Parses a policy. An unknown field makes it unreadable: without it a rule could match more than it does. */
+export const readAuthorizationPolicy = perObject(
+  ({ metadata, spec: given }: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
+    const { namespace = '', name } = metadata
+    // null is as absent
+    const spec = given ?? {}
+    const read = AuthorizationPolicySpec.safeParse(spec)
+    if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
+    const { action: _, provider: __, rules: ___, ...attachment } = spec
+    const where = Attachment.safeParse(attachment)
+    return {
+      unreadable: describeProblem(read.error, spec, `AuthorizationPolicy ${namespace}/${name}: spec`),
+      namespace,
+      name,
+      ...(where.success && { attachment: where.data }),
+    }
+  },
+)

@@ -1,0 +1,33 @@
+import * as z from 'zod'
+import { REQUESTED_BY } from '../../core/policies/requested-by.ts'
+import { Namespace, ObjectName } from '../../platform/base/names.ts'
+import { type AuthorizationPolicy, AuthorizationPolicySpec, authorizationPolicy } from './authorization-policy.ts'
+import type { PolicyOwner } from './beacon-policies.ts'
+
+/** An AuthorizationPolicy as a person writes it. Without a namespace it is in the application's own. */
+export const RawPolicy = z.strictObject({
+  apiVersion: z.literal('security.istio.io/v1'),
+  kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
+  metadata: z.strictObject({
+    name: ObjectName,
+    namespace: Namespace.optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+    annotations: z.record(z.string(), z.string()).optional(),
+  }),
+  spec: AuthorizationPolicySpec.optional(),
+})
+export type RawPolicy = z.infer<typeof RawPolicy>
+
+/** Builds the policies that a person wrote, by default in the owner's namespace. */
+export const rawPolicies = (owner: PolicyOwner, policies: readonly RawPolicy[]): AuthorizationPolicy[] =>
+  policies.map(({ metadata, spec = {} }) =>
+    authorizationPolicy({
+      metadata: {
+        name: metadata.name,
+        namespace: metadata.namespace ?? owner.namespace,
+        labels: { ...metadata.labels, ...owner.labels },
+        annotations: { ...metadata.annotations, [REQUESTED_BY]: `config of ${owner.namespace}/${owner.application}` },
+      },
+      spec,
+    }),
+  )

@@ -1,0 +1,11 @@
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { MeshConfig } from './beacon-config.ts'
+
+/** Lists the trust domains of a namespace's identities: those configured for it, else the mesh's and its aliases. */
+export const findTrustDomains = (
+  { trustDomain = 'cluster.local', trustDomainAliases = [], trustDomains }: MeshConfig,
+  namespace: string,
+): string[] => {
+  const own = ownValue(trustDomains, namespace)
+  return [...new Set(own === undefined ? [trustDomain, ...trustDomainAliases] : [own].flat())]
+}

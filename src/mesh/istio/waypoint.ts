@@ -1,0 +1,75 @@
+import type { Subject } from '../../platform/base/subject.ts'
+import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import type { MeshConfig } from './beacon-config.ts'
+import { principal, telemetryLabels, waypointName } from './names.ts'
+import { findTrustDomains } from './trust-domains.ts'
+
+/** Tells if the beacon runs a waypoint: the API server refuses an autoscaler of no pods. */
+export const runsWaypoint = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
+
+/** Lists the principals of the beacon's waypoint, which Istio runs as the ServiceAccount of the Gateway's name. */
+export const waypointPrincipals = ({ namespace, application }: Subject, mesh: MeshConfig): string[] => {
+  if (!runsWaypoint(mesh)) return []
+  const serviceAccount = waypointName(namespace, application)
+  return findTrustDomains(mesh, namespace).map((trustDomain) => principal({ trustDomain, namespace, serviceAccount }))
+}
+
+/** Builds the Gateway that Istio runs as the beacon's waypoint, and the autoscaler that keeps its number of pods. */
+export const waypointObjects = (
+  { namespace, application }: Subject,
+  mesh: MeshConfig,
+  owner: Readonly<Record<string, string>>,
+): KubernetesObject[] => {
+  if (!runsWaypoint(mesh)) return []
+  const { units = 1 } = mesh
+  const name = waypointName(namespace, application)
+  const labels = { ...owner, ...telemetryLabels(application, namespace) }
+  return [
+    {
+      apiVersion: 'gateway.networking.k8s.io/v1',
+      kind: 'Gateway',
+      metadata: { name, namespace, labels: { ...labels, 'istio.io/waypoint-for': 'service' } },
+      spec: {
+        gatewayClassName: 'istio-waypoint',
+        listeners: [{ name: 'mesh', port: 15_008, protocol: 'HBONE', allowedRoutes: { namespaces: { from: 'All' } } }],
+      },
+    },
+    {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name, namespace, labels },
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name },
+        minReplicas: units,
+        maxReplicas: units,
+      },
+    },
+  ]
+}
+
+/** The Deployment that Istio makes for the waypoint. */
+export const waypointDeployment = ({ namespace, application }: Subject, mesh: MeshConfig): Reference[] =>
+  runsWaypoint(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
+
+/** Tells if some pod of the waypoint serves, or that cannot be read: Istio sends to a waypoint from its first moment on. */
+export const isServing = (subject: Subject, mesh: MeshConfig, lookups: Lookups): boolean =>
+  waypointDeployment(subject, mesh)
+    .map(nameOf)
+    .every((name) => isUnreadable(lookups, name) || readyReplicas(findLookup(lookups, name)) > 0)
+
+const readyReplicas = (deployment: KubernetesObject | undefined): number =>
+  ((deployment?.status ?? {}) as { readyReplicas?: number }).readyReplicas ?? 0
+
+/** Returns the reason why the waypoint is not ready; undefined when all of its units are. */
+export const waypointProblem = (
+  name: string,
+  { units = 1 }: MeshConfig,
+  deployment: KubernetesObject | undefined,
+): string | undefined => {
+  const next = 'checked again with the next event'
+  if (deployment === undefined) return `the waypoint is not ready, ${name} does not exist: is Istio installed? ${next}`
+  const { replicas = 0 } = (deployment.status ?? {}) as { replicas?: number }
+  const [ready, wanted] = [readyReplicas(deployment), Math.max(units, replicas)]
+  return ready >= wanted ? undefined : `the waypoint is not ready, ${ready} of ${wanted} pods of ${name} are: ${next}`
+}

@@ -1,0 +1,25 @@
+import type { KubernetesObject } from './objects.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+type Container = { readonly name?: string; readonly ports?: readonly { name?: string; containerPort: number }[] }
+
+type PodSpec = {
+  readonly serviceAccountName?: string
+  readonly hostNetwork?: boolean
+  readonly containers?: readonly Container[]
+  readonly initContainers?: readonly Container[]
+}
+
+/** A pod, or what a workload makes its pods of. */
+export type PodLike = {
+  readonly metadata?: { readonly labels?: Labels; readonly annotations?: Labels }
+  readonly spec?: PodSpec
+}
+
+export const podTemplate = ({ spec }: KubernetesObject): PodLike => (spec?.template ?? {}) as PodLike
+
+export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? {}
+
+/** Tells if a pod runs in the network of its node: it has no address of its own. */
+export const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true

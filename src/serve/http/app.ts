@@ -1,0 +1,238 @@
+import { randomUUID } from 'node:crypto'
+import type { Hono as App, Context } from 'hono'
+import type { Lint } from '../../ask/lint/lint.ts'
+import { readProposal } from '../../ask/preview/input.ts'
+import type { Asked, Preview } from '../../ask/preview/preview.ts'
+import type { Handle, Handled } from '../../core/events/handle.ts'
+import { UNCHANGED } from '../../core/reconcile/outcome.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { Refused, Unavailable } from '../../platform/base/errors.ts'
+import type { Log } from '../../platform/base/log.ts'
+import { DNS_LABEL } from '../../platform/base/names.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import { type Event, readEvent, writeEvent } from '../../platform/cloudevents/cloud-event.ts'
+import { causedBy, traceOf, withTraceOf } from '../../platform/cloudevents/trace.ts'
+import { asyncApi, schemas } from '../schemas/schemas.ts'
+import type { Applications } from './applications.ts'
+import { createIntake } from './body.ts'
+import type { Explain } from './explain.ts'
+import { failureOf, respond } from './failure.ts'
+import { checkHostAndOrigin } from './host-and-origin.ts'
+import { isReceived } from './incoming.ts'
+import { createRouter } from './router.ts'
+import type { NameSender } from './sender-name.ts'
+import type { StepStream } from './step-stream.ts'
+
+export type AppOptions = {
+  /** Takes events; without it questions are answered, and no event is taken. */
+  handle?: Handle | undefined
+  /** Answers `GET /explain`. */
+  explain?: Explain | undefined
+  /** Answers `GET /applications/{namespace}/{application}`. */
+  applications?: Applications | undefined
+  /** Answers `GET /lint`. */
+  lint?: Lint | undefined
+  /** Answers `GET /steps`. */
+  steps?: StepStream | undefined
+  /** Answers `POST /plan`, and events of the extension `dryrun`. */
+  preview?: Preview | undefined
+  /** Names who sends a body before it is read; absent, all count as one. */
+  nameSender?: NameSender | undefined
+  /** Names that a request may have as Host; absent, any, and a page of any host may ask. */
+  hosts?: readonly string[] | undefined
+  clock: Clock
+  log: Log
+  /** From the moment this is true every event is answered with 503. */
+  isStopping?: (() => boolean) | undefined
+  newId?: (() => string) | undefined
+}
+
+/**
+ * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
+ * `dev.meshstep.reconciled.v1` event. `POST /plan` says what events and documents would do, and does nothing. `GET /explain` says whether a request would pass, and
+ * `GET /applications/{namespace}/{application}` what is remembered of one. `OPTIONS` answers the handshake of CloudEvents'
+ * webhooks, `GET /health/…` the kubelet.
+ */
+export const createApp = ({
+  handle,
+  explain,
+  applications,
+  lint,
+  steps,
+  preview,
+  nameSender = async () => '',
+  hosts,
+  clock,
+  log,
+  isStopping = () => false,
+  newId = randomUUID,
+}: AppOptions): App => {
+  const intake = createIntake()
+  const take = async (context: Context): Promise<Response> => {
+    if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
+    const headers = context.req.header()
+    const only = context.req.param('function')
+    if (handle === undefined) throw new Refused(400, 'no events are taken here, but questions answered')
+    const sender = await nameSender(context)
+    const read = async (body: Uint8Array): Promise<Response> => {
+      const event = withTraceOf(readEvent({ headers, body }), headers)
+      const { dryrun = 'false' } = event.extensions
+      if (dryrun !== 'false') return await rehearse(context, event, dryrun)
+      const handled = await handle(event, { only, authorization: headers.authorization })
+      const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
+      return context.body(reply.body, 200, reply.headers)
+    }
+    return await intake.take(context.req.raw, read, sender, await isReceived(context))
+  }
+
+  /**
+   * Plans an event instead of taking it. Throws Refused, 400, for any value but `true` and where no plans can be made: a dry run never acts.
+   */
+  const rehearse = async (context: Context, event: Event, dryrun: string): Promise<Response> => {
+    if (dryrun !== 'true') throw new Refused(400, `dryrun: expected true or false, got ${dryrun.slice(0, 20)}`)
+    if (preview === undefined) throw new Refused(400, 'dryrun: no plans are made here')
+    const { authorization } = context.req.header()
+    const { dryrun: _, ...extensions } = event.extensions
+    const proposal = { events: [{ ...event, extensions }], objects: [], expectations: [] }
+    const plan = await preview(proposal, { authorization, trace: traceOf(event) })
+    const reply = { ...replyTo(event, UNCHANGED, newId(), new Date(clock.now())), type: PLANNED, data: plan }
+    const { body, headers } = writeEvent(reply)
+    return context.body(body, 200, headers)
+  }
+
+  const app = createRouter()
+  // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
+  app.get('/health/liveness', (context) => context.text('ok'))
+  app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))
+  if (hosts) app.use(checkHostAndOrigin(hosts))
+  app.post('/', take)
+  if (preview)
+    app.post('/plan', async (context) => {
+      const plan = async (body: Uint8Array): Promise<Response> => {
+        const headers = context.req.header()
+        const proposal = await readProposal({ headers, body }, clock)
+        return context.json(await preview(proposal, readAsked(new URL(context.req.url).searchParams, headers)))
+      }
+      const sender = await nameSender(context)
+      return await intake.take(context.req.raw, plan, sender, await isReceived(context))
+    })
+  app.post('/:function', take)
+  if (explain)
+    app.get('/explain', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      return context.json(await explain(searchParams, context.req.header('authorization')))
+    })
+  app.get('/schemas/asyncapi.json', (context) => context.json(asyncApi()))
+  app.get('/schemas/:file', (context) => {
+    const schema = ownValue(schemas, context.req.param('file').replace(/\.json$/, ''))
+    if (schema === undefined)
+      throw new Refused(404, `expected /schemas/asyncapi.json or one of ${Object.keys(schemas).join(', ')}, with .json`)
+    return context.json(schema())
+  })
+  if (lint)
+    app.get('/lint', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      return context.json(await lint(searchParams, context.req.header('authorization')))
+    })
+  if (steps)
+    app.get('/steps', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      const { authorization, 'last-event-id': last } = context.req.header()
+      return await steps.stream(searchParams, authorization, last)
+    })
+  if (applications)
+    app.get('/applications', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      const { items, next } = await applications.everywhere(searchParams, context.req.header('authorization'))
+      return context.json(items, 200, next && { link: `<?${next}>; rel="next"` })
+    })
+  if (applications)
+    app.get('/applications/:namespace', async (context) => {
+      const { namespace } = context.req.param()
+      return context.json(await applications.all({ namespace }, context.req.header('authorization')))
+    })
+  if (applications)
+    app.get('/applications/:namespace/:application', async (context) => {
+      const { namespace, application } = context.req.param()
+      return context.json(await applications.one({ namespace, application }, context.req.header('authorization')))
+    })
+  app.options('/', handshake)
+  app.options('/:function', handshake)
+  app.notFound((context) =>
+    respond(
+      failureOf(
+        new Refused(
+          context.req.method === 'POST' ? 400 : 404,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /steps, /applications or /applications/{namespace}/{application}`,
+        ),
+      ),
+    ),
+  )
+  app.onError((error, context) => {
+    const failure = failureOf(error)
+    const fields = {
+      path: context.req.path,
+      status: failure.status,
+      reason: error.message.slice(0, LONGEST_REASON),
+      ...(failure.status === 500 && { stack: error.stack }),
+    }
+    log[failure.status < 500 ? 'warn' : 'error'](
+      fields,
+      context.req.method === 'POST' ? 'event not taken' : 'not answered',
+    )
+    return respond(failure)
+  })
+  return app
+}
+
+const LONGEST_REASON = 2_000
+
+const PLANNED = 'dev.meshstep.planned.v1'
+
+const FLAGS = ['delete', 'autoAllowWaypoint']
+
+const isAsked = ([name, value]: [string, string]): boolean =>
+  name === 'namespace' ? DNS_LABEL.test(value) : FLAGS.includes(name) && ['true', 'false'].includes(value)
+
+const readAsked = (query: URLSearchParams, headers: Readonly<Record<string, string>>): Asked => {
+  const wrong = [...query].find((parameter) => !isAsked(parameter))
+  if (wrong)
+    throw new Refused(
+      400,
+      `query: expected ${FLAGS.join(' or ')}, true or false, or the namespace of documents that name none, got ${wrong.join('=')}`,
+    )
+  const autoAllow = query.get('autoAllowWaypoint')
+  return {
+    authorization: headers.authorization,
+    trace: traceOf({ extensions: headers }),
+    isDeletion: query.get('delete') === 'true',
+    namespace: query.get('namespace') ?? undefined,
+    ...(autoAllow !== null && { autoAllowWaypoint: autoAllow === 'true' }),
+  }
+}
+
+/** https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection */
+const handshake = (context: Context): Response =>
+  new Response(null, {
+    status: 200,
+    headers: {
+      allow: 'OPTIONS, POST',
+      'webhook-allowed-origin': context.req.header('webhook-request-origin') ?? '*',
+      'webhook-allowed-rate': '*',
+    },
+  })
+
+const replyTo = (event: Event, { function: name, ...data }: Handled, id: string, now: Date): Event => {
+  const { namespace, application } = data
+  const subject = [namespace, application].filter((part) => part !== undefined).join('/')
+  return {
+    id,
+    source: `/meshstep/${name ?? 'ignored'}`,
+    type: 'dev.meshstep.reconciled.v1',
+    ...(subject && { subject }),
+    time: now.toISOString(),
+    datacontenttype: 'application/json',
+    extensions: { ...(subject && { partitionkey: subject }), ...causedBy(event) },
+    data,
+  }
+}

@@ -1,0 +1,330 @@
+import * as z from 'zod'
+import { type PolicyView, policyViews } from '../../ask/views/policies.ts'
+import { type RelationView, relationViews } from '../../ask/views/relations.ts'
+import type { CheckAdmissionPolicy } from '../../core/access/admission-policy.ts'
+import { createAnswerQuery } from '../../core/access/answer-query.ts'
+import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
+import { type AuthorizeAuthor, type RefusedDocument, refusedDocuments } from '../../core/access/document-authors.ts'
+import { maySee } from '../../core/access/visibility.ts'
+import type { Features } from '../../core/feature/combine.ts'
+import type { Environment } from '../../core/feature/feature.ts'
+import { assess } from '../../core/reconcile/assess.ts'
+import { createListBudget } from '../../core/reconcile/observe/list-budget.ts'
+import { mergeSettings } from '../../core/relations/application-data.ts'
+import { listNamesEverywhere, listPeers, type Peer } from '../../core/relations/peers.ts'
+import type { Config } from '../../core/state/config.ts'
+import { isInherited, memoryObject, savedAt } from '../../core/state/memory.ts'
+import { type CustomData, relationsIn } from '../../core/state/relation.ts'
+import type { State } from '../../core/state/state.ts'
+import { currentLeader, type Leader } from '../../core/units/leader.ts'
+import type { ApplicationStatus } from '../../core/units/report.ts'
+import { findUnitNumber, type Units, unitName } from '../../core/units/units.ts'
+import { closedTargets } from '../../features/service-mesh/consumer.ts'
+import type { Service } from '../../features/services/announced.ts'
+import { offeredServices } from '../../features/services/offered.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import { isConfigurationError, Refused, Unavailable } from '../../platform/base/errors.ts'
+import { describeIssues } from '../../platform/base/issues.ts'
+import { Application, Namespace } from '../../platform/base/names.ts'
+import { defined } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import { ifPermitted, ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { counting, type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
+
+/** The view of an application's memory that any of its pods may read. All of it is JSON. */
+export type ApplicationView = {
+  readonly namespace: string
+  readonly application: string
+  readonly status: ApplicationStatus
+  /** Absent while nobody leads. */
+  readonly leader?: Pick<Leader, 'unit' | 'epoch'>
+  /** The application's own databag, as its leader wrote it last. */
+  readonly settings: Readonly<Record<string, string>>
+  readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
+  /** Messages for people: targets that nobody may reach, with reasons, who guards the application's documents, and those that are refused. */
+  readonly messages: readonly string[]
+  /** The labels that are held on the workload, and those that are wanted there. */
+  readonly labels: Readonly<Record<string, string>>
+  readonly wanted: Readonly<Record<string, string>>
+  readonly config: Config
+  readonly relations: readonly RelationView[]
+  readonly policies: readonly PolicyView[]
+  /** All that is held back until others act. */
+  readonly waiting: readonly Wait[]
+  /** The time at which a step last saved the memory. */
+  readonly saved?: string
+  /** The Services that are offered to the application, by relation id. */
+  readonly services: readonly Service[]
+  /** The custom data of the other sides: their databags without the protocols. */
+  readonly databags: readonly (CustomData & {
+    readonly relation: number
+    readonly endpoint: string
+    readonly application: string
+  })[]
+}
+
+/** An application whose memory cannot be read, or of which there is no more than a refused document, and why. */
+export type UnreadableView = Subject & { readonly problem: string }
+
+/** Answers what is remembered of an application, or of all of a namespace. Rejects with Refused, 404, when that is nothing. */
+export type Applications = {
+  one(named: { namespace: string; application: string }, authorization?: string | undefined): Promise<ApplicationView>
+  all(named: { namespace: string }, authorization?: string | undefined): Promise<(ApplicationView | UnreadableView)[]>
+  /** A page of those of all namespaces that the sender may send events about, in the order of their names. */
+  everywhere(query: URLSearchParams, authorization?: string | undefined): Promise<Page>
+}
+
+/** `next` is the query for those that follow, absent where there are none. */
+export type Page = { readonly items: readonly (ApplicationView | UnreadableView)[]; readonly next?: URLSearchParams }
+
+type Dependencies = {
+  features: Features
+  connect(deadline: number): Kubernetes
+  authenticate?: Authenticate | undefined
+  checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
+  /** Without it documents are taken, whoever wrote them. */
+  authorizeAuthor?: AuthorizeAuthor | undefined
+  clock: Clock
+  environment: Environment
+  timeoutMilliseconds: number
+}
+
+const Named = z.object({ namespace: Namespace, application: Application })
+
+const PageQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+  /** The last name of the page before: `{namespace}/{application}`. */
+  after: z.string().default(''),
+})
+
+/** The limit of applications of which one request asks if the sender may see them. */
+const MOST_ASKED = 500
+
+export const createApplications = ({
+  features,
+  connect,
+  authenticate,
+  checkAdmissionPolicy,
+  authorizeAuthor,
+  clock,
+  environment,
+  timeoutMilliseconds,
+}: Dependencies): Applications => {
+  const answerQuery = createAnswerQuery({ connect, authenticate, clock, timeoutMilliseconds })
+  const budget = createListBudget()
+  const looking = <T>(
+    authorization: string | undefined,
+    answer: (look: Look, sender?: Sender) => Promise<T>,
+    application?: string,
+  ) =>
+    answerQuery(authorization, ({ kubernetes, sender }) => {
+      const counted: Look['counted'] = async (client, act) => {
+        const account = budget.open(sender?.author.username)
+        try {
+          return await act(counting(client, account.keep))
+        } finally {
+          account.close()
+        }
+      }
+      const read = new Map<string, Promise<RefusedDocument[]>>()
+      const refused: Look['refused'] = (namespace) => {
+        const known = read.get(namespace)
+        if (known) return known
+        const reading = counted(kubernetes, (client) =>
+          refusedDocuments(features, client, authorizeAuthor, namespace, application),
+        )
+        read.set(namespace, reading)
+        return reading
+      }
+      return answer(
+        { features, kubernetes: readingOnce(kubernetes), checkAdmissionPolicy, refused, counted, clock, environment },
+        sender,
+      )
+    })
+  const pageOf = async (
+    look: Look,
+    sender: Sender | undefined,
+    { limit, after }: z.output<typeof PageQuery>,
+  ): Promise<Page> => {
+    const known = (await namesEverywhere(look.kubernetes)).filter((subject) => isAfter(subjectName(subject), after))
+    const left = known.toSorted((one, other) => (isAfter(subjectName(one), subjectName(other)) ? 1 : -1))
+    const items: (ApplicationView | UnreadableView)[] = []
+    for (const [index, subject] of left.entries()) {
+      if (await maySee(sender, subject)) items.push(await viewOrProblem(look, subject))
+      const isFull = items.length === limit || index + 1 === MOST_ASKED
+      if (isFull && index + 1 < left.length)
+        return { items, next: new URLSearchParams({ limit: String(limit), after: subjectName(subject) }) }
+    }
+    return { items }
+  }
+  return {
+    one: async (named, authorization) => {
+      const subject = parse(Named, named)
+      return await looking(
+        authorization,
+        async (look, sender) => {
+          await sender?.authorize(subject)
+          return await viewOf(look, subject)
+        },
+        subject.application,
+      )
+    },
+    all: async (named, authorization) => {
+      const { namespace } = parse(Named.pick({ namespace: true }), named)
+      return await looking(authorization, async (look, sender) => {
+        await sender?.authorize({ namespace })
+        const peers = await listPeers(look.kubernetes, namespace)
+        const views: (ApplicationView | UnreadableView)[] = []
+        for (const { subject } of peers.values()) views.push(await viewOrProblem(look, subject))
+        return [...views, ...unknownIn(namespace, peers, await look.refused(namespace))]
+      })
+    },
+    everywhere: async (query, authorization) => {
+      const asked = parse(PageQuery, Object.fromEntries(query))
+      return await looking(authorization, (look, sender) => pageOf(look, sender, asked))
+    },
+  }
+}
+
+/** The applications of which there are refused documents alone. */
+const unknownIn = (
+  namespace: string,
+  peers: ReadonlyMap<string, Peer>,
+  refused: readonly RefusedDocument[],
+): UnreadableView[] =>
+  refused.flatMap(({ application, problem }) =>
+    application === undefined || peers.has(subjectName({ namespace, application }))
+      ? []
+      : [{ namespace, application, problem }],
+  )
+
+const namesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> => {
+  try {
+    return await listNamesEverywhere(kubernetes)
+  } catch (error) {
+    if (!isForbidden(error)) throw error
+    throw new Refused(403, 'this process may not list the ConfigMaps of all namespaces: ask /applications/{namespace}')
+  }
+}
+
+/** Tells if a name comes later: by its namespace, then by its application. */
+const isAfter = (name: string, other: string): boolean => name.replace('/', ' ') > other.replace('/', ' ')
+
+const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Refused(400, describeIssues(parsed.error))
+}
+
+type Look = {
+  readonly features: Features
+  readonly kubernetes: Kubernetes
+  readonly checkAdmissionPolicy: CheckAdmissionPolicy | undefined
+  /** The documents of a namespace that are refused, those of one application where one is asked about; read once. */
+  readonly refused: (namespace: string) => Promise<readonly RefusedDocument[]>
+  /** Looks with a client that counts what it keeps, until that is done. */
+  readonly counted: <T>(kubernetes: Kubernetes, act: (kubernetes: Kubernetes) => Promise<T>) => Promise<T>
+  readonly clock: Clock
+  readonly environment: Environment
+}
+
+const viewOrProblem = async (look: Look, subject: Subject) => {
+  try {
+    return await viewOf(look, subject)
+  } catch (error) {
+    // what is too much of one is told as its problem, and the others are answered
+    const isTooMuch = error instanceof Unavailable && error.status === 429
+    if (!isTooMuch && !isConfigurationError(error)) throw error
+    return { ...subject, problem: error.message }
+  }
+}
+
+const viewOf = (look: Look, subject: Subject): Promise<ApplicationView> =>
+  look.counted(look.kubernetes, (kubernetes) => viewIn({ ...look, kubernetes }, subject))
+
+const viewIn = async (
+  { features, kubernetes, checkAdmissionPolicy, refused, clock, environment }: Look,
+  subject: Subject,
+): Promise<ApplicationView> => {
+  const memory = await features.memories.load(kubernetes, subject)
+  const { state: remembered, labels, stored } = memory
+  const { namespace, application } = subject
+  const own = (await refused(namespace)).filter((document) => document.application === application)
+  const problems = own.map(({ problem }) => problem)
+  if (stored === undefined)
+    throw new Refused(404, [`${namespace}/${application}: unknown application`, ...problems].join('; '))
+  const [{ state, resolved, peers, running, labels: wanted, waiting, status }, policies, unguarded] = await Promise.all(
+    [
+      assess({ features, kubernetes, clock, environment }, subject, memory),
+      policiesIn(kubernetes, namespace),
+      unguardedIn(namespace, remembered, checkAdmissionPolicy),
+    ],
+  )
+  // a pod of a Deployment that no step has seen yet has no number of its own
+  const isKnown = (uid: string) =>
+    running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
+  const leader = Object.keys(state.units.present).some(isKnown)
+    ? currentLeader({ application, leader: state.leader, units: state.units })
+    : undefined
+  const saved = savedAt(memory)
+  return {
+    ...subject,
+    status: isInherited(memory) ? notOurs(subject) : status,
+    messages: [
+      ...resolved.blocked,
+      ...resolved.problems,
+      ...closedTargets(subject, resolved.state),
+      ...unguarded,
+      ...problems,
+    ],
+    ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
+    settings: mergeSettings(state),
+    units: Object.entries(state.units.present)
+      .filter(([uid]) => isKnown(uid))
+      .map(([uid, { pod, number }]) => ({ unit: unitName(application, number), pod, uid, number }))
+      .toSorted((one, other) => one.number - other.number)
+      .map(({ number: _, ...unit }) => unit),
+    labels,
+    wanted: wanted.labels,
+    config: state.config ?? {},
+    relations: relationViews(subject, state, peers),
+    policies: policyViews(subject, policies),
+    waiting,
+    ...(saved !== undefined && { saved: new Date(saved).toISOString() }),
+    services: offeredServices(subject, resolved.state).services,
+    databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, customData }) =>
+      customData ? [{ relation: id, endpoint, application: remote.application, ...customData }] : [],
+    ),
+  }
+}
+
+/** The policies that meshstep wrote in a namespace; none where there is no such kind, or they may not be listed. */
+const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> =>
+  (await ifPermitted(ifServed(kubernetes.list('AuthorizationPolicy', namespace, MANAGED_SELECTOR)))) ?? []
+
+/** The reason why nobody asks who writes the application's documents, if it has any. */
+const unguardedIn = async (
+  namespace: string,
+  state: State,
+  checkAdmissionPolicy: CheckAdmissionPolicy | undefined,
+): Promise<string[]> => {
+  const reason = isDocumented(state) ? await checkAdmissionPolicy?.(namespace) : undefined
+  return reason === undefined ? [] : [reason]
+}
+
+const isDocumented = ({ document, relations }: State): boolean =>
+  document !== undefined || Object.values(relations).some((entry) => entry.document !== undefined)
+
+/** Nothing of meshstep is in a ConfigMap that has no state. */
+const notOurs = (subject: Subject): ApplicationStatus => ({
+  status: 'waiting',
+  message: `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,
+})
+
+const nameOf = (units: Units, application: string, name: string): string => {
+  const number = findUnitNumber(units, application, name)
+  return number === undefined ? name : unitName(application, number)
+}

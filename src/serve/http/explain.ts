@@ -1,0 +1,82 @@
+import { type Decision, evaluate } from '../../ask/authorization/evaluate.ts'
+import { buildInput, resolveMesh } from '../../ask/authorization/evaluation-input.ts'
+import { humanRequesters } from '../../ask/authorization/memories.ts'
+import { type ObservedCluster, observeForQuery } from '../../ask/authorization/observe.ts'
+import { parseQuery, type Query } from '../../ask/authorization/query.ts'
+import { sideName } from '../../ask/authorization/side.ts'
+import { type Asker, createAnswerQuery } from '../../core/access/answer-query.ts'
+import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
+import type { Features } from '../../core/feature/combine.ts'
+import type { Clock } from '../../platform/base/clock.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+
+type Dependencies = {
+  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  features: Pick<Features, 'memories'>
+  connect(deadline: number): Kubernetes
+  /** Without it, whoever reaches the process may ask. */
+  authenticate?: Authenticate | undefined
+  clock: Clock
+  /** The time limit for an answer. */
+  timeoutMilliseconds: number
+}
+
+/** The decision, and the question with its defaults, both names as `{namespace}/{application}`. */
+export type Explanation = Decision & {
+  readonly request: Omit<Query, 'from' | 'to'> & { readonly from?: string; readonly to: string }
+}
+
+/**
+ * Explains whether the cluster as it is now would allow a request. Throws Refused for a query that is not valid (400), is about something
+ * that does not exist (404), or comes from somebody who may not send events about both its sides (401, 403). Policies of namespaces whose
+ * policies the sender may not read are not named.
+ */
+export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
+
+export const createExplain = ({ features, ...dependencies }: Dependencies): Explain => {
+  const answerQuery = createAnswerQuery(dependencies)
+  const answer = async (question: Query, { kubernetes, sender }: Asker): Promise<Explanation> => {
+    await Promise.all([question.to, question.from].map(async (side) => side && (await sender?.authorize(side))))
+    const observed = await observeForQuery(features.memories, kubernetes, question)
+    const { request, snapshot, steps } = buildInput(question, observed)
+    const decided = evaluate(request, snapshot, humanRequesters(question.to, observed.memory, question.from))
+    const decision = { ...decided, steps: [...steps, ...decided.steps] }
+    const { from, ...asked } = question
+    const { rootNamespace, trustDomain } = resolveMesh(question, observed)
+    return {
+      ...(sender ? concealed(decision, await hiddenIn(decision, observed, sender)) : decision),
+      request: {
+        ...(from && { from: sideName(from) }),
+        ...asked,
+        to: sideName(question.to),
+        ...{ rootNamespace, trustDomain },
+      },
+    }
+  }
+  return async (query, authorization) => {
+    const question = parseQuery(query)
+    return await answerQuery(authorization, (asker) => answer(question, asker))
+  }
+}
+
+/** The namespaces of policies that an answer names, and that the sender may not read. */
+const hiddenIn = async (decision: Decision, { policies = [] }: ObservedCluster, sender: Sender): Promise<string[]> => {
+  const text = JSON.stringify(decision)
+  const namespaces = policies.flatMap(({ metadata: { namespace = '', name } }) =>
+    text.includes(`${namespace}/${name}`) ? [namespace] : [],
+  )
+  const asked = [...new Set(namespaces)].toSorted()
+  const readable = await Promise.all(
+    asked.map((namespace) => sender.mayGet({ kind: 'AuthorizationPolicy', namespace })),
+  )
+  return asked.filter((_, index) => readable[index] === false)
+}
+
+/** Of what the sender may not read, the answer says no more than that it decides. */
+const concealed = ({ allowed, decided, at, ...decision }: Decision, hidden: readonly string[]): Decision =>
+  hidden.length === 0
+    ? { allowed, decided, at, ...decision }
+    : {
+        ...{ allowed, decided, at, relations: [], steps: [] },
+        sentence: `A policy in ${hidden.join(' and ')} has a say in it, and you may not read the policies there.`,
+      }

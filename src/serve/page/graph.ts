@@ -1,0 +1,51 @@
+import { isEnrolled } from '../../core/relations/enrolment-labels.ts'
+import type { ApplicationView } from '../http/applications.ts'
+import type { NodeKind } from './page-map.ts'
+
+/** A relation that stands, from its requirer to its provider. */
+export type Related = {
+  readonly from: string
+  readonly to: string
+  /** The provider's endpoint. */
+  readonly label: string
+  readonly id: number
+  readonly interface: string
+}
+
+/** Applications by `namespace/application`, and an edge from each requirer to its provider. */
+export type Graph = {
+  readonly nodes: readonly { readonly id: string; readonly kind: NodeKind }[]
+  readonly edges: readonly Related[]
+}
+
+/** Reads the graph out of what is known of applications; relations with a beacon are no edges but the kind of a node. */
+export const graphOf = (views: readonly ApplicationView[]): Graph => {
+  const edges = views.flatMap(edgesOf)
+  // told by both sides, of which the provider knows its endpoint
+  const byKey = new Map(
+    edges.toSorted((one, other) => Number(one.isOwn) - Number(other.isOwn)).map((one) => [one.key, one]),
+  )
+  const kinds = new Map<string, NodeKind>(
+    edges.flatMap(({ from, to }) => [[from, 'off'] as const, [to, 'off'] as const]),
+  )
+  for (const view of views) kinds.set(`${view.namespace}/${view.application}`, kindOf(view))
+  return {
+    nodes: [...kinds].map(([id, kind]) => ({ id, kind })).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    edges: [...byKey.values()].map(({ key: _, isOwn: __, ...edge }) => edge),
+  }
+}
+
+const kindOf = ({ config, labels = {} }: ApplicationView): NodeKind => {
+  if (config?.mesh) return 'beacon'
+  return isEnrolled(labels) ? 'mesh' : 'off'
+}
+
+const edgesOf = ({ namespace, application, relations = [] }: ApplicationView) =>
+  relations
+    .filter(({ stands, interface: name }) => stands && name !== 'service_mesh')
+    .map(({ id, endpoint: label, interface: name, role, remote }) => {
+      const own = `${namespace}/${application}`
+      const isOwn = role === 'provides'
+      const [from, to] = isOwn ? [remote, own] : [own, remote]
+      return { key: `${id} ${from} ${to}`, from, to, label, id, interface: name, isOwn }
+    })

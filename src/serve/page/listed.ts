@@ -1,0 +1,55 @@
+import { isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
+import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
+
+const LISTED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service']
+
+const MEMORY = /^juju-service-mesh-.*-labels$/
+
+/** `app=web,tier=front`, no more than equality. */
+const EQUALITIES = /^[^=!,()\s]+=[^=!,()\s]+(,[^=!,()\s]+=[^=!,()\s]+)*$/
+
+/** Reads what a map of many applications asks for by lists of a namespace, once each, instead of one by one. */
+export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
+  const once = readingOnce(kubernetes)
+  const byName = new Map<string, Promise<ReadonlyMap<string, KubernetesObject> | undefined>>()
+
+  const listed = (kind: Kind, namespace: string, selector?: string) => {
+    const key = `${kind} ${namespace}`
+    const known = byName.get(key)
+    if (known) return known
+    const reading = once.list(kind, namespace, selector).then(
+      (objects) => new Map(objects.map((object) => [object.metadata.name, object])),
+      (error: unknown) => {
+        if (isForbidden(error)) return undefined
+        throw error
+      },
+    )
+    byName.set(key, reading)
+    return reading
+  }
+
+  return {
+    ...once,
+    find: async (reference) => {
+      const { kind, namespace, name } = reference
+      if (namespace === undefined || name === undefined) return await once.find(reference)
+      if (kind === 'ConfigMap' && MEMORY.test(name)) {
+        const found = (await listed(kind, namespace, MEMORY_SELECTOR))?.get(name)
+        return found ?? (await once.find(reference))
+      }
+      const all = LISTED.includes(kind as Kind) ? await listed(kind as Kind, namespace) : undefined
+      return all ? all.get(name) : await once.find(reference)
+    },
+    list: async (kind, namespace, selector) => {
+      if (kind !== 'Pod' || namespace === undefined || !EQUALITIES.test(selector ?? ''))
+        return await once.list(kind, namespace, selector)
+      const wanted = (selector ?? '').split(',').map((one) => one.split('=') as [string, string])
+      const pods = (await listed(kind, namespace)) ?? new Map()
+      return [...pods.values()].filter(({ metadata: { labels = {} } }) =>
+        wanted.every(([name, value]) => labels[name] === value),
+      )
+    },
+  }
+}

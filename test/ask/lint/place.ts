@@ -1,0 +1,45 @@
+import { createLint, type Finding } from '../../../src/ask/lint/lint.ts'
+import { features } from '../../../src/features.ts'
+import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
+import { related, requires } from '../../helpers/beacon-world.ts'
+import { event } from '../../helpers/world.ts'
+import { createPlace, type Place } from '../preview/planned.ts'
+
+export const DB = { application: 'db' }
+export const WEB = { application: 'web' }
+export const APP = { type: 'app', relation: 'use', endpoints: [{ ports: [80], methods: ['GET'] }] }
+
+/** `web` may GET of `db`, over relation 3. */
+export const granted = async (config: Record<string, unknown> = { policies: [APP] }, mesh = {}): Promise<Place> => {
+  const place = createPlace(['db', 'web'])
+  for (const [type, data] of [
+    ['config-changed', { application: 'beacon', config: { mesh } }],
+    ['config-changed', { ...DB, config }],
+    ['relation-changed', requires(1, DB)],
+    ['relation-changed', requires(2, WEB)],
+    ['relation-changed', related(3, 'use', WEB, DB)],
+  ] as const)
+    await place.happen(event(type, data))
+  return place
+}
+
+const connectTo =
+  ({ api, clock }: Place) =>
+  (deadline: number) =>
+    createKubernetes({ transport: async (request) => api.handle(request), clock, deadline })
+
+export const lintOf = async (place: Place): Promise<Finding[]> =>
+  await createLint({
+    ...{ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 },
+    environment: { resolver: '10.96.0.10' },
+  })(new URLSearchParams({ namespace: 'shop' }), undefined)
+
+export const policy = (name: string, spec: Record<string, unknown>): KubernetesObject => ({
+  apiVersion: 'security.istio.io/v1',
+  kind: 'AuthorizationPolicy',
+  metadata: { name, namespace: 'shop' },
+  spec,
+})
+export const forService = (name: string) => ({ targetRefs: [{ group: '', kind: 'Service', name }] })
+export const forPods = (name: string) => ({ selector: { matchLabels: { 'app.kubernetes.io/name': name } } })

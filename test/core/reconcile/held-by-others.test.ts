@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest'
+import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { ApplicationView } from '../../../src/serve/http/applications.ts'
+import { BEACON, configure, createMesh, edit, objectsOf, remove, requires } from '../../helpers/beacon-world.ts'
+import type { World } from '../../helpers/world.ts'
+
+const DB = { application: 'db' }
+const KEY = 'istio.io/dataplane-mode'
+const LABELS = { labels: { [KEY]: 'none' } }
+
+const viewOf = async ({ app }: World): Promise<ApplicationView> =>
+  (await (await app.request('/applications/shop/db')).json()) as ApplicationView
+const lintOf = async ({ app }: World): Promise<Finding[]> =>
+  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
+
+const WAYS: [string, (world: World) => unknown, (world: World) => unknown, string][] = [
+  [
+    'its own config',
+    (world) => configure(world, LABELS, DB),
+    (world) => configure(world, {}, DB),
+    'the config of shop/db sets istio.io/dataplane-mode=none, and a relation asks for ambient: take the label out of the config, or end the relation',
+  ],
+  [
+    'the template of its pods',
+    (world) =>
+      edit(world, '/apis/apps/v1/namespaces/shop/statefulsets/db', { spec: { template: { metadata: LABELS } } }),
+    (world) =>
+      edit(world, '/apis/apps/v1/namespaces/shop/statefulsets/db', {
+        spec: { template: { metadata: { labels: { [KEY]: null } } } },
+      }),
+    'StatefulSet shop/db has istio.io/dataplane-mode=none by kubectl-edit, and is to have ambient: take the label off it, and the next event or resync sets it',
+  ],
+]
+
+describe('a label that keeps an application off the mesh on which its relations put it', () => {
+  test.each(WAYS)('is told by every answer until it is gone: of %s', async (_, keepOff, letOn, message) => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await keepOff(world)
+    await world.send('relation-changed', requires(7, DB))
+    const outcome = await world.send('resync', DB)
+    const { status, waiting } = await viewOf(world)
+    expect(outcome.waiting).toMatchObject([{ message }])
+    expect(status.status).toBe('waiting')
+    expect(waiting).toMatchObject([{ message }])
+    expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
+    await letOn(world)
+    await world.send('resync', DB)
+    expect((await viewOf(world)).status.status).toBe('active')
+    expect(world.labels('db').template).toMatchObject({ [KEY]: 'ambient' })
+  })
+})
+
+const COLLECTIONS = {
+  AuthorizationPolicy: '/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies',
+  Gateway: '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways',
+}
+
+test.each(Object.entries(COLLECTIONS))(
+  'an object of somebody else that has the name of our %s is a wait in every answer until it is gone',
+  async (kind, collection) => {
+    const start = async (world: World) => {
+      await configure(world, { policies: [{ type: 'app', relation: 'web', endpoints: [] }] }, DB)
+      await world.send('relation-changed', requires(7, DB))
+      return await configure(world, { mesh: {} })
+    }
+    const other = createMesh(['db'])
+    await start(other)
+    const [{ apiVersion = '', metadata: { name = '', namespace = '' } = {}, spec = {} } = {}] = objectsOf(other, kind)
+    const world = createMesh(['db'])
+    world.api.seed([{ apiVersion, kind, metadata: { name, namespace }, spec }], { manager: 'kubectl' })
+    const { status, waiting } = await start(world)
+    const message = `${kind} ${namespace}/${name} is there by kubectl, and has the name of one that meshstep needs: delete or rename it, and the next event or resync makes ours`
+    expect(status).toBe('conflict')
+    expect(waiting).toContainEqual(expect.objectContaining({ for: ['kubectl'], message }))
+    const view = (await (await world.app.request('/applications/shop/beacon')).json()) as ApplicationView
+    expect(view.status.status).toBe('waiting')
+    expect(view.waiting).toContainEqual(expect.objectContaining({ message }))
+    expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
+    remove(world, `${collection}/${name}`)
+    await world.send('resync', BEACON)
+    expect(objectsOf(world, kind).map(({ metadata }) => metadata.name)).toContain(name)
+  },
+)

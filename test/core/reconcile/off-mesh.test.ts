@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { ApplicationView } from '../../../src/serve/http/applications.ts'
+import { configure, createMesh, edit, requires } from '../../helpers/beacon-world.ts'
+import type { World } from '../../helpers/world.ts'
+
+const DB = { application: 'db' }
+const KEY = 'istio.io/dataplane-mode'
+const LABELS = { labels: { [KEY]: 'none' } }
+
+const viewOf = async ({ app }: World): Promise<ApplicationView> =>
+  (await (await app.request('/applications/shop/db')).json()) as ApplicationView
+const lintOf = async ({ app }: World): Promise<Finding[]> =>
+  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
+
+const STATEFUL_SET = '/apis/apps/v1/namespaces/shop/statefulsets/db'
+
+describe('an application that nothing puts on the mesh of its namespace', () => {
+  const OPTED_OUT = `${KEY}=none keeps them out of the mesh of their namespace: take the label out of the config or the template`
+  const ON_HOST =
+    'they run in the network of their node (hostNetwork), where nothing captures them: take hostNetwork out of their template'
+  const CASES: [string, object, (world: World) => unknown, string][] = [
+    ['its own config', { modelOnMesh: true }, (world) => configure(world, LABELS, DB), OPTED_OUT],
+    [
+      'the template of its pods',
+      { modelOnMesh: true },
+      (world) => edit(world, STATEFUL_SET, { spec: { template: { metadata: LABELS } } }),
+      OPTED_OUT,
+    ],
+    [
+      'the network of its node, in a namespace on the mesh',
+      { modelOnMesh: true },
+      (world) => edit(world, STATEFUL_SET, { spec: { template: { spec: { hostNetwork: true } } } }),
+      ON_HOST,
+    ],
+    [
+      'the network of its node',
+      {},
+      (world) => edit(world, STATEFUL_SET, { spec: { template: { spec: { hostNetwork: true } } } }),
+      ON_HOST,
+    ],
+  ]
+  test.each(CASES)('waits, and says so in every answer: kept off by %s', async (_, mesh, keepOff, reason) => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh })
+    await world.send('relation-changed', requires(7, DB))
+    expect((await viewOf(world)).status.status).toBe('active')
+    await keepOff(world)
+    const outcome = await world.send('resync', DB)
+    const message = `pods of StatefulSet shop/db are off the mesh: ${reason}`
+    expect(outcome.waiting).toMatchObject([{ message }])
+    const { status, waiting } = await viewOf(world)
+    expect(status.status).toBe('waiting')
+    expect(waiting).toMatchObject([{ message }])
+    expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
+  })
+})

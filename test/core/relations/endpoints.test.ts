@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { createMesh, related } from '../../helpers/beacon-world.ts'
+import type { World } from '../../helpers/world.ts'
+
+const DB = { application: 'db' }
+
+const policiesFor = (...endpoints: string[]) => ({
+  policies: endpoints.map((relation) => ({ type: 'app', relation, endpoints: [{ ports: [80] }] })),
+})
+
+/** The messages of a step of `db` with a config, once it has a relation of `endpoint`. */
+const told = async (endpoint: string, config: Record<string, unknown>): Promise<readonly string[]> => {
+  const world: World = createMesh(['db', 'web'])
+  await world.send('relation-changed', related(3, endpoint, { application: 'web' }, DB))
+  return (await world.send('config-changed', { ...DB, config })).messages
+}
+
+describe('a step of an application whose config names an endpoint', () => {
+  test('that is nearly that of a relation says so', async () => {
+    expect(await told('details', policiesFor('detials'))).toEqual([
+      'shop/db: policies[0] names the endpoint detials, and no relation has it: is details meant?',
+    ])
+  })
+
+  test.each([{ services: { detail: { name: 'db', port: 80 } } }, { databag: { detail: { a: 'b' } } }])(
+    'in %j says so',
+    async (config) => {
+      expect(await told('details', config)).toContainEqual(
+        expect.stringMatching(/endpoint detail, .* is details meant/),
+      )
+    },
+  )
+
+  test.each([
+    ['that a relation has', 'details', 'details'],
+    ['that may be related yet', 'details', 'metrics'],
+    ['as short as another one', 'db', 'ca'],
+  ])('%s says nothing', async (_, endpoint, named) => {
+    expect(await told(endpoint, policiesFor(named))).toEqual([])
+  })
+
+  test('says so until a relation has it, and calls nobody for it', async () => {
+    const world = createMesh(['db', 'web'])
+    await world.send('relation-changed', related(3, 'details', { application: 'web' }, DB))
+    await world.send('config-changed', { ...DB, config: policiesFor('detials') })
+    const calls = async (config: Record<string, unknown>) => {
+      await world.send('config-changed', { ...DB, config })
+      world.calls.length = 0
+      await world.send('config-changed', { ...DB, config })
+      return world.calls.toSorted()
+    }
+    expect(await calls(policiesFor('detials'))).toEqual(await calls(policiesFor('details')))
+    await world.send('config-changed', { ...DB, config: policiesFor('detials') })
+    const { messages } = await world.send('relation-changed', related(4, 'detials', { application: 'web' }, DB))
+    expect(messages).toEqual([])
+  })
+})

@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, test } from 'vitest'
+import type { TransportRequest } from '../../../src/platform/kubernetes/client.ts'
+import { objectsOf } from '../../helpers/beacon-world.ts'
+import type { Intercept, World } from '../../helpers/world.ts'
+import {
+  calm,
+  configure,
+  createPair,
+  DETAILS_CONFIG,
+  effects,
+  endRelation,
+  isOffMesh,
+  joinProcess,
+  MESH,
+  OFF,
+  principalsAt,
+  resync,
+  startPair,
+  tellRelation,
+  toldTo,
+  USE,
+  word,
+} from './pair.ts'
+
+type Filter = (request: TransportRequest) => boolean
+
+const isLabelApply: Filter = ({ method, path, body }) =>
+  method === 'PATCH' && path.includes('/statefulsets/details') && body?.includes('istio.io/dataplane-mode') === true
+
+const isPolicyWrite: Filter = ({ method, path }) => method !== 'GET' && path.includes('/authorizationpolicies')
+
+/** Requests that reach the API server late: their sender hears nothing of them. */
+const delay = (world: World, filter: Filter, hear: () => Promise<never>): TransportRequest[] => {
+  const late: TransportRequest[] = []
+  world.intercept = (request) => {
+    if (!filter(request)) return undefined
+    late.push(request)
+    return hear()
+  }
+  return late
+}
+
+const GIVE_UP = () => Promise.reject(new Error('timed out'))
+const DIE = () => new Promise<never>(() => undefined)
+
+describe.each([
+  ['was given up', GIVE_UP],
+  ['belongs to a process that died', DIE],
+])('a label whose request %s', (how, hear) => {
+  const createLate = async () => {
+    const world = await startPair(createPair(), [])
+    const dying = joinProcess(world)
+    const forward = dying.intercept
+    const late: TransportRequest[] = []
+    dying.intercept = (request) => {
+      if (!isLabelApply(request)) return forward?.(request)
+      late.push(request)
+      return hear()
+    }
+    void dying.post(word('relation-changed', toldTo('details', MESH)))
+    for (let turns = 0; turns < 50 && late.length === 0; turns += 1) {
+      await sleep(2)
+      for (const published of [...dying.published.splice(0), ...world.published.splice(0)])
+        void (published.subject === 'shop/details' ? dying : world).post(published)
+    }
+    expect(late.length).toBeGreaterThan(0)
+    await sleep(5)
+    return { world, late }
+  }
+
+  test.each(['details', 'beacon'])(
+    `a label whose request ${how} does not come back when that is done after the relation ended at %s`,
+    async (side) => {
+      const { world, late } = await createLate()
+      await endRelation(world, side, MESH)
+      for (const request of late) world.api.handle(request)
+      expect(isOffMesh(world, 'details')).toBe(true)
+    },
+  )
+
+  test.each(['details', 'beacon'])(
+    `a label whose request ${how} is gone after one resync when that is done after the relation ended at %s`,
+    async (side) => {
+      const { world, late } = await createLate()
+      await endRelation(world, side, MESH)
+      for (const request of late) world.api.handle(request)
+      await resync(world, 'details')
+      expect(effects(world)).toEqual(OFF)
+    },
+  )
+})
+
+test('a policy whose request is done after its relation ended lets in nobody, at the latest after one resync', async () => {
+  const world = await startPair(createPair())
+  await endRelation(world, 'details', USE)
+  const late = delay(world, isPolicyWrite, GIVE_UP)
+  await world.post(word('relation-changed', toldTo('details', { ...USE, requirer: 'reviews', id: 9 })))
+  for (const published of world.published.splice(0)) await world.post(published)
+  expect(late.length).toBeGreaterThan(0)
+  world.intercept = undefined
+  await endRelation(world, 'details', { ...USE, id: 9 })
+  for (const request of late) world.api.handle(request)
+  await resync(world, 'beacon')
+  expect(principalsAt(world, 'details')).toEqual([])
+})
+
+/** Holds one process back at its first write that `filter` names; `resume` lets it go on. */
+const pause = (filter: Filter, forward: Intercept | undefined) => {
+  let resume: () => void = () => undefined
+  let reach: () => void = () => undefined
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve
+  })
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve
+  })
+  const intercept: Intercept = async (request) => {
+    if (filter(request)) {
+      reach()
+      await resumed
+    }
+    return forward?.(request)
+  }
+  return { intercept, reached, resume: () => resume() }
+}
+
+describe('races of two processes', () => {
+  const DENY = {
+    apiVersion: 'security.istio.io/v1',
+    kind: 'AuthorizationPolicy',
+    metadata: { name: 'deny' },
+    spec: { action: 'DENY', rules: [{}] },
+  }
+
+  test('two processes that take steps of one application at once leave no policy that the last config does not name, after one resync', async () => {
+    const world = createPair()
+    const slow = joinProcess(world)
+    const { intercept, reached, resume } = pause(isPolicyWrite, slow.intercept)
+    slow.intercept = intercept
+    const configuring = slow.post(word('config-changed', { application: 'details', config: { rawPolicies: [DENY] } }))
+    await reached
+    await configure(world, 'details', {})
+    resume()
+    await configuring
+    await resync(world, 'details')
+    expect(objectsOf(world, 'AuthorizationPolicy')).toEqual([])
+  })
+
+  test('two processes that take steps of one application at once leave no policy that was asked for over a relation that ended meanwhile, after one resync', async () => {
+    const world = await startPair(createPair(), [])
+    const slow = joinProcess(world)
+    const { intercept, reached, resume } = pause(isPolicyWrite, slow.intercept)
+    slow.intercept = intercept
+    await world.send('relation-changed', toldTo('details', MESH), { id: 'told', source: '/platform' })
+    const granting = [...world.published.splice(0)].map((one) => slow.post(one))
+    await reached
+    await endRelation(world, 'details', MESH)
+    resume()
+    await Promise.all(granting)
+    world.published.push(...slow.published.splice(0))
+    await calm(world)
+    await resync(world, 'beacon')
+    expect(effects(world)).toEqual(OFF)
+  })
+
+  test('two processes that take steps of one application at once leave the policies of the config that was told last', async () => {
+    const world = await startPair(createPair())
+    const slow = joinProcess(world)
+    const { intercept, reached, resume } = pause(isPolicyWrite, slow.intercept)
+    slow.intercept = intercept
+    await configure(world, 'details', {})
+    await world.send('config-changed', { application: 'details', config: DETAILS_CONFIG }, { id: 'x', source: '/p' })
+    const granting = [...world.published.splice(0)].map((one) => slow.post(one))
+    await reached
+    await configure(world, 'details', {})
+    await tellRelation(world, 'details', USE)
+    resume()
+    await Promise.all(granting)
+    world.published.push(...slow.published.splice(0))
+    await calm(world)
+    await resync(world, 'beacon')
+    expect(principalsAt(world, 'details')).toEqual([])
+  })
+})

@@ -1,0 +1,283 @@
+import { describe, expect, test } from 'vitest'
+import {
+  BEACON,
+  configure,
+  createMesh,
+  enrolled,
+  guardsIn,
+  objectsOf,
+  policiesOf,
+  related,
+  remove,
+  requires,
+  sourcesOf,
+} from '../../helpers/beacon-world.ts'
+import { named, service, type World, workload } from '../../helpers/world.ts'
+
+const DB = { application: 'db' }
+const WEB = { application: 'web' }
+const ASKED = { policies: [{ type: 'app', relation: 'db', endpoints: [{ ports: [80] }] }] }
+
+const loseMemory = (world: World, name: string) =>
+  remove(world, `/api/v1/namespaces/shop/configmaps/juju-service-mesh-${name}-labels`)
+
+/** `web` may reach `db`; that alone was told of their relation. */
+const createClient = async (): Promise<World> => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: {} })
+  await configure(world, ASKED, DB)
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', related(11, 'db', WEB, DB))
+  expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
+  return world
+}
+
+const sources = (world: World) => sourcesOf(policiesOf(world, 'db'))
+
+describe('a config that is told before the relations that lost memories knew', () => {
+  test.each([[['db', 'web']], [['db', 'web', 'beacon']]])(
+    'takes access from no client that nobody ended: without the memories of %s',
+    async (lost) => {
+      const world = await createClient()
+      for (const name of lost) loseMemory(world, name)
+      const { messages } = await configure(world, ASKED, DB)
+      expect(messages).toContainEqual(expect.stringContaining('waiting for a relation of endpoint db'))
+      if (lost.includes('beacon')) {
+        await configure(world, { mesh: {} })
+        await world.send('relation-changed', requires(7, DB))
+      }
+      await world.send('resync', {})
+      expect(sources(world)).toEqual(['shop/web'])
+      expect(enrolled(world, 'db')).toMatchObject({ 'istio.io/dataplane-mode': 'ambient' })
+    },
+  )
+
+  test('counts as it is once a relation of each endpoint is told', async () => {
+    const world = await createClient()
+    for (const name of ['db', 'web']) loseMemory(world, name)
+    await configure(world, ASKED, DB)
+    await world.send('relation-changed', related(12, 'db', { application: 'api' }, DB))
+    expect(sources(world)).toEqual(['shop/api'])
+    expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
+  })
+
+  test('counts as it is once the relation was told and ended', async () => {
+    const world = await createClient()
+    for (const name of ['db', 'web']) loseMemory(world, name)
+    await configure(world, ASKED, DB)
+    await world.send('relation-changed', related(11, 'db', WEB, DB))
+    await world.send('relation-broken', { ...DB, relation: { id: 11, interface: 'http' } })
+    expect(sources(world)).toEqual([])
+  })
+
+  test('is asked for endpoints that it names first, and not for those that a later one adds', async () => {
+    const world = await createClient()
+    for (const name of ['db', 'web']) loseMemory(world, name)
+    await configure(world, ASKED, DB)
+    await world.send('relation-changed', related(11, 'db', WEB, DB))
+    const { messages } = await configure(
+      world,
+      { policies: [...ASKED.policies, { type: 'app', relation: 'admin', endpoints: [] }] },
+      DB,
+    )
+    expect(messages.join()).not.toContain('waiting for a relation')
+    expect(sources(world)).toEqual(['shop/web'])
+  })
+
+  test('does not make a new application wait', async () => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await world.send('relation-changed', requires(7, DB))
+    expect((await configure(world, ASKED, DB)).messages.join()).not.toContain('waiting for a relation')
+  })
+})
+
+describe('a beacon whose config is told first after its memory and that of a consumer were lost', () => {
+  const viewOf = async ({ app }: World) => (await app.request('/applications/shop/beacon')).json()
+  const lintOf = async ({ app }: World) => (await app.request('/lint?namespace=shop')).json()
+  const END = { relation: requires(7, DB).relation, remote: BEACON }
+
+  test.each<[string, (world: World) => Promise<unknown>, readonly string[]]>([
+    [
+      'the relation and the config of the consumer',
+      async (world) => {
+        await world.send('relation-changed', requires(7, DB))
+        await configure(world, ASKED, DB)
+        await world.send('relation-changed', related(11, 'db', WEB, DB))
+      },
+      ['shop/web'],
+    ],
+    ['the end of the relation, told to the consumer', (world) => world.send('relation-broken', { ...DB, ...END }), []],
+    [
+      'the end of the relation, told to the beacon',
+      (world) =>
+        world.send('relation-broken', {
+          ...BEACON,
+          relation: { ...(END.relation as object), role: 'provides' },
+          remote: DB,
+        }),
+      [],
+    ],
+  ])('keeps what it granted, and says for whom until that is known: by %s', async (_, tell, left) => {
+    const world = await createClient()
+    for (const name of ['db', 'beacon']) loseMemory(world, name)
+    const outcome = await configure(world, { mesh: {} })
+    expect(sources(world)).toEqual(['shop/web'])
+    const held = 'relation 7 (service-mesh) of shop/db'
+    const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for shop/db; tell the relation and its config, {} if it has none, or the end of the relation`
+    const waiting = [{ held, for: ['shop/db'], since: expect.any(String), message }]
+    expect(outcome).toMatchObject({ status: 'waiting', waiting })
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting })
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting', message }, waiting })
+    expect(await lintOf(world)).toContainEqual({
+      rule: 'waiting',
+      about: 'shop/beacon',
+      message: expect.stringContaining(message),
+    })
+    await tell(world)
+    for (const name of ['db', 'beacon', 'db']) await world.send('resync', { application: name })
+    expect(sources(world)).toEqual(left)
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  })
+})
+
+describe('a beacon that goes after its memory and that of a consumer were lost', () => {
+  const resync = (world: World) => world.send('resync', { application: undefined })
+  const seen = (world: World) => [
+    objectsOf(world, 'Gateway').length,
+    guardsIn(world),
+    sources(world),
+    enrolled(world, 'db'),
+  ]
+  const viewOf = async ({ app }: World) => (await app.request('/applications/shop/beacon')).json()
+  const lintOf = async ({ app }: World) => (await app.request('/lint?namespace=shop')).json()
+  const kept = { for: ['shop/db'], message: expect.stringContaining('waiting for shop/db') }
+
+  test.each<[string, Record<string, unknown>, object, (world: World) => Promise<unknown>]>([
+    ['its removal', ASKED, {}, (world) => world.send('application-removed', BEACON)],
+    ['its removal, where nothing was asked of it', {}, {}, (world) => world.send('application-removed', BEACON)],
+    [
+      'its removal, without a waypoint',
+      ASKED,
+      { waypoint: false },
+      (world) => world.send('application-removed', BEACON),
+    ],
+    [
+      'a config without a mesh',
+      ASKED,
+      {},
+      async (world) => {
+        await configure(world, {})
+        await resync(world)
+      },
+    ],
+  ])('keeps what guards the consumer until that has left, and names it: %s', async (_, asked, mesh, go) => {
+    const world = createMesh()
+    const objects = ['db', 'web'].flatMap((name) => [workload('StatefulSet', name), service(name)])
+    world.api.seed(objects.map(named), { manager: 'juju' })
+    await configure(world, { mesh })
+    await configure(world, asked, DB)
+    await world.send('relation-changed', requires(7, DB))
+    await world.send('relation-changed', related(11, 'db', WEB, DB))
+    const before = seen(world)
+    for (const name of ['db', 'beacon']) loseMemory(world, name)
+    await go(world)
+    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting: [kept] })
+    await resync(world)
+    expect(seen(world)).toEqual(before)
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, waiting: [kept] })
+    expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/beacon', message: kept.message })
+    await world.send('relation-broken', { ...DB, relation: { id: 7, interface: 'service_mesh' }, remote: BEACON })
+    await resync(world)
+    expect(seen(world)).toEqual([0, [], [], {}])
+    expect(await viewOf(world)).toMatchObject({ waiting: [] })
+  })
+})
+
+test('a removed beacon without its memory keeps what guards a consumer whose pods may not be listed', async () => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: { waypoint: false } })
+  await configure(world, { policies: [{ type: 'unit', relation: 'api', ports: [80] }] }, DB)
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', related(11, 'db', WEB, DB))
+  const before = guardsIn(world)
+  expect(before).not.toEqual([])
+  for (const name of ['db', 'beacon']) loseMemory(world, name)
+  const message = 'pods is forbidden: User "meshstep" cannot list resource "pods"'
+  world.intercept = ({ method, path }) =>
+    method === 'GET' && /\/pods\?/.test(path)
+      ? { status: 403, headers: {}, body: JSON.stringify({ kind: 'Status', apiVersion: 'v1', code: 403, message }) }
+      : undefined
+  expect(await world.send('application-removed', BEACON)).toMatchObject({ waiting: [{ for: ['shop/db'] }] })
+  expect(guardsIn(world)).toEqual(before)
+})
+
+test.each([[['beacon']], [['beacon', 'db']]])(
+  'a beacon whose memory is lost is named by a resync of the namespace and by lint until its config is told: without those of %s',
+  async (lost) => {
+    const world = await createClient()
+    for (const name of lost) loseMemory(world, name)
+    const message =
+      'shop/beacon has no memory, though objects of it stand (AuthorizationPolicy, Gateway, HorizontalPodAutoscaler): tell its config, or its removal'
+    const resync = () => world.send('resync', { application: undefined })
+    const lintOf = async () => (await world.app.request('/lint?namespace=shop')).json()
+    expect(await resync()).toMatchObject({ status: 'waiting', messages: expect.arrayContaining([message]) })
+    expect(await lintOf()).toContainEqual({ rule: 'memory-lost', about: 'shop/beacon', message })
+    await configure(world, { mesh: {} })
+    expect((await resync()).messages).not.toContain(message)
+    expect(JSON.stringify(await lintOf())).not.toContain('memory-lost')
+  },
+)
+
+test('a beacon whose memory is lost, and whose config has no mesh any more, is not active until a resync of the namespace has removed its Gateway', async () => {
+  const world = createMesh()
+  await configure(world, { mesh: {} })
+  loseMemory(world, 'beacon')
+  await configure(world, {})
+  const viewOf = async () => (await world.app.request('/applications/shop/beacon')).json()
+  const message =
+    'objects of kind Gateway that shop/beacon wrote stand, and its memory, which was lost once, does not know them: a resync of shop removes them'
+  expect(await viewOf()).toMatchObject({
+    status: { status: 'waiting' },
+    waiting: expect.arrayContaining([expect.objectContaining({ message })]),
+  })
+  const lint = await world.app.request('/lint?namespace=shop')
+  expect(await lint.json()).toContainEqual(expect.objectContaining({ rule: 'waiting', message }))
+  await world.send('resync', { application: undefined })
+  expect(objectsOf(world, 'Gateway')).toEqual([])
+  expect(await viewOf()).toMatchObject({ status: { status: 'active' }, waiting: [] })
+})
+
+test('an application that is told of a beacon which does not know of it is not active: its status names the beacon until that is told', async () => {
+  const world = createMesh(['db'], false)
+  await configure(world, { mesh: {} })
+  await world.send('relation-changed', requires(7, DB))
+  const viewOf = async () => (await world.app.request('/applications/shop/db')).json()
+  const message =
+    'relation 7 (service-mesh): waiting for shop/beacon, which does not know of the relation yet: its next event, or a resync of shop, tells it'
+  expect(await viewOf()).toMatchObject({
+    status: { status: 'waiting' },
+    waiting: expect.arrayContaining([expect.objectContaining({ for: ['shop/beacon'], message })]),
+  })
+  await world.send('resync', BEACON)
+  expect(JSON.stringify(await viewOf())).not.toContain('does not know of the relation')
+})
+
+test('an application whose memory was lost, and whose config nobody has told since, waits for its config', async () => {
+  const world = await createClient()
+  loseMemory(world, 'db')
+  await world.send('relation-changed', requires(7, DB))
+  const view = await (await world.app.request('/applications/shop/db')).json()
+  expect(view).toMatchObject({
+    status: { status: 'waiting' },
+    waiting: expect.arrayContaining([
+      expect.objectContaining({
+        held: 'its grants',
+        for: ['its config'],
+        message:
+          'what was granted before the memory was lost stays in effect: waiting for the config; tell it, or its removal',
+      }),
+    ]),
+  })
+  expect(sources(world)).toEqual(['shop/web'])
+})

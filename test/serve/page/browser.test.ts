@@ -1,0 +1,307 @@
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { EmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { startIstio } from '../../../src/embedded/demo/istio.ts'
+import { serve, until } from '../../process/helpers.ts'
+import { chromiumProgram } from './chromium.ts'
+import { bookinfo, copies, deployed, holding, kept, REGIONS, shop, startPage, tell } from './world.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** A folder to write screenshots to, as docs has them; none are written where it is not set. */
+const { SCREENSHOTS } = process.env
+
+let browser: Browser
+let five: Promise<EmbeddedApi>
+
+beforeAll(async () => {
+  if (chromiumProgram === undefined) return
+  five = bookinfo()
+  browser = await chromium.launch({ executablePath: chromiumProgram, args: ['--no-sandbox'] })
+})
+afterAll(() => browser?.close())
+
+/** Opens the page; after the test it must have had nothing to complain about. */
+const open = async (url: string, { expected = [] as readonly string[] } = {}): Promise<Page> => {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('blob:')) complaints.push(`asks ${request.url()}`)
+  })
+  // a violation of the policy is an error on the console
+  await page.goto(url)
+  onTestFinished(async () => {
+    await context.close()
+    expect(complaints.filter((one) => !expected.some((text) => one.includes(text)))).toEqual([])
+  })
+  return page
+}
+
+/** What the canvas shows: each application and each edge with its classes. */
+const drawn = async (page: Page): Promise<Record<string, string>> =>
+  await page.evaluate(`Object.fromEntries(document.getElementById('graph')._cyreg.cy.elements().toArray()
+    .filter((one) => !one.hasClass('frame')).map((one) => [one.id(), one.classes().toSorted().join(' ')]))`)
+
+const start = async (api: EmbeddedApi, port = 0) => {
+  const istio = startIstio({ api })
+  const server = await startPage(api, { port })
+  onTestFinished(async () => {
+    istio.stop()
+    await server.stop()
+  })
+  return server
+}
+
+const loaded = async (page: Page, applications: number): Promise<void> => {
+  await until(
+    `${applications} applications are shown`,
+    async () => (await page.locator('#rows tr').count()) === applications,
+    60_000,
+  )
+}
+
+const has = (page: Page, selector: string, text: string) =>
+  until(
+    `${selector} has ${text}`,
+    async () => (await page.locator(selector).allInnerTexts()).join('\n').includes(text),
+    30_000,
+  )
+
+const row = (page: Page, id: string) => page.locator(`#rows [data-select="${id}"]`)
+
+/** https://github.com/dequelabs/axe-core/blob/develop/doc/API.md */
+const violations = async (page: Page): Promise<string[]> => {
+  const source = await readFile(AXE, 'utf8')
+  const found = await page.evaluate(
+    `${source};axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ' ' + html)))`,
+  )
+  return found as string[]
+}
+
+const EDGE = 'bookinfo/productpage → bookinfo/details'
+
+describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped without chromium)', () => {
+  test('the README is told by buttons, and the map, the list and the sentences say the same', async () => {
+    const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+    const page = await open(server.url)
+    await has(page, '#empty', 'No application')
+    const button = (title: string) => page.getByRole('button', { name: title })
+    const press = async (title: string) => {
+      await button(title).click()
+      await until(`${title} is done`, () => button(title).evaluate((one) => one.classList.contains('done')))
+    }
+    await press('beacon runs the mesh')
+    await has(page, '#rows', 'runs the mesh')
+    await press('details says what may be asked of it')
+    await press('details joins the mesh')
+    await has(page, '#rows', 'on mesh · guarded')
+    await has(page, '#rows tr[data-id="bookinfo/details"] td:last-child', 'nobody that is known')
+    await press('productpage joins the mesh')
+    await has(
+      page,
+      '#rows tr[data-id="bookinfo/details"] td:last-child',
+      'what is open to anybody: bookinfo/productpage',
+    )
+    await press('details is related to productpage')
+    await has(page, '#rows', 'bookinfo/details :9080 GET /details/*, /health')
+    await until('the edge is drawn', async () => (await drawn(page))[EDGE] === 'allowed labelled')
+    expect(await drawn(page)).toMatchObject({
+      'bookinfo/beacon': expect.stringContaining('beacon'),
+      'bookinfo/details': 'app mesh',
+      'bookinfo/productpage': 'app mesh open',
+    })
+
+    await row(page, 'bookinfo/productpage').click()
+    await has(page, '#detail h2', 'bookinfo/productpage')
+    await row(page, 'bookinfo/details').click()
+    const sentence =
+      'bookinfo/productpage may send GET /details/0 to the Service bookinfo/details on port 9080: the waypoint bookinfo/bookinfo-beacon-waypoint lets it through'
+    await has(page, '#detail .verdict', sentence)
+    await page.locator('#why-form [name=method]').fill('POST')
+    await page.getByRole('button', { name: 'Ask', exact: true }).click()
+    await has(page, '#detail .verdict', 'Not allowed')
+
+    await button('What would a typo do?').click()
+    await has(page, '#plan', 'Access is lost (2)')
+    await has(page, '#plan', '- productpage → details GET :9080 /details/*')
+    await has(page, '#plan', 'nobody may reach bookinfo/details: no relation of endpoint detials')
+    expect((await drawn(page))[EDGE]).toContain('lost')
+    await button('Discard').click()
+    expect((await drawn(page))[EDGE]).not.toContain('lost')
+    await has(page, '#rows', ':9080 GET /details/*, /health')
+
+    await press('The relation ends')
+    await until('the edge is gone', async () => !(EDGE in (await drawn(page))))
+    await has(page, '#steps', 'relation-broken details')
+    await has(page, '#steps', `− ${EDGE}: :9080 GET /details/*, /health`)
+    // it would complain that nobody answers any more
+    await page.context().close()
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null })
+  })
+
+  test('a relation is planned in a form, and sent from there', async () => {
+    const page = await open((await start((await five).copy())).url)
+    await loaded(page, 5)
+    await page.locator('#plan-form [name=kind]').selectOption('unrelate')
+    await page.locator('#plan-form [name=own]').fill('bookinfo/ratings')
+    await page.locator('#plan-form [name=endpoint]').fill('ratings')
+    await page.locator('#plan-form [name=remote]').fill('bookinfo/reviews')
+    await page.getByRole('button', { name: 'Plan', exact: true }).click()
+    await has(page, '#plan', '- reviews → ratings GET :9080 /ratings/*')
+    const edge = 'bookinfo/reviews → bookinfo/ratings'
+    expect((await drawn(page))[edge]).toContain('lost')
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Send it' }).click()
+    await until('the edge is gone', async () => !(edge in (await drawn(page))))
+  })
+
+  test('keys alone are enough: to search, to choose two, to ask, and to leave it again', async () => {
+    const page = await open((await start((await five).copy())).url)
+    await loaded(page, 5)
+    await page.keyboard.press('/')
+    await page.keyboard.type('reviews')
+    await has(page, '#count', '1 of 5')
+    expect(await page.locator('#rows tr:visible').count()).toBe(1)
+    await page.locator('#search').fill('')
+    await row(page, 'bookinfo/productpage').focus()
+    await page.keyboard.press('Enter')
+    await has(page, '#detail', 'details')
+    await row(page, 'bookinfo/details').focus()
+    await page.keyboard.press('Enter')
+    await has(page, '#detail .verdict', 'Allowed')
+    expect(await row(page, 'bookinfo/details').getAttribute('aria-pressed')).toBe('true')
+    await page.keyboard.press('Escape')
+    await has(page, '#detail', 'Who can talk to whom?')
+  })
+
+  test.each(['light', 'dark'] as const)('axe finds nothing wrong with it when it is %s', async (colorScheme) => {
+    const page = await open((await start((await five).copy())).url)
+    await page.emulateMedia({ colorScheme })
+    await loaded(page, 5)
+    expect(await violations(page)).toEqual([])
+    await row(page, 'bookinfo/details').click()
+    await has(page, '#detail', 'Policies')
+    for (const summary of await page.locator('#detail summary').all()) await summary.click()
+    expect(await violations(page)).toEqual([])
+    await row(page, 'bookinfo/ratings').click()
+    await has(page, '#detail .verdict', 'Not allowed')
+    expect(await violations(page)).toEqual([])
+  })
+
+  test('what is said with evil intent is text, however long it is', async () => {
+    const api = createEmbeddedApi()
+    api.seed([...deployed('shop', 'web'), ...deployed('shop', `${'long-'.repeat(12)}db`)])
+    const { url } = await start(api)
+    const evil = `<script>alert(1)</script><img src=x onerror="alert(2)">'"`
+    await tell(url, 'config-changed', 'shop/web', { config: { settings: { evil } } })
+    await tell(url, 'relation-changed', 'shop/web', {
+      relation: { id: 1, endpoint: evil, interface: evil, role: 'requires' },
+      remote: { application: `${'long-'.repeat(12)}db`, data: { [evil]: evil } },
+    })
+    const page = await open(`${url}/`)
+    await loaded(page, 2)
+    await row(page, 'shop/web').click()
+    await has(page, '#detail', '<script>alert(1)</script>')
+    expect(await page.locator('main script, main img').count()).toBe(0)
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  })
+
+  test('the time line goes on where it was after the server was restarted, with what was missed', async () => {
+    const api = (await five).copy()
+    const first = await startPage(api)
+    const port = Number(new URL(first.url).port)
+    const page = await open(first.url, { expected: ['net::ERR', 'Failed to load resource'] })
+    await loaded(page, 5)
+    const entries = (text: string) => page.locator('#steps > li', { hasText: text }).count()
+    await tell(first.url, 'resync', 'bookinfo/details', {})
+    await until('a step is shown', async () => (await entries('resync details')) === 1)
+    await first.stop()
+    await has(page, '#live', 'reconnecting')
+    const second = await start(api, port)
+    await tell(second.url, 'resync', 'bookinfo/ratings', {})
+    await has(page, '#live', 'live')
+    await until('what was missed is shown', async () => (await entries('resync ratings')) === 1)
+    expect([await entries('resync details'), await entries('the server was restarted')]).toEqual([1, 1])
+    await tell(second.url, 'resync', 'bookinfo/details', {})
+    await until('steps go on', async () => (await entries('resync details')) === 2)
+    expect(await entries('resync ratings')).toBe(1)
+  })
+
+  test('what other hands change in the cluster is on the map a little later', async () => {
+    const api = (await five).copy()
+    const page = await open((await start(api)).url)
+    await loaded(page, 5)
+    const targetRefs = [{ group: '', kind: 'Service', name: 'details' }]
+    api.seed([
+      {
+        apiVersion: 'security.istio.io/v1',
+        kind: 'AuthorizationPolicy',
+        metadata: { name: 'nobody', namespace: 'bookinfo' },
+        spec: { targetRefs, action: 'DENY', rules: [{}] },
+      },
+    ])
+    await until('the edge is of no use', async () => (await drawn(page))[EDGE]?.includes('none') === true, 20_000)
+  })
+
+  test('as a function it asks for a token, and shows with one what its bearer may see', async () => {
+    const api = createEmbeddedApi({
+      tokens: { good: 'somebody' },
+      audiences: ['meshstep'],
+      allows: (_, { namespace = '' }) => namespace === 'bookinfo',
+    })
+    api.seed(kept(await five, 'bookinfo'))
+    const server = await startPage(api, { isReading: true, audience: 'meshstep' })
+    onTestFinished(() => server.stop())
+    const page = await open(server.url, { expected: ['401'] })
+    await has(page, '#token-dialog', 'expected a bearer token')
+    expect(await violations(page)).toEqual([])
+    await page.locator('#token').fill('good')
+    await page.keyboard.press('Enter')
+    await loaded(page, 5)
+    expect(await page.locator('[data-story]').count()).toBe(0)
+    await row(page, 'bookinfo/details').click()
+    await has(page, '#detail', 'Policies')
+  })
+
+  test('5, 50 and 500 applications are drawn, each once, and can be printed', async () => {
+    const fifty = await shop()
+    const worlds = [
+      [5, kept(await five, 'bookinfo')],
+      [50, fifty],
+      [500, copies(fifty, REGIONS)],
+    ] as const
+    for (const [number, objects] of worlds) {
+      const page = await open((await start(holding(objects))).url)
+      await loaded(page, number)
+      const shown = await drawn(page)
+      expect(Object.values(shown).filter((classes) => classes.split(' ').includes('app'))).toHaveLength(number)
+      const saved = page.waitForEvent('download')
+      await page.getByRole('button', { name: 'SVG' }).click()
+      const svg = await readFile(await (await saved).path(), 'utf8')
+      expect(svg.match(/font-weight="600"/g)).toHaveLength(number)
+      if (SCREENSHOTS !== undefined) await picture(page, number, SCREENSHOTS)
+    }
+  })
+})
+
+const picture = async (page: Page, number: number, folder: string): Promise<void> => {
+  if (number === 5) {
+    await row(page, 'bookinfo/productpage').click()
+    await row(page, 'bookinfo/details').click()
+    await has(page, '#detail .verdict', 'Allowed')
+  }
+  await page.mouse.move(0, 0)
+  await page.screenshot({ path: `${folder}/${number}.jpg`, type: 'jpeg', quality: 82 })
+}
