@@ -101,7 +101,7 @@ const linesOf = (...patterns: readonly string[]): number =>
 /** How much there is to know: of the state, and of the code. */
 const sizeTable = (): Table => ({
   title: 'The size of the core',
-  note: `Its rooms are ${CORE.join(', ')}.`,
+  note: 'It is all that is in src/core.',
   rows: [
     { what: 'fields of an entry of a relation', number: Object.keys(RelationEntry.shape).length },
     { what: 'parts of a state that belong to no feature', number: Object.keys(commonState(features.config)).length },

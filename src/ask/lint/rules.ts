@@ -2,7 +2,7 @@ import type { RuleId } from './rule-ids.ts'
 
 /** A kind of finding: how bad it is, what it means, and what to do. */
 export type Rule = {
-  /** As SARIF has it: surely not as it was meant, probably not, and good to know. */
+  /** A level of SARIF: a sure mistake, a probable mistake, or good to know. */
   readonly level: 'error' | 'warning' | 'note'
   readonly title: string
   readonly meaning: string
@@ -15,111 +15,112 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'warning',
     title: 'A policy names an account that nobody has',
     meaning:
-      'The namespace has no ServiceAccount of that name, and no pod, workload or Gateway there runs as it: no client matches it. One that exists is known, also where nothing runs as it just now, as of a CronJob. Those of another trust domain are not looked for.',
+      'The namespace has no ServiceAccount of that name, and no pod, workload or Gateway there runs as it: no client matches the policy. An account that exists counts, even if nothing runs as it at the moment, as with a CronJob. Accounts of another trust domain are not checked.',
     remedy: 'Correct the name, or make that ServiceAccount and run the client as it.',
   },
   'allow-hidden': {
     level: 'warning',
-    title: 'A rule of an ALLOW lets in nobody any more',
+    title: 'A rule of an ALLOW lets in nobody, because of a DENY',
     meaning: 'DENY policies of the same proxies refuse each request that the rule matches. A DENY always wins.',
-    remedy: 'Take away the one that is not meant, or narrow it.',
+    remedy: 'Remove the policy that is not intended, or narrow it.',
   },
   'allow-on-tcp': {
     level: 'warning',
     title: 'An ALLOW of HTTP lets in nobody on a port that carries TCP',
     meaning:
-      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. A rule of an ALLOW that has any of them never matches there.',
+      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. An ALLOW rule with any of these fields never matches there.',
     remedy:
-      'Leave the HTTP fields out in a rule of its own for that port, or correct the protocol of the port in the Service.',
+      'Write a separate rule without HTTP fields for that port, or correct the protocol of the port in the Service.',
   },
   'allow-unknown': {
     level: 'warning',
-    title: 'An id is allowed that no finding has',
-    meaning: 'An annotation or a comment allows it, and so allows nothing.',
-    remedy: 'Correct the id, or take it away.',
+    title: 'An annotation or a comment allows an unknown id',
+    meaning: 'No finding has that id, so the annotation or the comment has no effect.',
+    remedy: 'Correct the id, or remove it.',
   },
   'audit-unseen': {
     level: 'note',
-    title: 'What dry runs would refuse is not seen here',
+    title: 'Requests that dry runs would refuse are not seen here',
     meaning:
-      'Policies are dry runs. Waypoints and Gateways count and log what these would refuse, and nothing reads that here, as no metrics server is named. A ztunnel is told of none.',
+      'Policies are dry runs. Waypoints and Gateways count and log the requests that these would refuse. meshstep does not read those, because no metrics server is configured. A ztunnel gets no dry runs.',
     remedy:
-      'Look for istio_requests_total and rbac shadow results where the metrics of the proxies are kept, and at the log of the waypoint, before enforcement is switched on. Explain says what each dry run would do.',
+      'Before enforcement is switched on, look at istio_requests_total and the rbac shadow results in the metrics of the proxies, and at the log of the waypoint. Explain says what each dry run would do.',
   },
   'deny-idle': {
     level: 'note',
-    title: 'A DENY refuses nothing that is let in',
+    title: 'A DENY refuses only requests that no ALLOW lets in',
     meaning:
-      'No ALLOW policy of the same proxies lets in what it names, and so it is refused without the DENY as well.',
-    remedy: 'Correct it, if it was to refuse something. As a guard against policies to come it may stay.',
+      'No ALLOW policy of the same proxies allows the requests that it names, so they are refused without the DENY as well.',
+    remedy: 'Correct it, if it should refuse something. It may stay as a guard against later policies.',
   },
   'deny-on-tcp': {
     level: 'warning',
     title: 'A DENY of HTTP refuses more on ports that carry TCP',
     meaning:
-      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. A DENY loses them, and refuses what is left of its rule, which may be everything. The ports of a Service count as their names or appProtocol say; one that says neither may carry both.',
-    remedy: 'Name the ports that are HTTP in the rule, or the protocol of the port in the Service.',
+      'On a port that is not HTTP a waypoint sees no methods, paths, hosts or tokens. There Istio drops these fields from a DENY rule, and the rest of the rule refuses more, perhaps everything. The name or the appProtocol of a Service port gives its protocol. A port with neither may carry both.',
+    remedy: 'Name the HTTP ports in the rule, or declare the protocol of the port in the Service.',
   },
   'document-refused': {
     level: 'error',
     title: 'A document was refused',
     meaning:
-      'A document in a ConfigMap cannot be read, or says more than its author may. What was in effect before stays.',
+      'A document in a ConfigMap cannot be read, or requests more than its author may. Its last content stays in effect.',
     remedy: 'Correct the document as the message says, and apply it again.',
   },
   'endpoint-unknown': {
     level: 'warning',
     title: 'A config names an endpoint that no relation has',
-    meaning: 'What the config says of that endpoint has no effect: its policies let in nobody.',
-    remedy: 'Correct the name, or relate somebody over it.',
+    meaning: 'The config has no effect for that endpoint: its policies allow nobody.',
+    remedy: 'Correct the name, or relate an application over that endpoint.',
   },
   expectation: {
     level: 'error',
     title: 'An expectation is not met',
-    meaning: 'A request that a config expects to pass, or not to, does otherwise, or nobody can be sure of it.',
+    meaning:
+      'A config expects a request to pass, or not to pass. The request does otherwise, or its result is unknown.',
     remedy: 'Change the policies, or the expectation.',
   },
   'grant-without-effect': {
     level: 'warning',
-    title: 'A workload is granted something, and is not let in',
+    title: 'A workload has a grant that does not let it in',
     meaning:
-      'What is granted to an application lets in pods of the ServiceAccount of its name. These run as another one, or have no identity.',
+      'A grant to an application allows pods that run as the ServiceAccount of its name. Its pods run as another account, or have no identity.',
     remedy: 'Set the ServiceAccount in the template, or run the pods without hostNetwork.',
   },
   'http-without-waypoint': {
     level: 'warning',
     title: 'A policy of pods has HTTP fields',
     meaning:
-      'A ztunnel sees connections, not requests. An ALLOW rule with HTTP fields lets in nobody; a DENY rule loses them, and refuses nothing where nothing else is left of a part of it, or more than it says.',
+      'A ztunnel sees connections, not requests. An ALLOW rule with HTTP fields allows nobody. A DENY rule loses these fields. Then it refuses more than it says, or nothing, where a part of it had no other field.',
     remedy: 'Refer to a Service with a waypoint (targetRefs), or leave the HTTP fields out.',
   },
   'istio-too-old': {
     level: 'warning',
-    title: 'Istio is older than is supported',
+    title: 'Istio is older than the lowest supported version',
     meaning:
-      'Answers follow the version that is there, but before 1.25 hardened mode denies nothing at waypoints, as Istio takes no policies for a GatewayClass.',
+      'Answers follow the installed version. But before 1.25 Istio takes no policies for a GatewayClass, so hardened mode denies nothing at waypoints.',
     remedy: 'Upgrade Istio.',
   },
   'label-refused': {
     level: 'error',
     title: 'A label is not applied',
     meaning:
-      'Kubernetes would refuse the label, another source has asked for another value, or whoever asks for it may not. The other labels are applied.',
-    remedy: 'Correct the label where it is said.',
+      'Kubernetes would refuse the label, another source requests another value, or the requester has no right to it. The other labels are applied.',
+    remedy: 'Correct the label at its source.',
   },
   'memory-lost': {
     level: 'error',
     title: 'An application has no memory, though objects of it stand',
     meaning:
-      'The ConfigMap in which an application is remembered is gone. What the application made stays as it is, and follows nothing any more.',
-    remedy: 'Tell its config again, or its removal, which keeps what consumers still need.',
+      'The ConfigMap that is the memory of an application is gone. The objects of the application stay as they are, and no longer follow any change.',
+    remedy: 'Send its config again, or its removal, which keeps the objects that consumers still need.',
   },
   'memory-unreadable': {
     level: 'error',
     title: 'A memory cannot be read',
     meaning:
-      'The ConfigMap in which an application is remembered is not what meshstep wrote. It is left as it is, and no step is taken.',
-    remedy: 'Restore it, or delete it and tell its config and relations again.',
+      'The content of the ConfigMap that is the memory of an application was not written by meshstep. It stays as it is, and the application takes no step.',
+    remedy: 'Restore it, or delete it and send the config and the relations again.',
   },
   'name-missing': {
     level: 'error',
@@ -131,180 +132,179 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'note',
     title: 'A policy of a file has no namespace',
     meaning:
-      'It is made in the namespace that whoever applies it has chosen, and holds there alone: in the root namespace of Istio it would hold for the whole mesh.',
-    remedy: 'Name its namespace, or leave it to a tool that does so, such as a chart.',
+      'The person who applies it chooses its namespace, and it holds in that namespace alone. In the root namespace of Istio it would hold for the whole mesh.',
+    remedy: 'Name its namespace, or leave that to a tool such as a chart.',
   },
   'namespace-unknown': {
     level: 'warning',
     title: 'A policy names a namespace that does not exist',
     meaning:
-      'No client is in a namespace that the cluster does not have. In a mesh of several clusters it may be in another one, which is not looked at.',
-    remedy: 'Correct the name, or allow the finding where the namespace is in another cluster of the mesh.',
+      'The cluster does not have that namespace, so no client is in it. In a mesh of several clusters, another cluster may have it. Other clusters are not checked.',
+    remedy: 'Correct the name. Allow the finding if another cluster of the mesh has the namespace.',
   },
   'partly-read': {
     level: 'note',
     title: 'Something may not be read here',
     meaning:
-      'What asks has no right to read it. Nothing is said of what depends on it: that is neither right nor wrong.',
-    remedy: 'Give the right to list it, or take the other findings as a part of what there is.',
+      'The asker has no right to read it. So nothing is known of anything that depends on it: it may be right or wrong.',
+    remedy: 'Grant the right to list it. Without that right the other findings are only a part of all findings.',
   },
   'peer-authentication-refused': {
     level: 'error',
     title: 'Istio would refuse a PeerAuthentication',
     meaning:
-      'It has a mode or a field that Istio does not know, portLevelMtls without a selector, or a wildcard in its selector. Where an older Istio took it, what is refused has no effect: pods may take plaintext that were not to.',
+      'It has a mode or a field that Istio does not know, portLevelMtls without a selector, or a wildcard in its selector. If an older Istio took it, the refused part has no effect, so pods may take plaintext that they should refuse.',
     remedy:
-      'Correct it as the message says: UNSET, DISABLE, PERMISSIVE and STRICT are the modes, and ports need a selector with labels.',
+      'Correct it as the message says: The modes are UNSET, DISABLE, PERMISSIVE and STRICT, and ports need a selector with labels.',
   },
   'pods-unlabelled': {
     level: 'warning',
-    title: 'Pods do not wear the labels of their template',
+    title: 'Pods lack labels of their template',
     meaning:
-      'Nothing replaces these pods, and they lack labels that their template has: they are off the mesh, or no policy selects them.',
-    remedy: 'Delete the pods, or end what holds the rollout back.',
+      'These pods lack labels that their template has, and nothing replaces the pods. They are off the mesh, or no policy selects them.',
+    remedy: 'Delete the pods, or let the rollout continue.',
   },
   'policy-ineffective': {
     level: 'warning',
     title: 'A policy has no effect',
     meaning:
-      'Istio takes it, and no proxy enforces it: its action or its being a dry run means nothing where it is attached, or it is attached to nothing.',
-    remedy: 'Give it a target where it is enforced, or take it away.',
+      'Istio takes it, and no proxy enforces it. It is attached to nothing, or its action or dry run means nothing at its target.',
+    remedy: 'Give it a target that enforces it, or remove it.',
   },
   'policy-refused': {
     level: 'error',
     title: 'Istio would refuse a policy',
     meaning:
-      'Its webhook or its CustomResourceDefinition does not take it, so that applying it fails. One that is there all the same, from before the webhook was, may do what nobody means: a source without fields, source: {}, matches everybody at a waypoint, and nobody at pods.',
+      'Its webhook or its CustomResourceDefinition does not take it, so it cannot be applied. A policy that is older than the webhook may exist all the same, and may do something unintended. For example, a source without fields, source: {}, matches everybody at a waypoint, and nobody at pods.',
     remedy: 'Correct it as the message says.',
   },
   'policy-shadowed': {
     level: 'warning',
     title: 'An ALLOW has no effect beside one that lets in everybody',
     meaning:
-      'Of all ALLOW policies of a proxy one must match. One without conditions matches everything, and so the others restrict nobody, nor does one without rules, which is to refuse all.',
-    remedy: 'Take away the one that lets in everybody, or the other one.',
+      'A request passes if one of the ALLOW policies of a proxy matches. A policy without conditions matches every request, so the other policies restrict nobody. This includes a policy without rules, which should refuse every request.',
+    remedy: 'Remove the policy that lets in everybody, or the other one.',
   },
   'policy-unenforced': {
     level: 'warning',
     title: 'Nothing enforces a policy',
     meaning:
-      'It refers to a Service that is led to no waypoint that takes traffic, or Istio says in its status that it does not take it.',
+      'It refers to a Service that leads to no working waypoint, or Istio reports in its status that it does not take the policy.',
     remedy: 'Give the Service a waypoint, or wait for it to be ready.',
   },
   'policy-unmatched': {
     level: 'warning',
     title: 'No request can match a policy',
-    meaning: 'Its target does not exist, or it selects no pods, nor those that a workload would make.',
+    meaning: 'Its target does not exist, or it selects no pods, not even those that a workload would create.',
     remedy: 'Correct the target.',
   },
   'policy-unreadable': {
     level: 'error',
     title: 'A policy cannot be read',
-    meaning: 'It has fields or values that are not known, so that nothing it may hold for is decided.',
+    meaning: 'It has unknown fields or values, so no request that it may match is decided.',
     remedy: 'Correct it as the message says.',
   },
   'port-unknown': {
     level: 'warning',
     title: 'A policy names a port that its Service does not have',
     meaning:
-      'A waypoint compares the port of the Service, not that of the pods. No request comes to one that the Service lacks.',
+      'A waypoint compares the port of the Service, not that of the pods. No request arrives at a port that the Service lacks.',
     remedy: 'Name the port of the Service.',
   },
   'principal-malformed': {
     level: 'warning',
     title: 'A principal does not have the form of one',
     meaning:
-      'Clients of the mesh have principals like cluster.local/ns/NAMESPACE/sa/ACCOUNT. Istio takes any text, and compares the whole: another form matches nobody. At a Gateway nothing is said, as its clients may have certificates of others.',
-    remedy: 'Write it so, or with a wildcard: */ns/NAMESPACE/sa/ACCOUNT, cluster.local/ns/NAMESPACE/*.',
+      'Clients of the mesh have principals like cluster.local/ns/NAMESPACE/sa/ACCOUNT. Istio takes any text, and compares the whole text, so another form matches nobody. Policies at a Gateway are not checked, because its clients may have certificates of other issuers.',
+    remedy: 'Write it in this form, or with a wildcard: */ns/NAMESPACE/sa/ACCOUNT, cluster.local/ns/NAMESPACE/*.',
   },
   'principal-spiffe': {
     level: 'error',
     title: 'A principal begins with spiffe://',
-    meaning: 'Istio compares principals without that: none matches.',
+    meaning: 'Istio compares principals without that prefix, so none matches.',
     remedy: 'Leave spiffe:// out: cluster.local/ns/NAMESPACE/sa/ACCOUNT.',
   },
   'selects-all': {
     level: 'warning',
     title: 'A selector selects all pods',
-    meaning: 'A selector without labels selects all pods of the namespace, which is seldom meant.',
-    remedy: 'Name labels, or leave the selector out to say so.',
+    meaning: 'A selector without labels selects all pods of the namespace, which is seldom intended.',
+    remedy: 'Name labels, or leave the selector out if all pods are intended.',
   },
   'target-outside-namespace': {
     level: 'error',
     title: 'A policy refers to a target outside of its namespace',
     meaning:
-      'A policy reaches targets of its own namespace alone; for a GatewayClass it must be in the root namespace of Istio.',
-    remedy: 'Put the policy where its target is.',
+      'A policy reaches only targets of its own namespace. A policy for a GatewayClass must be in the root namespace of Istio.',
+    remedy: 'Put the policy into the namespace of its target.',
   },
   'trust-domain-unknown': {
     level: 'warning',
     title: 'A policy names a trust domain that nobody has',
     meaning:
-      'It is neither that of the mesh nor an alias of it. At pods aliases do not count either, nor does cluster.local stand for the own one: a ztunnel compares what is written.',
+      'It is neither the trust domain of the mesh nor an alias of it. At pods even an alias does not match, and cluster.local does not stand for the trust domain of the mesh: a ztunnel compares the text itself.',
     remedy: 'Name the trust domain of the mesh, or leave it open with *.',
   },
   'trust-domain-unseen': {
     level: 'warning',
-    title: 'A policy of pods goes by trust domains',
+    title: 'A policy of pods has trust domain fields',
     meaning:
-      'A ztunnel does not look at trustDomains and notTrustDomains: beside other fields they are ignored, and alone they match nothing.',
+      'A ztunnel does not look at trustDomains and notTrustDomains. It ignores them beside other fields. Alone they match nothing.',
     remedy: 'Write the trust domain into principals.',
   },
   'value-unmatched': {
     level: 'warning',
     title: 'A value matches no request',
     meaning:
-      'Istio takes it, and compares it as it is written: methods are in upper case, paths begin with / and are compared without their query, and hosts have no scheme and no path.',
+      'Istio takes the value, and compares it as it is written. Methods are in upper case. Paths begin with / and are compared without their query. Hosts have no scheme and no path.',
     remedy: 'Write GET, /admin and shop.example, not get, admin and https://shop.example/.',
   },
   waiting: {
     level: 'warning',
-    title: 'Something waits for others',
+    title: 'Something waits for another application or person',
     meaning:
-      'It is held back, or kept as it is, until somebody else acts: whom it waits for, since when, and what ends it is in the message.',
-    remedy: 'Mostly none: what it waits for comes.',
+      'It is held back, or kept as it is, until somebody else acts. The message names what it waits for, since when, and what ends the wait.',
+    remedy: 'Mostly none: the wait ends by itself.',
   },
   'waiting-long': {
     level: 'error',
     title: 'Something waits for longer than a resync',
     meaning:
-      'A resync looks at everything again each quarter of an hour, and may take as long. What waits for more than half an hour waits for somebody who has not acted.',
-    remedy: 'Do what the message says ends it.',
+      'A resync looks at everything again each quarter of an hour, and may take as long. After half an hour, the wait is for somebody who has not acted.',
+    remedy: 'Do the action that ends the wait, as the message says.',
   },
   'waypoint-missing': {
     level: 'warning',
     title: 'A label names a waypoint that does not exist',
-    meaning:
-      'Requests go straight to the pods as long as there is none, and nothing enforces the policies of the Service.',
+    meaning: 'Without the waypoint requests go straight to the pods, and nothing enforces the policies of the Service.',
     remedy:
-      'Correct the label, or istio.io/use-waypoint-namespace beside it where the waypoint is in another namespace, or make the waypoint.',
+      'Correct the label, or create the waypoint. If the waypoint is in another namespace, correct istio.io/use-waypoint-namespace beside the label.',
   },
   'waypoint-refused': {
     level: 'error',
     title: 'Pods do not let in the waypoint of their Service',
     meaning:
-      'A request through a Service comes to the pods from its waypoint, with the identity of that: a ztunnel never sees the client. Policies of the pods, or of their namespace or the root namespace, that leave the waypoint out refuse each of them, and the waypoint answers 503. Istio lets a waypoint in by itself only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which no object tells.',
+      'A request through a Service comes to the pods from its waypoint, with the identity of the waypoint, so a ztunnel never sees the client. The policies of the pods, of their namespace or of the root namespace leave the waypoint out. So the ztunnel refuses each request, and the waypoint answers 503. Istio allows a waypoint by itself only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, and no object shows that setting.',
     remedy:
-      'Say who may reach the Service in a policy that refers to it (targetRefs), and let in the ServiceAccount of the waypoint at the pods. Allow the finding where istiod has that setting.',
+      'Name the clients of the Service in a policy that refers to the Service (targetRefs). At the pods, allow the ServiceAccount of the waypoint. Allow the finding if istiod has that setting.',
   },
   'waypoint-unused': {
     level: 'note',
     title: 'Nothing leads to a waypoint',
     meaning:
-      'No label of a Service, of a ServiceEntry, of a pod or its template, or of a namespace names it: its pods run for nothing, and its policies are enforced on nobody.',
-    remedy: 'Lead something to it, or delete it.',
+      'No label of a Service, of a ServiceEntry, of a pod or its template, or of a namespace names the waypoint. Its pods run for nothing, and its policies are enforced on nobody.',
+    remedy: 'Lead a Service, pods or a namespace to it, or delete it.',
   },
   'wildcard-literal': {
     level: 'warning',
-    title: 'A wildcard within a value is none',
+    title: 'A * within a value is no wildcard',
     meaning:
-      'Istio has one * at the start or the end of a value, or as the whole of it. Any other stands for the character itself, so that the value matches next to nothing. Namespaces at a waypoint are the exception.',
-    remedy: 'Leave one * at the start or the end. In paths {*} is one segment, and {**} any number of them.',
+      'Istio takes a * as a wildcard only at the start or the end of a value, or as the whole value. Any other * stands for the character itself, so the value matches almost nothing. Namespaces at a waypoint are the exception.',
+    remedy: 'Leave one * at the start or the end. In paths {*} is one segment, and {**} is any number of segments.',
   },
   'workload-twice': {
     level: 'warning',
-    title: 'A StatefulSet and a Deployment have one name',
-    meaning: 'An application labels the first of them alone.',
-    remedy: 'Delete or rename the one that is not meant.',
+    title: 'A StatefulSet and a Deployment have the same name',
+    meaning: 'An application labels only the StatefulSet.',
+    remedy: 'Delete or rename the one that is not intended.',
   },
 }
