@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { OwnExpectation } from './expectation.ts'
 
 const expectationsConfig = {
-  /** Requests to or from the application that have to pass, or must not: a step says which do otherwise. */
   expect: z.array(OwnExpectation).max(100).optional(),
 }
 
