@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
 import { type Attribute, attributesOf } from './src/embedded/attributes.ts'
 import { LIBRARY, OWN_FILES } from './src/serve/page/assets.ts'
+import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 
 /**
  * Loaded when they are asked for, or only by some: kept beside the bundle, so that an event never waits for them. They are required from
@@ -11,7 +12,7 @@ import { LIBRARY, OWN_FILES } from './src/serve/page/assets.ts'
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/(kubeconfig|fork|otlp)\.ts$/ }, ({ kind, path }) =>
+    onResolve({ filter: /\/(kubeconfig|fork|otlp|schemas)\.ts$/ }, ({ kind, path }) =>
       kind === 'dynamic-import' ? { path: basename(path, '.ts'), namespace: 'beside' } : undefined,
     )
     onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
@@ -170,6 +171,14 @@ const page = await build({
   outfile: 'dist/page.mjs',
   plugins: [besideTheBundle, uuidsOfNode],
 })
+// made once: of schemas, nothing but their text is served
+const made = Object.entries(schemas).map(
+  ([name, schema]) => `${JSON.stringify(name)}: () => (${JSON.stringify(schema())})`,
+)
+await writeFile(
+  'dist/schemas.mjs',
+  `export const schemas = {\n${made.join(',\n')}\n}\nexport const asyncApi = () => (${JSON.stringify(asyncApi())})\n`,
+)
 // what the browser gets is served as it is, and of the official client there are facts alone
 const library = `node_modules/cytoscape/dist/${LIBRARY}`
 await mkdir('dist/page')

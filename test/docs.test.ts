@@ -1,7 +1,10 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
+import { RULE_IDS } from '../src/ask/lint/rule-ids.ts'
+import { schemas } from '../src/serve/schemas/schemas.ts'
 import { anchorsOf } from '../tools/docs/anchors.ts'
+import { functions } from './helpers/functions.ts'
 
 const PAGES = [...globSync('*.md'), 'knative/README.md', ...globSync('docs/**/*.md')]
 
@@ -36,4 +39,35 @@ test('the README is short, and says first what meshstep works with', () => {
   expect(lines.length).toBeLessThanOrEqual(140)
   const [, first = ''] = textOf('README.md').split('\n\n')
   for (const name of ['Juju', 'Istio', 'ambient', 'Knative']) expect(first.split('. ')[0]).toContain(name)
+})
+
+/** The first words of what stands as code in the first cell of a row. */
+const rowsOf = (page: string): string[] =>
+  [...withoutBlocks(textOf(page)).matchAll(/^\|(?<cell>.*?[^\\])\|/gm)].flatMap(({ groups }) =>
+    [...(groups?.cell ?? '').matchAll(/`([\w-]+)/g)].map(([, word = '']) => word),
+  )
+
+const commands = globSync('src/cli/commands/*.ts').flatMap((file) =>
+  [...textOf(file).matchAll(/program\s*\.command\('([a-z-]+)/g)].map(([, name = '']) => name),
+)
+
+const configKeys = Object.keys((schemas.config?.().properties ?? {}) as object)
+
+test.each([
+  ['event', 'docs/events.md', functions.map(({ name }) => name), rowsOf],
+  ['command', 'docs/commands.md', commands, rowsOf],
+  ['key of the config', 'docs/config.md', configKeys, rowsOf],
+  ['key of the config', 'docs/reference/config.md', configKeys, headingsOf],
+  ['finding', 'docs/lint.md', RULE_IDS, headingsOf],
+] as const)('each %s has its place in %s', (_, page, names, placesOf) => {
+  expect(names.length).toBeGreaterThan(5)
+  const places = new Set(placesOf(page))
+  expect(names.filter((name) => !places.has(name))).toEqual([])
+})
+
+test('the recipes of a new event and of a new feature name what writes the reference', () => {
+  for (const recipe of ['A new event', 'A new feature']) {
+    const [, text = ''] = textOf('docs/contributing.md').split(`\n## ${recipe}\n`)
+    expect([recipe, text.split('\n## ')[0]]).toEqual([recipe, expect.stringContaining('`npm run schemas`')])
+  }
 })

@@ -16,6 +16,8 @@ const KNOW_ISTIO = [
   // plays Istio's part
   /^src\/embedded\//,
   /^src\/cli\/local\.ts$/,
+  // says what each key of a config means, also those that Istio reads
+  /^src\/serve\/schemas\/meanings\.ts$/,
   // where the API server serves each kind, and what to install where it does not
   /^src\/platform\/kubernetes\/objects\.ts$/,
   /^src\/core\/reconcile\/decide\/plan-objects\.ts$/,

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { beforeAll, expect, test } from 'vitest'
+import { meanings } from '../../src/serve/schemas/meanings.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 import { BUNDLE, ensureBundle, post, run, SNAPSHOT, serve, startCluster } from './helpers.ts'
 
@@ -25,6 +26,15 @@ const MOST_SNAPSHOT_BYTES = 11_500_000
 
 test('the snapshot stays small', async () => {
   expect((await stat(SNAPSHOT)).size).toBeLessThan(MOST_SNAPSHOT_BYTES)
+})
+
+test('the bundle serves the schemas with a sentence for each key, and has none of these in it', async () => {
+  const { environment } = await startCluster()
+  const server = await serve({ environment })
+  const served = await fetch(`${server.url}/schemas/config.json`)
+  expect(await served.json()).toEqual(JSON.parse(await readFile('docs/reference/config.schema.json', 'utf8')))
+  await server.end('SIGTERM')
+  expect(await readFile(BUNDLE, 'utf8')).not.toContain(meanings.config?.mesh)
 })
 
 /** Modules of Node that cost a cold start something, and that no step needs. */

@@ -4,7 +4,6 @@ import { ClientName, TargetName } from './side.ts'
 
 /** A request of which somebody says whether it has to pass. */
 export const Expectation = z.strictObject({
-  /** Absent for a client outside the mesh. */
   from: ClientName.optional(),
   to: TargetName,
   port: Port,

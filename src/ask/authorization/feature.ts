@@ -4,7 +4,6 @@ import { OwnExpectation } from './expectation.ts'
 import { unmetExpectations } from './unmet.ts'
 
 const expectationsConfig = {
-  /** Requests to or from the application that have to pass, or must not: a step says which do otherwise. */
   expect: z.array(OwnExpectation).max(100).optional(),
 }
 

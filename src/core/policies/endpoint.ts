@@ -12,9 +12,7 @@ const fromDigits = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : value
 
 /** Digits in a string count as the number, as in the charm library; a boolean does not. */
-export const Port = z
-  .preprocess(fromDigits, z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT))
-  .meta({ type: ['integer', 'string'], pattern: '^[0-9]+$' })
+export const Port = z.preprocess(fromDigits, z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT))
 
 /** As HTTP has them: `get` is another method than `GET`. */
 export const Method = z.enum(METHODS, A_METHOD)

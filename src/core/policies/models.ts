@@ -9,7 +9,6 @@ export const AppPolicy = z.strictObject({
   type: z.literal('app'),
   relation: RelationEndpoint,
   endpoints: z.array(Endpoint),
-  /** @default the application's own Service */
   service: z.string().min(1).nullish(),
 })
 export type AppPolicy = z.infer<typeof AppPolicy>

@@ -18,11 +18,8 @@ export type Versions = z.infer<typeof Versions>
 
 /** The keys of a config that belong to no feature. */
 export const commonConfig = {
-  /** The application's settings for its units, which precede its leader's. */
   settings: LeaderSettings.optional(),
-  /** Custom relation data by endpoint, which take precedence over the leader's. */
   databag: Databags.optional(),
-  /** Holds the application back to versions of a protocol, by interface. */
   versions: Versions.optional(),
 }
 

@@ -50,38 +50,24 @@ const ClaimTemplate = z.looseObject({
 export const PodWorkload = z
   .strictObject({
     podSpec: PodSpec,
-    /** Storage: a claim for each pod, which needs a stateful deployment. */
     volumeClaimTemplates: z
       .array(ClaimTemplate, 'expected volumeClaimTemplates: a list')
       .superRefine(refuseDuplicates(({ metadata }) => metadata.name))
       .optional(),
     deployment: Deployment.optional(),
-    /** Metadata of the pods, besides the generated ones. */
     podMetadata: PodMetadata.optional(),
-    /** The update strategy of a stateless application. */
     strategy: z.looseObject({}, 'expected the strategy of a Deployment').optional(),
-    /** The update strategy of a stateful application. */
     updateStrategy: z.looseObject({}, 'expected the updateStrategy of a StatefulSet').optional(),
-    /** @default Parallel */
     podManagementPolicy: z.enum(POLICIES, `expected a policy, one of ${POLICIES.join(' ')}`).optional(),
-    /** The headless Service that names a stateful application's pods. @default {application}-endpoints */
     serviceName: PartName.optional(),
-    /** Settings of the Service that others use. */
     service: ServiceSettings.optional(),
-    /** The account to make for the pods. @default of the application's name, unless the spec names one */
     serviceAccount: ServiceAccount.optional(),
-    /** ConfigMaps beside the workload, by their names. */
     configMaps: ConfigMaps.optional(),
-    /** Secrets beside the workload, by name. The memory has the keys of their values. */
     secrets: Secrets.optional(),
-    /** Variables whose values are secrets, or are not, whatever their names. */
     secretEnv: SecretEnv.optional(),
     podDisruptionBudget: DisruptionBudget.optional(),
-    /** The user's choice, which precedes the author's in `deployment.service`. */
     'kubernetes-service-type': Service.optional(),
-    /** The number of pods. @default not ours: 1 at first, then set by whatever scales it */
     replicas: z.int(A_COUNT).min(0, A_COUNT).max(2_147_483_647, A_COUNT).optional(),
-    /** Any string, for readers of the config alone. */
     revision: z.string(A_REVISION).max(253, A_REVISION).optional(),
   })
   .superRefine((workload, context) => {

@@ -7,18 +7,11 @@ import { Churn } from './churn/limit.ts'
 import { workloadSchema } from './config.ts'
 
 export const workloadConfig = {
-  /**
-   * The workload to label, by kind and name, or one that is ours to deploy, by its `podSpec`; null for none. By default it is found by
-   * the application's name: a StatefulSet, else a Deployment.
-   */
   workload: workloadSchema(z.strictObject({ kind: z.enum(['StatefulSet', 'Deployment']), name: ObjectName }))
     .nullable()
     .optional(),
-  /** The Service to label; null for none. @default the application's name */
   service: ObjectName.nullable().optional(),
-  /** `rolling` labels the pod template, which restarts the pods; `in-place` labels the running pods. @default rolling */
   enrolment: z.enum(['rolling', 'in-place']).optional(),
-  /** The limit of changes that units may make to what they tell. @default 5 changes of one place in 30 minutes */
   churn: Churn.optional(),
 }
 

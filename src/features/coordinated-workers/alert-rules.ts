@@ -36,9 +36,7 @@ const Group = z.strictObject({
 
 const Groups = z.array(Group)
 const ByKind = z.strictObject({
-  /** For Prometheus. */
   metrics: Groups.optional(),
-  /** For Loki. */
   logs: Groups.optional(),
 })
 

@@ -26,11 +26,8 @@ const Count = z.int(A_COUNT).min(0, A_COUNT)
 /** The number of units that should have a role. */
 const UnitCounts = z
   .strictObject({
-    /** With fewer units the cluster does not work. */
     minimum: Count.optional(),
-    /** With fewer units the cluster works, degraded. */
     recommended: Count.optional(),
-    /** More units are superfluous; 0 for a role without a place in the cluster. */
     maximum: Count.optional(),
   })
   .refine(
@@ -40,11 +37,8 @@ const UnitCounts = z
 
 /** The names of pods. */
 const PodNames = {
-  /** The headless Service that names the pods. @default {application}-endpoints, as Juju calls it */
   headlessService: DnsName.optional(),
-  /** The DNS domain of the cluster. @default that of the cluster that the functions run in */
   clusterDomain: DnsName.optional(),
-  /** The charm, for the label `juju_charm`. @default the application */
   charm: z.string().min(1).max(253).optional(),
 }
 
@@ -54,25 +48,15 @@ const Text = z.string().min(1)
 /** The names of the application's endpoints. */
 const Endpoints = z
   .strictObject({
-    /** @default any endpoint of the interface `cluster` */
     cluster: EndpointName.optional(),
-    /** @default metrics-endpoint */
     metrics: EndpointName.optional(),
-    /** @default logging */
     logging: EndpointName.optional(),
-    /** @default send-remote-write */
     remoteWrite: EndpointName.optional(),
-    /** @default charm-tracing */
     charmTracing: EndpointName.optional(),
-    /** @default workload-tracing */
     workloadTracing: EndpointName.optional(),
-    /** Certificates of authorities, interface `certificate_transfer`. @default receive-ca-cert */
     certificates: EndpointName.optional(),
-    /** @default service-mesh */
     serviceMesh: EndpointName.optional(),
-    /** @default provide-cmr-mesh */
     serviceMeshProvideCmrMesh: EndpointName.optional(),
-    /** @default require-cmr-mesh */
     serviceMeshRequireCmrMesh: EndpointName.optional(),
   })
   .refine(
@@ -84,56 +68,37 @@ const Endpoints = z
 
 const Fields = z.strictObject({
   roles: Roles,
-  /** Roles that stand for several: `{ all: [read, write] }`. Their names are roles themselves. */
   metaRoles: z.record(Role, Roles).optional(),
-  /** Roles that the cluster does not work without. @default no role in particular */
   minimalDeployment: Roles.optional(),
-  /** The number of units for a role, beyond one of each in `minimalDeployment`. */
   units: z.record(Role, UnitCounts).optional(),
-  /** The port of the workers' metrics. @default 8080 */
   workerMetricsPort: Port.optional(),
-  /** The port of the coordinator's nginx metrics. @default 9113 */
   nginxExporterPort: Port.optional(),
-  /** The ports at which the coordinator routes the workers' telemetry, without TLS and with it. Not routed when absent. */
   telemetryProxy: z
     .strictObject({
       httpPort: Port,
       httpsPort: Port,
-      /** The port of gRPC tracing of workloads; that of charms is the next. @default the first two after httpPort that are not httpsPort */
       grpcPort: Port.optional(),
     })
     .optional(),
-  /** The API of the cluster, served by the coordinator's nginx as well. */
   nginx: ClusterGateway.optional(),
-  /** A change of nginx.conf restarts the coordinator's pods, by an annotation; routes are published once all pods have them. */
   reload: z.boolean().optional(),
-  /** The cluster speaks TLS. Certificates are PEM, the key the id of a secret; workers get these over the relation. */
   tls: z
     .union(
       [
         z.boolean(),
         z.strictObject({ caCert: Text, serverCert: Text, privkeySecretId: Text }),
-        /** A Secret of type kubernetes.io/tls that the coordinator's pods mount, and the certificate of its authority. */
         z.strictObject({ secret: DnsName, caCert: Text.optional() }),
       ],
       'expected true, false, a secret, or caCert, serverCert and privkeySecretId',
     )
     .optional(),
-  /** The workers' config: text, passed on as it is, or an object, passed on as JSON. */
   workerConfig: z.union([z.string(), z.record(z.string(), z.unknown())], 'expected text or an object').optional(),
-  /** The ports that workers open: one list for all, or a list for each role. */
   workerPorts: z.union([Ports, z.record(Role, Ports)], 'expected ports: a list, or a list for each role').optional(),
-  /** PEM. */
   s3TlsCaChain: Text.optional(),
-  /** Opens only the configured ports inside the cluster; `ports` are the coordinator's own, besides the proxy's. */
   leastPrivilege: z.union([z.boolean(), z.strictObject({ ports: Ports })], 'expected true, false, or ports').optional(),
-  /** Protocols requested in the relation; of the offered receivers only these are used. @default [otlp_http] */
   charmTracingProtocols: z.array(Text).optional(),
-  /** The same for the workload. @default none are requested, all are used */
   workloadTracingProtocols: z.array(Text).optional(),
-  /** Published to whoever scrapes metrics and takes logs. */
   alertRules: AlertRules.optional(),
-  /** For the label `juju_model_uuid`. @default the id that Juju gave the namespace, else its uid */
   modelUuid: z.uuid().optional(),
   ...PodNames,
   endpoints: Endpoints.optional(),

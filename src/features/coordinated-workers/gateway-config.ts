@@ -10,22 +10,16 @@ const A_HEADER = 'expected the name of a header: letters, digits and hyphens'
 const A_VALUE = 'expected the value of a header: at most 1024 characters of ASCII, no control characters'
 
 const Upstream = z.strictObject({
-  /** The role of its workers, or `*` for all of them. @default the name of the upstream */
   role: z.string().min(1).max(63).optional(),
   port: Port,
-  /** The upstream speaks TLS. @default whether the cluster speaks TLS */
   tls: z.boolean().optional(),
 })
 
 const Location = z.strictObject({
   path: z.string('expected a path').max(1024),
-  /** `prefix`: all paths that begin so; `exact`: this path; `regex`: all that match. @default prefix */
   match: z.enum(['prefix', 'exact', 'regex']).optional(),
-  /** The upstream of its requests, which keep their path. */
   upstream: Name,
-  /** Connections may become WebSockets. */
   websocket: z.boolean().optional(),
-  /** Headers of requests to set, as they are. */
   headers: z
     .record(z.string().regex(/^[A-Za-z0-9-]{1,128}$/, A_HEADER), z.string(A_VALUE).regex(/^[ -~]{0,1024}$/, A_VALUE))
     .optional(),
@@ -33,11 +27,8 @@ const Location = z.strictObject({
 export type Location = z.infer<typeof Location>
 
 const Server = z.strictObject({
-  /** May be that of the telemetry proxy. */
   port: Port,
-  /** The server speaks TLS. @default whether the cluster speaks TLS */
   tls: z.boolean().optional(),
-  /** The server takes gRPC alone. */
   grpc: z.boolean().optional(),
   locations: z.array(Location).min(1, 'expected a location at least'),
 })

@@ -13,19 +13,12 @@ const ServiceAccounts = z.record(
 )
 
 export const serviceMeshConfig = {
-  /** Labels to hold besides the mesh's. Each is checked on its own: an invalid one is skipped. */
   labels: z.record(z.string(), z.unknown()).optional(),
-  /** Requests to let in related applications. A beacon grants them. */
   policies: z.array(Policy).optional(),
-  /** Granted by the application itself, without a beacon. */
   meshPolicies: z.array(CustomMeshPolicy).optional(),
-  /** AuthorizationPolicies to hold as they are, besides. */
   rawPolicies: z.array(RawPolicy).optional(),
-  /** `audit` writes policies as dry runs: the application's own, and its requests at its beacon. @default enforce */
   enforcement: Enforcement.optional(),
-  /** Makes the application a beacon. */
   mesh: MeshConfig.optional(),
-  /** The trust domain in this application's own policies. @default that of `mesh`, else cluster.local */
   trustDomain: TrustDomain.optional(),
   serviceAccounts: ServiceAccounts.optional(),
 }

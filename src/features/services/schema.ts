@@ -4,7 +4,6 @@ import { Announced } from './announced.ts'
 import { Services } from './provided.ts'
 
 export const servicesConfig = {
-  /** The Services to offer in relations of `k8s-service`, by endpoint. */
   services: Services.optional(),
 }
 

@@ -12,7 +12,6 @@ import { DNS_LABEL } from '../../platform/base/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Event, readEvent, writeEvent } from '../../platform/cloudevents/cloud-event.ts'
 import { causedBy, traceOf, withTraceOf } from '../../platform/cloudevents/trace.ts'
-import { asyncApi, schemas } from '../schemas/schemas.ts'
 import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
@@ -122,8 +121,9 @@ export const createApp = ({
       const { searchParams } = new URL(context.req.url)
       return context.json(await explain(searchParams, context.req.header('authorization')))
     })
-  app.get('/schemas/asyncapi.json', (context) => context.json(asyncApi()))
-  app.get('/schemas/:file', (context) => {
+  app.get('/schemas/asyncapi.json', async (context) => context.json((await loadSchemas()).asyncApi()))
+  app.get('/schemas/:file', async (context) => {
+    const { schemas } = await loadSchemas()
     const schema = ownValue(schemas, context.req.param('file').replace(/\.json$/, ''))
     if (schema === undefined)
       throw new Refused(404, `expected /schemas/asyncapi.json or one of ${Object.keys(schemas).join(', ')}, with .json`)
@@ -184,6 +184,9 @@ export const createApp = ({
   })
   return app
 }
+
+/** No step needs them, and what they say of each key would be read with each cold start. */
+const loadSchemas = () => import('../schemas/schemas.ts')
 
 const LONGEST_REASON = 2_000
 

@@ -1,7 +1,15 @@
+import { PORT_TEXT } from './schemas.ts'
+
 type JsonSchema = { readonly [key: string]: unknown }
 
 /** A place in the data, and what may be there. */
-type Row = { readonly path: string; readonly type: string; readonly limits: string; readonly isRequired: boolean }
+type Row = {
+  readonly path: string
+  readonly meaning: string
+  readonly type: string
+  readonly limits: string
+  readonly isRequired: boolean
+}
 
 const membersOf = (schema: JsonSchema): readonly JsonSchema[] => {
   const members = schema.anyOf ?? schema.oneOf
@@ -24,7 +32,7 @@ const typeOf = (schema: JsonSchema): string => {
 
 /** Patterns that have a name elsewhere. */
 const NAMED: Readonly<Record<string, string>> = {
-  '^[0-9]+$': 'text is digits',
+  [PORT_TEXT]: 'text is digits',
   '^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$': 'a DNS label',
   '^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$': 'a DNS name',
 }
@@ -66,7 +74,7 @@ const formOf = (schema: JsonSchema): string => {
 }
 
 const rowsOf = (path: string, schema: JsonSchema, isRequired: boolean): Row[] => [
-  { path, type: typeOf(schema), limits: limitsOf(schema), isRequired },
+  { path, meaning: `${schema.description ?? ''}`, type: typeOf(schema), limits: limitsOf(schema), isRequired },
   ...below(path, schema),
 ]
 
@@ -91,10 +99,10 @@ const unique = (rows: readonly Row[]): Row[] => [...new Map(rows.map((row) => [J
 
 const tableOf = (rows: readonly Row[]): string =>
   [
-    '| key | type | limits |',
-    '| --- | --- | --- |',
-    ...unique(rows).map(({ path, type, limits, isRequired }) =>
-      cells([`\`${path}\`${isRequired ? ', required' : ''}`, type, limits]),
+    '| key | meaning | type | limits |',
+    '| --- | --- | --- | --- |',
+    ...unique(rows).map(({ path, meaning, type, limits, isRequired }) =>
+      cells([`\`${path}\`${isRequired ? ', required' : ''}`, meaning, type, limits]),
     ),
   ].join('\n')
 
@@ -107,7 +115,7 @@ export const configPage = (schema: JsonSchema): string => {
   const sections = Object.entries(schema.properties as Record<string, JsonSchema>).map(
     ([key, value]) => `## ${key}\n\n${tableOf(rowsOf(key, value, false))}\n`,
   )
-  return `# Keys of the config\n\n${HEAD} What they mean is in [config](../config.md). A key that is not here is refused.\n\n${sections.join('\n')}`
+  return `# Keys of the config\n\n${HEAD} [Config](../config.md) explains how they go together. A key that is not here is refused.\n\n${sections.join('\n')}`
 }
 
 export type Message = { readonly name: string; readonly type: string; readonly schema: JsonSchema }
@@ -116,9 +124,9 @@ export type Message = { readonly name: string; readonly type: string; readonly s
 export const eventsPage = (messages: readonly Message[]): string => {
   const sections = messages.map(({ name, type, schema }) => {
     const { config, ...others } = schema.properties as Record<string, JsonSchema>
-    const properties = { ...others, ...(config && { config: { type: 'object' } }) }
+    const properties = { ...others, ...(config && { config: { type: 'object', description: config.description } }) }
     const link = config ? ' Its `config` has [these keys](config.md).' : ''
     return `## ${name}\n\nType \`${type}\`, taken by \`POST /${name}\`; [JSON Schema](${name}.schema.json).${link}\n\n${tableOf(below('', { ...schema, properties }))}\n`
   })
-  return `# Data of the events\n\n${HEAD} What they mean is in [events](../events.md). \`namespace\` and \`application\` may be in the subject instead. A key that is not here is refused.\n\n${sections.join('\n')}`
+  return `# Data of the events\n\n${HEAD} [Events](../events.md) explains when each is sent. \`namespace\` and \`application\` may be in the subject instead. A key that is not here is refused.\n\n${sections.join('\n')}`
 }

@@ -1,8 +1,14 @@
 import * as z from 'zod'
 import { createFunctions } from '../../../functions/index.ts'
 import { Expectation } from '../../ask/authorization/expectation.ts'
+import { CustomMeshPolicy } from '../../core/policies/custom-mesh-policy.ts'
+import { Port } from '../../core/policies/endpoint.ts'
+import { MeshPolicy } from '../../core/policies/models.ts'
 import { RelationIdentity, Remote } from '../../core/state/relation.ts'
+import { workloadConfig } from '../../core/workload/schema.ts'
 import { features } from '../../features.ts'
+import { described } from './described.ts'
+import { meanings } from './meanings.ts'
 
 const functions = createFunctions(features)
 
@@ -10,29 +16,87 @@ type JsonSchema = Readonly<Record<string, unknown>>
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
+/** Digits in a string, with zeros before them or without. */
+export const PORT_TEXT = '^0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$'
+
+/** Schemas of zod that parse more than one form, whose JSON Schema says less than they take. */
+const FORMS: ReadonlyMap<unknown, () => JsonSchema> = new Map<z.ZodType, () => JsonSchema>([
+  [
+    Port,
+    () => ({
+      anyOf: [
+        { type: 'integer', minimum: 1, maximum: 65535 },
+        { type: 'string', pattern: PORT_TEXT },
+      ],
+    }),
+  ],
+  [CustomMeshPolicy, () => ({ ...convert(MeshPolicy), additionalProperties: false })],
+  [workloadConfig.workload, () => ({ anyOf: [{ type: 'object', properties: {} }, { type: 'null' }] })],
+])
+
+const convert = (schema: z.ZodType): JsonSchema => {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    reused: 'inline',
+    override: ({ zodSchema, jsonSchema }) => {
+      const form = FORMS.get(zodSchema)
+      if (form === undefined) return
+      for (const key of Object.keys(jsonSchema)) Reflect.deleteProperty(jsonSchema, key)
+      Object.assign(jsonSchema, form())
+    },
+  })
+  return rest
+}
+
 /**
  * Creates a JSON Schema that refuses nothing the functions accept. Rules that it cannot express, as for label texts, are left to the
  * functions.
  */
-const jsonSchema = (title: string, schema: z.ZodType): JsonSchema => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', reused: 'inline' })
-  return { $schema: DIALECT, title, ...rest }
-}
+const jsonSchema = (name: string, title: string, description: string, schema: z.ZodType): JsonSchema => ({
+  $schema: DIALECT,
+  $id: `https://meshstep.dev/schemas/${name}.json`,
+  title,
+  description,
+  ...described(convert(schema), meanings[name] ?? {}),
+})
+
+const ofEvent = ({ name, type, schema }: (typeof functions)[number]): JsonSchema =>
+  jsonSchema(
+    name,
+    `The data of ${type}`,
+    `The data of a CloudEvent of the type ${type}, which POST /${name} takes.`,
+    schema,
+  )
 
 /** JSON Schemas by name, for editors and whoever sends events: `config`, `relation`, `expect`, and the data of each event. */
 export const schemas: Readonly<Record<string, () => JsonSchema>> = {
-  config: () => jsonSchema('The config of an application', features.givenConfig),
+  config: () =>
+    jsonSchema(
+      'config',
+      'The config of an application',
+      'The config of an application, in a config-changed or a document. Every key is optional.',
+      features.givenConfig,
+    ),
   relation: () =>
-    jsonSchema('A relation, as one side is told', z.strictObject({ relation: RelationIdentity, remote: Remote })),
-  expect: () => jsonSchema('What has to be allowed or refused', z.strictObject({ expect: z.array(Expectation) })),
-  ...Object.fromEntries(
-    functions.map(({ name, type, schema }) => [name, () => jsonSchema(`The data of ${type}`, schema)]),
-  ),
+    jsonSchema(
+      'relation',
+      'A relation, as one side is told',
+      'A relation, in a relation-changed or a document.',
+      z.strictObject({ relation: RelationIdentity, remote: Remote }),
+    ),
+  expect: () =>
+    jsonSchema(
+      'expect',
+      'What has to be allowed or refused',
+      'Requests that `meshstep expect` checks.',
+      z.strictObject({ expect: z.array(Expectation) }),
+    ),
+  ...Object.fromEntries(functions.map((one) => [one.name, () => ofEvent(one)])),
 }
 
 /** Each event, with the schema of its data. */
-export const messages = () =>
-  functions.map(({ name, type, schema }) => ({ name, type, schema: jsonSchema(`The data of ${type}`, schema) }))
+export const messages = () => functions.map((one) => ({ name: one.name, type: one.type, schema: ofEvent(one) }))
 
 /** https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
 export const asyncApi = (): JsonSchema => ({

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
+import { described } from '../../../src/serve/schemas/described.ts'
+import { meanings } from '../../../src/serve/schemas/meanings.ts'
 import { referenceFiles } from '../../../src/serve/schemas/reference-files.ts'
 import { asyncApi, eventTypes, schemas } from '../../../src/serve/schemas/schemas.ts'
 import { functions } from '../../helpers/functions.ts'
@@ -10,7 +12,57 @@ import { commandsOf, pages } from '../../process/pages.ts'
 const folder = new URL('../../../docs/reference/', import.meta.url)
 
 const validatorOf = (name: string) =>
-  new Ajv2020({ strict: false, validateFormats: false }).compile(schemas[name]?.() ?? false)
+  new Ajv2020({ strict: true, validateFormats: false }).compile(schemas[name]?.() ?? false)
+
+type Schema = { readonly [key: string]: unknown }
+
+/** The schemas of all keys within a schema, each by its name. */
+const keysIn = (schema: Schema): [string, Schema][] =>
+  Object.entries(schema).flatMap(([keyword, value]): [string, Schema][] => {
+    if (typeof value !== 'object' || value === null) return []
+    const inner = Object.entries(value as Record<string, Schema>)
+    if (keyword === 'properties') return inner.flatMap(([name, one]) => [[name, one], ...keysIn(one)])
+    return Array.isArray(value) ? inner.flatMap(([, one]) => keysIn(one)) : keysIn(value as Schema)
+  })
+
+/** Ports as JSON, and whether they are some. */
+const PORTS = {
+  ...{
+    '1': true,
+    '80': true,
+    '65535': true,
+    '"80"': true,
+    '"080"': true,
+    '"00001"': true,
+    '"65535"': true,
+    '80.0': true,
+  },
+  ...{
+    '0': false,
+    '-1': false,
+    '65536': false,
+    '70000': false,
+    '80.5': false,
+    true: false,
+    null: false,
+    '[80]': false,
+  },
+  ...{
+    '"0"': false,
+    '"000"': false,
+    '"65536"': false,
+    '"70000"': false,
+    '"100000"': false,
+    '""': false,
+    '" 80"': false,
+  },
+  ...{ '"80\\n"': false, '"8e1"': false, '"+80"': false, '"80.0"': false, '"٨٠"': false, '"http"': false },
+}
+
+const MESH_POLICY = {
+  ...{ source_namespace: 'shop', source_app_name: 'api', target_namespace: 'shop', target_app_name: 'web' },
+  endpoints: [],
+}
 
 describe('the schemas', () => {
   test('are kept in docs/reference as they are generated: npm run schemas writes them', () => {
@@ -32,6 +84,8 @@ describe('the schemas', () => {
 
   test.each([
     ['config', { polices: [] }],
+    ['config', { meshPolicies: [{ source_namespace: 'shop' }] }],
+    ['config', { workload: 'web' }],
     ['config', { policies: [{ type: 'app', relation: 'x', endpoints: [{ methods: ['get'] }] }] }],
     [
       'relation',
@@ -46,11 +100,53 @@ describe('the schemas', () => {
     expect(validatorOf(name)(value)).toBe(false)
   })
 
-  test.each([80, '80', '080'])('take the port %j, as the functions do', async (port) => {
-    const config = { services: { db: { name: 'web', port } } }
-    const response = await createWorld().post(event('config-changed', { application: 'web', config }))
-    expect([response.status, validatorOf('config')(config)]).toEqual([200, true])
+  test.each(Object.keys(schemas))('of %s is one of Ajv’s strict mode, and says what it is', (name) => {
+    validatorOf(name)
+    expect(schemas[name]?.()).toMatchObject({
+      $id: `https://meshstep.dev/schemas/${name}.json`,
+      title: expect.stringMatching(/\w/),
+      description: expect.stringMatching(/^[A-Z].*\.$/s),
+    })
   })
+
+  test.each(Object.keys(schemas))('of %s has a sentence for each key, and no sentence is left over', (name) => {
+    const keys = keysIn(schemas[name]?.() ?? {})
+    for (const [key, { description }] of keys)
+      expect([key, description]).toEqual([key, expect.stringMatching(/^[A-Z`].*\.$/s)])
+    const used = new Set(keys.map(([, { description }]) => description))
+    const said = Object.values(meanings[name] ?? {})
+    expect(said.filter((meaning) => !used.has(meaning))).toEqual([])
+  })
+
+  test('a key without a sentence is refused by its name', () => {
+    const schema = { type: 'object', properties: { port: { type: 'integer' } } }
+    expect(() =>
+      described({ type: 'object', properties: { units: { type: 'array', items: schema } } }, { units: 'U.' }),
+    ).toThrow('units[].port has no meaning')
+  })
+
+  test.each([...Object.entries(PORTS)])(
+    'the port %s is taken, or refused, by each place alike',
+    async (text, isPort) => {
+      const port = JSON.parse(text)
+      const endpoints = [{ ports: [port] }]
+      const configs = [
+        { services: { db: { name: 'web', port } } },
+        { policies: [{ type: 'app', relation: 'db', endpoints }] },
+        { policies: [{ type: 'unit', relation: 'db', ports: [port] }] },
+        { meshPolicies: [{ ...MESH_POLICY, endpoints }] },
+        { mesh: { backends: [{ application: 'db', ports: [port] }] } },
+        { coordinator: { roles: ['read'], workerPorts: { read: [port] } } },
+        { expect: [{ to: 'shop/db', port, allowed: true }] },
+      ]
+      const validate = validatorOf('config')
+      for (const config of configs) {
+        const response = await createWorld().post(event('config-changed', { application: 'web', config }))
+        const asked = JSON.stringify(config)
+        expect([asked, response.status, validate(config)]).toEqual([asked, isPort ? 200 : 400, isPort])
+      }
+    },
+  )
 
   test('are served by name', async () => {
     const { app } = createWorld()
