@@ -45,7 +45,8 @@ const holderOf = (words: readonly Word[], removals: readonly Word[]): Word[] => 
 }
 
 export const findTruth = ({ said: { words, documents } }: Platform): Truth => {
-  const all = [...words, ...documents.values()]
+  // what another namespace is told of a relation counts there alone
+  const all = [...words, ...documents.values()].filter(({ fact }) => namespaceOf(fact.side) === NAMESPACE)
   const removals = all.filter(({ fact }) => fact.kind === 'removed')
   const byThing = Map.groupBy(all, ({ fact }) => aboutOf(fact))
   const last = (isRelation: boolean, lastOfThing: (words: readonly Word[]) => Word[]) =>
