@@ -9,37 +9,37 @@ export type Wing = {
 export const WINGS: readonly Wing[] = [
   {
     name: 'entries',
-    holds: '`main.ts`, `local.ts`, `resend-command.ts`, `index.ts`: what is started, and what the npm package exports',
+    holds: '`main.ts`, `local.ts`, `resend-command.ts`, `index.ts`: the programs, and the exports of the npm package',
   },
   { name: 'cli', holds: 'the command `meshstep`: its words, its output, and `npm start`' },
   {
     name: 'serve',
-    holds: 'the process: what it answers over HTTP',
+    holds: 'the process, and its answers over HTTP',
     rooms: {
-      page: 'the live page, the map and its layout, which the command draws too; `browser/` is served as it is',
+      page: 'the live page, the map and its layout, which the command draws too; the files of `browser/` are served unchanged',
       http: 'the server: bodies, errors as answers, settings, dead letters, questions',
       telemetry: 'traces and metrics; a file of its own beside the bundle, loaded where a receiver is named',
-      schemas: 'JSON Schemas and the reference that is made of them',
+      schemas: 'JSON Schemas, and the reference that is generated from them',
     },
   },
   {
     name: 'functions',
-    holds: 'beside `src/`: one file for each event, with the schema of its data, and what it means for the memory',
+    holds: 'beside `src/`: one file for each event, with the schema of its data, and its change of the memory',
   },
   { name: 'features.ts', holds: 'the list of features, and the mesh' },
   {
     name: 'ask',
-    holds: 'questions: they read, and never write',
+    holds: 'questions: code that reads, and never writes',
     rooms: {
-      lint: 'what is probably not meant',
-      preview: 'plans: what events and documents would do',
-      views: 'what an application looks like to those who ask',
-      authorization: 'would a request pass, and why; expectations',
+      lint: 'findings: probable mistakes',
+      preview: 'plans: the effect of events and documents before they are sent',
+      views: 'the answers about applications',
+      authorization: 'the decision if a request would pass, and why; expectations',
     },
   },
   {
     name: 'features',
-    holds: 'what an application may ask for: keys of its config, and what follows from them',
+    holds: 'the features that an application may use: keys of its config, and their effects',
     rooms: {
       'service-mesh': 'consumers and beacons',
       'coordinated-workers': 'coordinator and workers, and the nginx that their telemetry passes (`nginx/`)',
@@ -53,18 +53,18 @@ export const WINGS: readonly Wing[] = [
   },
   {
     name: 'core',
-    holds: 'the step, and what it goes by',
+    holds: 'the step, and its inputs',
     rooms: {
       events:
-        'from an event to a step, and from its outcome to an answer: functions, queue, delivery, resync, feedback',
+        'the way from an event to a step, and from its outcome to an answer: functions, queue, delivery, resync, feedback',
       reconcile: 'the step: one file and one folder for each of its stages',
       workload: 'pod specs and objects of its own; configs that change for ever (`churn/`)',
-      access: 'who may send what, and ask for which effects',
+      access: 'the rights of senders and authors',
       feature: 'the contract of a feature and of a mesh, and how features are combined',
-      relations: 'what platforms and documents say, databags, the data in effect, how far both sides are',
-      state: 'what is remembered: config, relations, the ConfigMap, migration',
+      relations: 'messages of platforms and documents, databags, the data in effect, the progress of both sides',
+      state: 'the memory: config, relations, the ConfigMap, migration',
       units: 'pods as units, leaders, reports',
-      policies: 'what one application asks of another: endpoints, targets, requests, in no mesh’s words',
+      policies: 'requests of one application to another: endpoints and targets, independent of the mesh',
     },
   },
   {
@@ -74,9 +74,9 @@ export const WINGS: readonly Wing[] = [
   },
   {
     name: 'platform',
-    holds: 'what knows nothing of meshes',
+    holds: 'code that knows nothing of meshes',
     rooms: {
-      cloudevents: 'CloudEvents over HTTP; what Knative’s sources send (`knative/`)',
+      cloudevents: 'CloudEvents over HTTP; events of Knative’s sources (`knative/`)',
       kubernetes: 'the API server: the client, server-side apply, ownership',
       base: 'the clock, errors, names, order of events, texts',
     },
