@@ -151,7 +151,9 @@ const wordsIn = ({ course }: World, { said }: Platform): number =>
 export const checkEvents = (world: World, platform: Platform, atOnce: number): Violation[] => {
   const { published } = world.totals
   // a client of another namespace is one side more
-  const isFurther = platform.said.facts.some(({ side }) => namespaceOf(side) !== NAMESPACE)
+  const isFurther = platform.said.facts.some(
+    (fact) => 'relation' in fact && namespaceOf(fact.relation.requirer.application) !== NAMESPACE,
+  )
   const each = Math.max(MOST_EVENTS_EACH, (MOST_EVENTS_EACH_PROCESS + Number(isFurther)) * atOnce)
   const most = Math.max(MOST_EVENTS, each * wordsIn(world, platform))
   if (published <= most) return []
