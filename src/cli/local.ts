@@ -15,6 +15,7 @@ import { mountPage } from '../serve/page/page.ts'
 import { type Story, story } from '../serve/page/story.ts'
 import { loadTelemetry } from '../serve/telemetry/telemetry.ts'
 import { agree, terminal } from './consent.ts'
+import { greeting, readableLine, type Served } from './for-people.ts'
 
 /** The words of a person at the start, beside the settings. */
 export type Said = {
@@ -35,7 +36,7 @@ export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
     const { host = '127.0.0.1' } = said
     const given = readSettings(process.env)
     const settings = { ...given, ALLOWED_HOSTS: [...(given.ALLOWED_HOSTS ?? []), host.toLowerCase()] }
-    const log = createLog(settings.LOG_LEVEL)
+    const log = createLog(settings.LOG_LEVEL, isTerminal ? writeReadable : undefined)
     if (!isLoopback(host) && settings.EVENT_AUDIENCE === undefined && !said.withoutAuthentication)
       throw new ConfigurationError(
         `--host ${host} takes events from other machines, of whoever reaches it: set EVENT_AUDIENCE, so that they need a token, or say --without-authentication`,
@@ -47,8 +48,19 @@ export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
     if (!said.yes) await agree(cluster, terminal())
     log.info({ cluster }, 'acts on a cluster')
     const telemetry = await loadTelemetry(process.env, log)
-    return await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith([]) })
+    const server = await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith([]) })
+    greet({ functions: server.url })
+    return server
   })
+
+/** JSON is for programs: at a terminal a person reads. */
+const isTerminal = process.stdout.isTTY === true
+
+const writeReadable = (line: string): void => void process.stdout.write(readableLine(line))
+
+const greet = (served: Served): void => {
+  if (isTerminal) process.stdout.write(greeting(served))
+}
 
 const pageWith =
   (told: readonly Story[]): Mount =>
@@ -69,6 +81,7 @@ const startEmbedded = async ({ settings, names, log, host }: Local): Promise<Run
   const telemetry = await loadTelemetry(process.env, log)
   const server = await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith(story) })
   const source = startSource({ api, sink: settings.K_SINK ?? server.url, log })
+  greet({ functions: server.url, kubernetes: embedded.url })
   log.info(
     { url: embedded.url, try: `kubectl --server ${embedded.url} get statefulsets,deployments,services,pods -A` },
     'embedded Kubernetes API',

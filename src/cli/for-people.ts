@@ -1,0 +1,28 @@
+/** The addresses of what `npm start` serves: the functions with their page, and the embedded Kubernetes API where there is one. */
+export type Served = { readonly functions: string; readonly kubernetes?: string | undefined }
+
+/** Says to a person at a terminal where the page is, what to try, and how it ends. */
+export const greeting = ({ functions, kubernetes }: Served): string =>
+  [
+    '',
+    `  The page:      ${functions}/`,
+    ...(kubernetes === undefined
+      ? [`  Applications:  curl ${functions}/applications`]
+      : [
+          "  Try:           echo 'mesh: {}' | npx meshstep --namespace bookinfo config beacon -f -",
+          `  The cluster:   kubectl --server ${kubernetes} get statefulsets,deployments,services,pods -A`,
+        ]),
+    '  Ctrl+C ends it.',
+    '',
+    '',
+  ].join('\n')
+
+/** A line of the log as a person reads it: the time of day, the message, and its fields. */
+export const readableLine = (line: string): string => {
+  const { level: _, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
+  const at = new Date(Number(time)).toTimeString().slice(0, 8)
+  const said = Object.entries(fields).map(([key, value]) => {
+    return `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`
+  })
+  return `${[at, msg, ...said].join(' ')}\n`
+}
