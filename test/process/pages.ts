@@ -3,7 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 
 const folder = new URL('../../docs/', import.meta.url)
 
-const textOf = (page: string): string => readFileSync(new URL(page, folder), 'utf8')
+/** The text of a page of the documentation. */
+export const textOf = (page: string): string => readFileSync(new URL(page, folder), 'utf8')
 
 /** The pages of the documentation that send events. */
 export const pages = (): string[] =>

@@ -11,11 +11,14 @@ import { nginxProgram } from '../features/coordinated-workers/nginx/nginx-progra
 import { prometheusObjection, startPrometheus } from '../features/coordinated-workers/nginx/prometheus.ts'
 import { hasPrometheus } from '../features/coordinated-workers/nginx/prometheus-program.ts'
 import { serve, settle, until } from './helpers.ts'
-import { answerTo, commandsOf } from './pages.ts'
+import { answerTo, commandsOf, textOf } from './pages.ts'
 
 type ConfigMap = { data: Record<string, string> }
 
-type Said = { relations: Record<string, unknown>; published: Record<string, { data: Record<string, string> }> }
+type Databags = Record<string, { data: Record<string, string> }>
+
+/** The key of a state in which the page's own command looks for scrape jobs. */
+const keyOnPage = (): string => /\(\.(\w+)\[\]\.data\.scrape_jobs/.exec(textOf('how-to/loki-cluster.md'))?.[1] ?? ''
 
 /** Takes the page's way up to where the mesh goes, and answers with what there is then. */
 const takeTutorial = async () => {
@@ -28,8 +31,8 @@ const takeTutorial = async () => {
     (await (await fetch(`${url}/api/v1/namespaces/loki/configmaps/${name}`)).json()) as ConfigMap
   const saidBy = async (application: string, key: string): Promise<unknown> => {
     const { data } = await find(`juju-service-mesh-${application}-labels`)
-    const { published: databags } = JSON.parse(data.state ?? '') as Said
-    return Object.values(databags).flatMap((said) => said.data[key] ?? [])[0]
+    const databags = (JSON.parse(data.state ?? '') as Record<string, Databags>)[keyOnPage()]
+    return Object.values(databags ?? {}).flatMap((said) => said.data[key] ?? [])[0]
   }
   const file = (await find('loki-nginx')).data['nginx.conf'] ?? ''
   const published = async (key: string) => JSON.parse(String(await saidBy('loki', key)))
