@@ -94,6 +94,8 @@ export const assess = async (
     ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
   ]
   const owners = await ownersIn(kubernetes, subject.namespace, metadataOf(kubernetes))
+  // where labels wait for the config, that is said already
+  const isSaid = resolved.waiting.some((wait) => wait.for.includes(subjectName(subject)))
   const waiting = waitsOf({
     ...{
       mesh: features.mesh,
@@ -110,7 +112,7 @@ export const assess = async (
     unnoticed: [
       ...orphanWaits(subject, remembered, owners),
       ...unheardBy(subject, state, resolved, peers),
-      ...awaitedConfig(state),
+      ...(isSaid ? [] : awaitedConfig(state)),
     ],
   })
   const now = new Date(clock.now())

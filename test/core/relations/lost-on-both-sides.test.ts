@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { awaitedConfig } from '../../../src/core/relations/unknown-endpoints.ts'
 import {
   BEACON,
   configure,
@@ -263,21 +264,23 @@ test('an application that is told of a beacon which does not know of it is not a
   expect(JSON.stringify(await viewOf())).not.toContain('does not know of the relation')
 })
 
-test('an application whose memory was lost, and whose config nobody has told since, waits for its config', async () => {
+test('an application whose memory was lost, and whose config nobody has told since, waits for its config, and says it once', async () => {
   const world = await createClient()
   loseMemory(world, 'db')
-  await world.send('relation-changed', requires(7, DB))
-  const view = await (await world.app.request('/applications/shop/db')).json()
-  expect(view).toMatchObject({
-    status: { status: 'waiting' },
-    waiting: expect.arrayContaining([
-      expect.objectContaining({
-        held: 'its grants',
-        for: ['its config'],
-        message:
-          'what was granted before the memory was lost stays in effect: waiting for the config; tell it, or its removal',
-      }),
-    ]),
-  })
+  await world.send('relation-changed', related(11, 'db', WEB, DB))
+  const { status, waiting } = await (await world.app.request('/applications/shop/db')).json()
+  expect(status).toMatchObject({ status: 'waiting' })
+  const messages = waiting.map(({ message }: { message: string }) => message)
+  expect(messages.filter((message: string) => message.includes('waiting for the config'))).toHaveLength(1)
   expect(sources(world)).toEqual(['shop/web'])
+})
+
+test('a memory that was lost waits for the config until that is known', () => {
+  const message =
+    'what was granted before the memory was lost stays in effect: waiting for the config; tell it, or its removal'
+  expect(awaitedConfig({ unknownEndpoints: { ended: [] } })).toEqual([
+    { held: 'its grants', for: ['its config'], message },
+  ])
+  expect(awaitedConfig({ unknownEndpoints: ['db'] })).toEqual([])
+  expect(awaitedConfig({})).toEqual([])
 })

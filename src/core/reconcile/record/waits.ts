@@ -48,7 +48,6 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
   const waits = [
     ...missing.map((target) => missingWait(subject, target)),
     ...due.flatMap((operation) => dueWait(subject, operation)),
-    ...unnoticed,
     ...resolved.waiting,
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
@@ -57,6 +56,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...unenforced,
     ...(waitForPods === undefined ? [] : [waitForPods]),
     ...unlabelledWaits(subject, running, desired.labels.labels),
+    ...unnoticed,
     ...offMeshWaits({ mesh, subject, state: resolved.state, desired: desired.labels }, running),
   ]
   return withBeginnings(waits, state)
