@@ -268,10 +268,11 @@ test('an application whose memory was lost, and whose config nobody has told sin
   const world = await createClient()
   loseMemory(world, 'db')
   await world.send('relation-changed', related(11, 'db', WEB, DB))
-  const { status, waiting } = await (await world.app.request('/applications/shop/db')).json()
-  expect(status).toMatchObject({ status: 'waiting' })
-  const messages = waiting.map(({ message }: { message: string }) => message)
-  expect(messages.filter((message: string) => message.includes('waiting for the config'))).toHaveLength(1)
+  const answer = await world.app.request('/applications/shop/db')
+  const view = (await answer.json()) as { status: unknown; waiting: { message: string }[] }
+  expect(view.status).toMatchObject({ status: 'waiting' })
+  const messages = view.waiting.map(({ message }) => message)
+  expect(messages.filter((message) => message.includes('waiting for the config'))).toHaveLength(1)
   expect(sources(world)).toEqual(['shop/web'])
 })
 
