@@ -119,6 +119,16 @@ describe('the command', () => {
     })
   })
 
+  test('says that there is nothing to show, where a table would be empty', async () => {
+    const { run } = await withMesh()
+    const nothing = (stderr: string) => ({ code: 0, stdout: '', stderr })
+    expect(await run(['get', 'applications', '-n', 'nosuch'])).toEqual(
+      nothing('no application is known in the namespace nosuch\n'),
+    )
+    expect(await run(['get', 'policies', 'productpage'])).toEqual(nothing('no policy is known of productpage\n'))
+    expect(await run(['get', 'policies', '-n', 'nosuch', '-o', 'json'])).toMatchObject({ stdout: '[]\n', stderr: '' })
+  })
+
   test('takes no file for expectations that has none', async () => {
     const { run } = await withMesh()
     const account = '{ apiVersion: v1, kind: ServiceAccount, metadata: { name: x, namespace: bookinfo } }'

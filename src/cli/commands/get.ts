@@ -3,7 +3,7 @@ import { isEnrolled } from '../../core/relations/enrolment-labels.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
-import { type Format, printAs, table } from '../output.ts'
+import { type Format, printAs, say, table } from '../output.ts'
 
 const WHAT = ['applications', 'relations', 'policies'] as const
 
@@ -21,7 +21,7 @@ export const get = (program: Command): void => {
           what,
           settings.format,
           options.allNamespaces ? await viewsEverywhere(settings, name) : await viewsOf(settings, name),
-          options,
+          placeOf(settings, name, options),
         ),
       ),
     )
@@ -30,6 +30,8 @@ export const get = (program: Command): void => {
 type Options = { readonly allNamespaces?: true }
 
 type What = (typeof WHAT)[number]
+
+const NOUNS: Readonly<Record<What, string>> = { applications: 'application', relations: 'relation', policies: 'policy' }
 
 const viewsOf = async ({ server, namespace }: Settings, name: string | undefined): Promise<ApplicationView[]> => {
   if (name === undefined) return await server.get(`/applications/${namespace}`)
@@ -42,10 +44,21 @@ const viewsEverywhere = async ({ server }: Settings, name: string | undefined): 
   return await server.getAll('/applications')
 }
 
-const show = (what: What, format: Format, views: ApplicationView[], { allNamespaces }: Options): void => {
-  if (what === 'applications') printAs(format, views, allNamespaces ? everyApplicationTable : applicationTable)
-  else if (what === 'relations') printAs(format, relationsIn(views), relationTable)
-  else printAs(format, policiesIn(views), policyTable)
+const placeOf = ({ namespace }: Settings, name: string | undefined, { allNamespaces }: Options): Place => {
+  if (allNamespaces) return { words: 'in the namespaces that you may see', isEverywhere: true }
+  return { words: name === undefined ? `in the namespace ${namespace}` : `of ${name}`, isEverywhere: false }
+}
+
+type Place = { readonly words: string; readonly isEverywhere: boolean }
+
+const show = (what: What, format: Format, views: ApplicationView[], { words, isEverywhere }: Place): void => {
+  const print = <T>(data: T[], toTable: (data: T[]) => string): void => {
+    if (format === 'table' && data.length === 0) say(`no ${NOUNS[what]} is known ${words}`)
+    else printAs(format, data, toTable)
+  }
+  if (what === 'applications') print(views, isEverywhere ? everyApplicationTable : applicationTable)
+  else if (what === 'relations') print(relationsIn(views), relationTable)
+  else print([...policiesIn(views)], policyTable)
 }
 
 type Row = ApplicationView & { readonly problem?: string }

@@ -13,7 +13,7 @@ import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { ifPermitted, ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
@@ -67,9 +67,12 @@ export const createMaps = (dependencies: Dependencies): Maps => {
     })
     const views: (ApplicationView | UnreadableView)[] = []
     for (const namespace of shown) views.push(...(await applications.all({ namespace })))
-    const services = (await Promise.all(shown.map((namespace) => kubernetes.list('Service', namespace)))).flat()
+    const listed = async (kinds: readonly Kind[]) =>
+      (await Promise.all(shown.flatMap((namespace) => kinds.map((kind) => kubernetes.list(kind, namespace))))).flat()
+    const services = await listed(['Service'])
+    const untold = untoldBy(features, views, await listed(WORKLOADS))
     const access: Asking = (from, to) => accessNow(from, to, { memories: features.memories, kubernetes })
-    const drawn = await draw(views, services, access)
+    const drawn = await draw(views, untold, services, access)
     return { namespaces, shown, ...drawn, version: now }
   }
   return async (query, authorization, version) => {
@@ -79,18 +82,40 @@ export const createMaps = (dependencies: Dependencies): Maps => {
   }
 }
 
-/** The namespaces that hold memories; without the right to list all of them, the own one. */
+/**
+ * The namespaces that hold memories, and where there is no memory yet those with workloads; without the right to list all of them, the own
+ * one.
+ */
 const namespacesIn = async (kubernetes: Kubernetes, home: string | undefined): Promise<string[]> => {
-  try {
-    const memories = await kubernetes.list('ConfigMap', undefined, MEMORY_SELECTOR)
-    return memories.flatMap(({ metadata: { namespace } }) => namespace ?? [])
-  } catch (error) {
-    if (isForbidden(error)) return home === undefined ? [] : [home]
-    throw error
-  }
+  const list = async (kind: Kind, selector?: string) => await ifPermitted(kubernetes.list(kind, undefined, selector))
+  const memories = await list('ConfigMap', MEMORY_SELECTOR)
+  if (memories === undefined) return home === undefined ? [] : [home]
+  const found = memories.length > 0 ? memories : (await Promise.all(WORKLOADS.map((kind) => list(kind)))).flat()
+  return found.flatMap((one) => one?.metadata.namespace ?? [])
 }
 
-const KINDS: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service']
+const WORKLOADS: readonly Kind[] = ['StatefulSet', 'Deployment']
+const KINDS: readonly Kind[] = [...WORKLOADS, 'Service']
+
+/** The workloads that no memory is about, by `namespace/name`. One that a controller makes, as a waypoint, is no application. */
+const untoldBy = (
+  features: Features,
+  views: readonly (ApplicationView | UnreadableView)[],
+  workloads: readonly KubernetesObject[],
+): ReadonlySet<string> => {
+  const told = new Set(
+    views.flatMap((view) => [
+      subjectName(view),
+      ...('problem' in view ? [] : features.targets(view.application, view.config))
+        .filter(({ kind }) => kind !== 'Service')
+        .map(({ name }) => `${view.namespace}/${name}`),
+    ]),
+  )
+  const ids = workloads
+    .filter(({ metadata }) => metadata.ownerReferences === undefined)
+    .map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
+  return new Set(ids).difference(told)
+}
 
 const versionOf = async (kubernetes: Kubernetes, namespaces: readonly string[], shown: readonly string[]) => {
   const lists = await Promise.all([
@@ -115,6 +140,7 @@ type Asking = (from: Subject | undefined, to: Subject) => Promise<Access[]>
 
 const draw = async (
   all: readonly (ApplicationView | UnreadableView)[],
+  untold: ReadonlySet<string>,
   services: readonly KubernetesObject[],
   access: Asking,
 ) => {
@@ -122,7 +148,7 @@ const draw = async (
   const views = all.filter((one) => !('problem' in one)) as ApplicationView[]
   const problems = new Map(all.flatMap((one) => ('problem' in one ? [[subjectName(one), one.problem] as const] : [])))
   const graph = graphOf(views)
-  const ids = [...new Set([...graph.nodes.map(({ id }) => id), ...problems.keys()])]
+  const ids = [...new Set([...graph.nodes.map(({ id }) => id), ...problems.keys(), ...untold])]
   const open = new Set<string>()
   for (const { namespace, application } of views)
     if ((await access(undefined, { namespace, application })).some(({ after }) => after === 'allowed'))
@@ -132,7 +158,7 @@ const draw = async (
   const kinds = new Map(graph.nodes.map(({ id, kind }) => [id, kind]))
   const groups = groupsOf(graph, byId)
   const nodes = ids.map((id) => ({
-    ...describe(id, byId.get(id), problems.get(id)),
+    ...describe(id, byId.get(id), problems.get(id), untold.has(id)),
     ports: ports.get(id) ?? [],
     kind: kinds.get(id) ?? ('off' as const),
     ...(byId.has(id) && { access: open.has(id) ? ('open' as const) : ('guarded' as const) }),
@@ -144,10 +170,12 @@ const draw = async (
 const portsOf = (spec: KubernetesObject['spec']): number[] =>
   ((spec?.ports ?? []) as { port: number }[]).map(({ port }) => port)
 
-const describe = (id: string, view: ApplicationView | undefined, problem: string | undefined) => {
+const describe = (id: string, view: ApplicationView | undefined, problem: string | undefined, isUntold: boolean) => {
   const [namespace = '', application = ''] = id.split('/')
   const named = { id, namespace, application }
   if (problem !== undefined) return { ...named, status: 'unreadable' as const, message: problem, marks: [] }
+  if (isUntold)
+    return { ...named, status: 'untold' as const, message: 'It runs, and no event has come for it yet.', marks: [] }
   if (view === undefined)
     return { ...named, status: 'unknown' as const, message: 'meshstep knows nothing of it', marks: [] }
   const { status, message } = view.status
@@ -289,6 +317,7 @@ const place = (nodes: readonly Unplaced[], edges: readonly MapEdge[]) => {
 }
 
 const captionOf = ({ kind, access, marks, status }: Unplaced): string => {
+  if (status === 'untold') return 'no event yet'
   if (status === 'unknown' || status === 'unreadable') return status
   const where = { beacon: 'runs the mesh', mesh: 'on mesh', off: 'off mesh' }[kind]
   const who = kind === 'beacon' || access === undefined ? [] : [access]

@@ -17,7 +17,7 @@ export type MapNode = {
   readonly kind: NodeKind
   /** Anybody may reach it, as nothing says who may. Absent where that is not known. */
   readonly access?: 'open' | 'guarded'
-  /** Juju's, or `unreadable`, or `unknown`. */
+  /** Juju's, or `unreadable`, or `unknown`, or `untold`: a workload that no event came for. */
   readonly status: string
   readonly message: string
   /** A few words: where it is, who may reach it, and its marks. */

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 /** Opens the page; after the test it must have had nothing to complain about. */
-const open = async (url: string, { expected = [] as readonly string[] } = {}): Promise<Page> => {
+const open = async (url: string, { base = url, expected = [] as readonly string[] } = {}): Promise<Page> => {
   const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: 'reduce' })
   const page = await context.newPage()
   const complaints: string[] = []
@@ -38,7 +38,7 @@ const open = async (url: string, { expected = [] as readonly string[] } = {}): P
     void dialog.dismiss()
   })
   page.on('request', (request) => {
-    if (!request.url().startsWith(url) && !request.url().startsWith('blob:')) complaints.push(`asks ${request.url()}`)
+    if (!request.url().startsWith(base) && !request.url().startsWith('blob:')) complaints.push(`asks ${request.url()}`)
   })
   // a violation of the policy is an error on the console
   await page.goto(url)
@@ -96,7 +96,10 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   test('the README is told by buttons, and the map, the list and the sentences say the same', async () => {
     const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
     const page = await open(server.url)
-    await has(page, '#empty', 'No application')
+    await loaded(page, 6)
+    await has(page, '#rows tr[data-id="tempo/tempo"]', 'no event yet')
+    await row(page, 'tempo/tempo').click()
+    await has(page, '#detail', 'It runs, and no event has come for it yet.')
     const button = (title: string) => page.getByRole('button', { name: title })
     const press = async (title: string) => {
       await button(title).click()
@@ -237,6 +240,77 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await tell(second.url, 'resync', 'bookinfo/details', {})
     await until('steps go on', async () => (await entries('resync details')) === 2)
     expect(await entries('resync ratings')).toBe(1)
+  })
+
+  test('a namespace where nothing is, and a search that finds nothing, are said in words', async () => {
+    const { url } = await start((await five).copy())
+    const page = await open(`${url}/?namespace=nosuch`, { base: url })
+    await has(page, '#empty', 'Nothing runs in the namespace nosuch, and no event has come for it. Is that its name?')
+    expect(await violations(page)).toEqual([])
+    await page.locator('#namespace').selectOption('')
+    await loaded(page, 5)
+    expect([await page.locator('#empty').isVisible(), new URL(page.url()).search]).toEqual([false, ''])
+    await page.locator('#search').fill('nobody-like-that')
+    await has(page, '#count', 'nothing found: 0 of 5')
+  })
+
+  test('a server that is away is said in words, until it is back', async () => {
+    const api = (await five).copy()
+    const first = await startPage(api)
+    const page = await open(first.url, { expected: ['net::ERR', 'Failed to load resource'] })
+    await loaded(page, 5)
+    await first.stop()
+    await has(page, '#problem', 'The server does not answer: does it run? The page asks again every five seconds.')
+    await row(page, 'bookinfo/details').click()
+    await has(page, '#detail', 'The server does not answer')
+    await start(api, Number(new URL(first.url).port))
+    await until('nothing is wrong any more', async () => !(await page.locator('#problem').isVisible()), 30_000)
+  })
+
+  test('the address names what is selected and what was asked, and shows it to whoever gets it', async () => {
+    const { url } = await start((await five).copy())
+    const page = await open(url)
+    await loaded(page, 5)
+    const address = () => Object.fromEntries(new URL(page.url()).searchParams)
+    await row(page, 'bookinfo/productpage').click()
+    expect(address()).toEqual({ application: 'bookinfo/productpage' })
+    await row(page, 'bookinfo/details').click()
+    const pair = { from: 'bookinfo/productpage', to: 'bookinfo/details' }
+    expect(address()).toEqual(pair)
+    await has(page, '#detail .verdict', 'Allowed')
+    await page.locator('#why-form [name=method]').fill('POST')
+    await page.getByRole('button', { name: 'Ask', exact: true }).click()
+    await has(page, '#detail .verdict', 'Not allowed')
+    expect(address()).toEqual({ ...pair, port: '9080', method: 'POST', path: '/details/0', via: 'service' })
+
+    const other = await open(page.url(), { base: url })
+    await has(other, '#detail .verdict', 'Not allowed')
+    expect(await other.locator('#why-form [name=method]').inputValue()).toBe('POST')
+    expect(await row(other, 'bookinfo/details').getAttribute('aria-pressed')).toBe('true')
+    await other.keyboard.press('Escape')
+    await has(other, '#detail', 'Who can talk to whom?')
+    expect(new URL(other.url()).search).toBe('')
+    const one = await open(`${url}/?namespace=bookinfo&application=bookinfo/ratings`, { base: url })
+    await has(one, '#detail h2', 'bookinfo/ratings')
+    expect(await one.locator('#namespace').inputValue()).toBe('bookinfo')
+  })
+
+  test('what was asked, and what was opened to be read, stays when something else changes', async () => {
+    const { url } = await start((await five).copy())
+    const asked = 'from=bookinfo/productpage&to=bookinfo/details&port=9080&method=POST&path=/details/0'
+    const page = await open(`${url}/?${asked}`, { base: url })
+    await has(page, '#detail .verdict', 'Not allowed')
+    await page.locator('#detail summary').click()
+    await page.locator('h1').click()
+    const again = page.waitForResponse((response) => response.url().includes('/page/explain'))
+    await tell(url, 'config-changed', 'bookinfo/ratings', { config: { settings: { a: 'b' } } })
+    const answer = await again
+    await answer.finished()
+    expect(new URL(answer.url()).searchParams.get('method')).toBe('POST')
+    // the answer is drawn by then
+    await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))')
+    await has(page, '#detail .verdict', 'Not allowed')
+    expect(await page.locator('#detail details').getAttribute('open')).toBe('')
   })
 
   test('what other hands change in the cluster is on the map a little later', async () => {

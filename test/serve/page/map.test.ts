@@ -58,6 +58,39 @@ test('a related application of which nothing is known is drawn, and nothing pass
   expect(traffic(await map())).toContainEqual(['bookinfo/productpage → bookinfo/ratings', 'none', ''])
 })
 
+test('workloads are drawn before any event has come, in each namespace, and a workload is an application once one has come', async () => {
+  const { map, url } = await startExample(0)
+  const tempo = ['tempo', 'tempo-compactor', 'tempo-ingester', 'tempo-querier'].map((name) => `tempo/${name}`)
+  const untold = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'no event yet']))
+  const first = await map()
+  expect(captions(first)).toEqual(untold(['bookinfo/details', 'bookinfo/productpage', ...tempo]))
+  expect([first.namespaces, first.nodes[0]?.message]).toEqual([
+    ['bookinfo', 'tempo'],
+    'It runs, and no event has come for it yet.',
+  ])
+  await tell(url, 'config-changed', 'bookinfo/details', { config: {} })
+  expect(captions(await map())).toEqual({
+    'bookinfo/details': 'off mesh · open',
+    ...untold(['bookinfo/productpage']),
+  })
+  expect(captions(await map('?namespace=tempo'))).toEqual(untold(tempo))
+  expect(captions(await map('?namespace=nosuch'))).toEqual({})
+})
+
+test('a workload of another name that a config names, and a waypoint, are no workloads without an event', async () => {
+  const { api, map, url } = await startExample(1)
+  api.seed(deployed('bookinfo', 'reviews-v1'))
+  expect(captions(await map())).toMatchObject({ 'bookinfo/reviews-v1': 'no event yet' })
+  const config = { workload: { kind: 'StatefulSet', name: 'reviews-v1' } }
+  await tell(url, 'config-changed', 'bookinfo/reviews', { config })
+  expect(Object.keys(captions(await map())).toSorted()).toEqual([
+    'bookinfo/beacon',
+    'bookinfo/details',
+    'bookinfo/productpage',
+    'bookinfo/reviews',
+  ])
+})
+
 test('a policy that somebody else wrote is in what is drawn', async () => {
   const { api, map } = await startExample(5)
   const targetRefs = [{ group: '', kind: 'Service', name: 'details' }]

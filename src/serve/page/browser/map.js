@@ -55,6 +55,7 @@ const styleIn = (colour) => [
     },
   },
   { selector: 'node.off', style: { 'border-style': 'dashed' } },
+  { selector: 'node.untold', style: { 'border-style': 'dotted', color: colour('muted') } },
   { selector: 'node.mesh', style: { 'background-color': colour('mesh-fill'), 'border-color': colour('mesh-line') } },
   {
     selector: 'node.beacon',
@@ -235,6 +236,7 @@ export const createGraph = (container, { onNode, onEdge, onNothing }) => {
     /** @param {string} id */
     show: (id) => {
       const node = graph.getElementById(id)
+      if (node.empty()) return
       const { x1, x2, y1, y2 } = node.renderedBoundingBox()
       if (x1 > 0 && y1 > 0 && x2 < graph.width() && y2 < graph.height()) return
       graph.center(node)
@@ -290,11 +292,15 @@ const frameElement = ({ id, kind, x, y, width, height }) => ({
 
 /** @param {MapNode} node @param {boolean} isInConflict */
 const nodeElement = ({ id, application, caption, kind, access, status, marks, x, y, width, height }, isInConflict) => {
-  const isBad = isInConflict || status !== 'active' || marks.includes('conflict') || marks.includes('waiting')
+  const isUntold = status === 'untold'
+  const isBad =
+    isInConflict || !['active', 'untold'].includes(status) || marks.includes('conflict') || marks.includes('waiting')
   const extra = isInConflict && !marks.includes('conflict') ? ' · conflict' : ''
   return {
     data: { id, text: `${application}\n${caption}${extra}`, width, height },
     position: { x, y },
-    classes: ['app', kind, access === 'open' && 'open', isBad && 'attention'].filter((one) => one !== false).join(' '),
+    classes: ['app', kind, access === 'open' && 'open', isUntold && 'untold', isBad && 'attention']
+      .filter((one) => one !== false)
+      .join(' '),
   }
 }

@@ -11,6 +11,8 @@ import { createGraph } from './map.js'
 const LOOK_AGAIN = 5_000
 const MOST_ENTRIES = 200
 
+const AWAY = 'The server does not answer: does it run? The page asks again every five seconds.'
+
 const { dataset } = document.body
 const hasSteps = dataset.steps === 'true'
 
@@ -20,7 +22,11 @@ let map
 let chosen = []
 /** @type {(readonly [string, string])[]} */
 let lost = []
-let namespace = new URLSearchParams(location.search).get('namespace') ?? ''
+/** @type {Record<string, string>} */
+const opened = Object.fromEntries(new URLSearchParams(location.search))
+let { namespace = '' } = opened
+/** @type {Record<string, string>} */
+let request = {}
 /** Applications whose last step found that somebody else holds what is wanted. */
 const conflicts = /** @type {Set<string>} */ (new Set())
 
@@ -58,7 +64,9 @@ const askForToken = (reason) => {
 const ask = async (path, init = {}) => {
   const token = sessionStorage.getItem('token')
   const headers = { ...(token && { authorization: `Bearer ${token}` }), ...init.headers }
-  const response = await fetch(path, { ...init, headers })
+  const response = await fetch(path, { ...init, headers }).catch((error) => {
+    throw init.signal?.aborted ? error : new Error(AWAY)
+  })
   if (response.ok) return response
   const text = await response.text()
   const message = messageIn(text) ?? `${response.status} ${text.slice(0, 200)}`
@@ -135,9 +143,13 @@ const take = (next) => {
   showRows(next)
   byId('names').replaceChildren(...next.nodes.map(({ id }) => element('option', { value: id })))
   byId('empty').hidden = next.nodes.length > 0
+  byId('empty').textContent =
+    namespace === ''
+      ? 'No application is known, and no workload runs, in the namespaces that you may see.'
+      : `Nothing runs in the namespace ${namespace}, and no event has come for it. Is that its name?`
   mark()
   followSteps(next)
-  if (before !== undefined) void refreshDetail()
+  void (before === undefined ? showOpened() : refreshDetail())
   document.body.dataset.version = next.version
   if (before === undefined) performance.mark('drawn')
 }
@@ -217,7 +229,7 @@ const mark = () => {
   graph.mark({ chosen, matching: found, lost })
   const total = map?.nodes.length ?? 0
   byId('count').textContent = found
-    ? `${found.size} of ${total}`
+    ? `${found.size === 0 ? 'nothing found: ' : ''}${found.size} of ${total}`
     : `${total} ${total === 1 ? 'application' : 'applications'}`
   for (const row of byId('rows').querySelectorAll('tr')) {
     const id = row.dataset.id ?? ''
@@ -235,38 +247,60 @@ const mark = () => {
 const hint = [...byId('detail').childNodes]
 
 const clear = () => {
-  chosen = []
-  byId('detail').replaceChildren(...hint)
+  select([])
+  show(...hint)
+}
+
+/** The address of the page says what is selected, and what was asked. @param {string[]} ids @param {Record<string, string>} [asked] */
+const select = (ids, asked = {}) => {
+  chosen = ids
+  request = asked
+  const [one, other] = ids
+  const selected = other === undefined ? { ...(one && { application: one }) } : { from: one ?? '', to: other, ...asked }
+  const query = new URLSearchParams({ ...(namespace !== '' && { namespace }), ...selected })
+  history.replaceState(null, '', query.size === 0 ? location.pathname : `?${query}`)
   mark()
+}
+
+/** Selects what the address of the page names. */
+const showOpened = () => {
+  const { application, from, to, namespace: _, ...asked } = opened
+  if (from !== undefined && to !== undefined) return choosePair(from, to, asked.port === undefined ? undefined : asked)
+  return application === undefined ? undefined : choose(application)
 }
 
 /** One shows all of it, a second one whether the first may reach it. @param {string} id */
 const choose = (id) => {
   const [first] = chosen
   if (chosen.length === 1 && first !== undefined && first !== id) return choosePair(first, id)
-  chosen = [id]
-  mark()
+  select([id])
   graph.show(id)
-  return showDetail(`/page/applications/${id}`, `Reading ${id} …`)
+  return showApplication(id)
+}
+
+/** @param {string} id */
+const showApplication = (id) => {
+  const node = map?.nodes.find((one) => one.id === id)
+  if (node?.status !== 'untold') return showDetail(`/page/applications/${id}`, `Reading ${id} …`)
+  show(element('h2', {}, id), element('p', {}, node.message))
 }
 
 /** @param {string} from @param {string} to @param {Record<string, string>} [asked] */
 const choosePair = async (from, to, asked) => {
-  chosen = [from, to]
-  mark()
   const edge = map?.edges.find((one) => one.from === from && one.to === to)
   const port = edge?.sample?.port ?? map?.nodes.find(({ id }) => id === to)?.ports[0]
+  select([from, to], asked)
   if (asked === undefined && port === undefined) {
-    byId('detail').replaceChildren(
+    show(
       element('h2', {}, `${from} → ${to}`),
       element('p', {}, `${to} has no Service with a port: nothing can be asked of it.`),
     )
     return
   }
   const { method, path } = edge?.sample ?? {}
-  const request = asked ?? { port: String(port), ...(method && { method }), ...(path && { path }) }
+  const query = asked ?? { port: String(port), ...(method && { method }), ...(path && { path }) }
   await showDetail(
-    `/page/explain?${new URLSearchParams({ from, to, ...request })}`,
+    `/page/explain?${new URLSearchParams({ from, to, ...query })}`,
     `Asking whether ${from} may reach ${to} …`,
   )
   const all = byId('detail').querySelector('.allowed-in-all')
@@ -276,22 +310,33 @@ const choosePair = async (from, to, asked) => {
   }
 }
 
-let shown = ''
+/** The path that the details are the answer to, and the answer. */
+let shown = { path: '', text: '' }
 
-/** The server escapes what is in its answer. @param {string} path @param {string} meanwhile */
+/** Shows what is no answer of the server. @param {(string | Node)[]} children */
+const show = (...children) => {
+  shown = { path: '', text: '' }
+  byId('detail').replaceChildren(...children)
+}
+
+/** The server escapes what is in its answer. The same answer is not drawn again, as a person may read in it. @param {string} path @param {string} meanwhile */
 const showDetail = async (path, meanwhile) => {
-  const detail = byId('detail')
-  if (path !== shown) detail.replaceChildren(element('p', { class: 'muted' }, meanwhile))
-  shown = path
+  if (path !== shown.path) {
+    show(element('p', { class: 'muted' }, meanwhile))
+    shown.path = path
+  }
+  const expected = shown
   try {
     const text = await (await ask(path)).text()
-    if (path !== shown || detail.dataset.text === text) return
-    detail.innerHTML = text
+    if (expected !== shown || text === shown.text) return
+    shown.text = text
+    byId('detail').innerHTML = text
   } catch (error) {
-    if (path === shown)
-      detail.replaceChildren(
-        element('p', { class: 'verdict no' }, error instanceof Error ? error.message : String(error)),
-      )
+    if (expected !== shown) return
+    shown.text = ''
+    byId('detail').replaceChildren(
+      element('p', { class: 'verdict no' }, error instanceof Error ? error.message : String(error)),
+    )
   }
 }
 
@@ -299,8 +344,8 @@ const showDetail = async (path, meanwhile) => {
 const refreshDetail = async () => {
   const [from, to] = chosen
   if (from === undefined || byId('detail').contains(document.activeElement)) return
-  if (to === undefined) await showDetail(`/page/applications/${from}`, '')
-  else await choosePair(from, to)
+  if (to === undefined) await showApplication(from)
+  else await choosePair(from, to, request.port === undefined ? undefined : request)
 }
 
 byId('detail').addEventListener('submit', (event) => {
@@ -465,11 +510,14 @@ const entry = (time, ...children) => {
   while (steps.childElementCount > MOST_ENTRIES) steps.lastElementChild?.remove()
 }
 
-/** Tells what is different on the map. @param {PageMap} before @param {PageMap} after */
+/** Tells what is different on the map, in the namespaces that it shows now. @param {PageMap} before @param {PageMap} after */
 const tellChanges = (before, after) => {
+  const isShown = (/** @type {string} */ id) => after.shown.includes(id.split('/')[0] ?? '')
+  const nodes = before.nodes.filter(({ id }) => isShown(id))
+  const edges = before.edges.filter(({ from, to }) => isShown(from) && isShown(to))
   const changes = [
-    ...differences(before.nodes, after.nodes, ({ id, caption }) => [id, caption]),
-    ...differences(before.edges, after.edges, ({ id, access, label }) => [
+    ...differences(nodes, after.nodes, ({ id, caption }) => [id, caption]),
+    ...differences(edges, after.edges, ({ id, access, label }) => [
       id,
       access === 'none' ? 'nothing passes' : label.replaceAll('\n', '; '),
     ]),
@@ -517,7 +565,6 @@ byId('filters').addEventListener('submit', (event) => event.preventDefault())
 byId('search').addEventListener('input', mark)
 byId('namespace').addEventListener('change', ({ target }) => {
   namespace = /** @type {HTMLSelectElement} */ (target).value
-  history.replaceState(null, '', namespace === '' ? location.pathname : `?${new URLSearchParams({ namespace })}`)
   clear()
   graph.showAll()
   void load()

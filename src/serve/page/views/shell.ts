@@ -44,7 +44,7 @@ export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html =
     <main>
       <section id="map" aria-label="Map of applications">
         <div id="graph" aria-hidden="true"></div>
-        <p id="empty" hidden>No application is known yet.</p>
+        <p id="empty" hidden></p>
         ${legend}
       </section>
       <aside id="side" aria-label="Details">
@@ -84,6 +84,7 @@ export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html =
 const legend = html`<ul id="legend" aria-label="Legend">
   <li><i class="mesh"></i>on the mesh</li>
   <li><i class="off"></i>off the mesh</li>
+  <li><i class="untold"></i>no event yet</li>
   <li><i class="beacon"></i>beacon</li>
   <li><i class="open"></i>open to anybody</li>
   <li><i class="attention"></i>needs a look</li>
