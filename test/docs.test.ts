@@ -41,6 +41,13 @@ test('the README is short, and says first what meshstep works with', () => {
   for (const name of ['Juju', 'Istio', 'ambient', 'Knative']) expect(first.split('. ')[0]).toContain(name)
 })
 
+test.each(['npm ci && npm start', 'npm ci && npm test'])(
+  'the README has `%s` alone on a line near its top',
+  (command) => {
+    expect(textOf('README.md').split('\n').slice(0, 40)).toContain(command)
+  },
+)
+
 /** The first words of what stands as code in the first cell of a row. */
 const rowsOf = (page: string): string[] =>
   [...withoutBlocks(textOf(page)).matchAll(/^\|(?<cell>.*?[^\\])\|/gm)].flatMap(({ groups }) =>
