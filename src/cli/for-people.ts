@@ -1,3 +1,6 @@
+import type { DoneStep } from '../core/events/handle.ts'
+import { stepRow } from './step-row.ts'
+
 /** The addresses of what `npm start` serves: the functions with their page, and the embedded Kubernetes API where there is one. */
 export type Served = { readonly functions: string; readonly kubernetes?: string | undefined }
 
@@ -17,10 +20,12 @@ export const greeting = ({ functions, kubernetes }: Served): string =>
     '',
   ].join('\n')
 
-/** A line of the log as a person reads it: the time of day, the message, and its fields. */
+/** A line of the log as a person reads it: a step as `meshstep tail` shows it, else the time of day, the message, and its fields. */
 export const readableLine = (line: string): string => {
   const { level: _, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
-  const at = new Date(Number(time)).toTimeString().slice(0, 8)
+  const date = new Date(Number(time))
+  if (msg === 'step done') return `${stepRow({ ...fields, time: date.toISOString() } as DoneStep)}\n`
+  const at = date.toISOString().slice(11, 19)
   const said = Object.entries(fields).map(([key, value]) => {
     return `${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`
   })

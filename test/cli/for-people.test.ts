@@ -19,3 +19,13 @@ test('a line of the log is read as its time, its message and its fields', () => 
   const line = JSON.stringify({ level: 30, time: 0, port: 8080, functions: ['resync'], host: 'a', msg: 'listening' })
   expect(readableLine(`${line}\n`)).toMatch(/^\d\d:\d\d:\d\d listening port=8080 functions=\["resync"\] host=a\n$/)
 })
+
+test('a step is read as the line that `meshstep tail` has of it', () => {
+  const step = {
+    ...{ application: 'details', status: 'changed', event: { type: 'dev.meshstep.relation-changed.v1' } },
+    written: ['ConfigMap shop/juju-service-mesh-details-labels', 'Service shop/details'],
+  }
+  expect(readableLine(JSON.stringify({ level: 30, time: 0, ...step, msg: 'step done' }))).toBe(
+    '00:00:00  details               changed    relation-changed  Service shop/details\n',
+  )
+})

@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, onTestFinished, test } from 'vitest'
 import { systemClock as clock } from '../../src/platform/base/clock.ts'
 import { createKubernetes } from '../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
@@ -52,3 +54,28 @@ test('npm start serves the functions on an embedded cluster, where a document is
   expect(server.errors()).toBe('')
   expect(server.lines.filter(({ level }) => level > 30)).toEqual([])
 })
+
+const hasScript = spawnSync('script', ['--version']).stdout?.includes('util-linux') ?? false
+
+test.skipIf(!hasScript)(
+  'npm start at a terminal names the page, has a line of each step, and ends with Ctrl+C (skipped without script)',
+  async () => {
+    const child = spawn('script', ['-qefc', `exec '${process.execPath}' src/local.ts`, '/dev/null'], {
+      env: { PATH: process.env.PATH, PORT: '0', EMBEDDED_PORT: '0' },
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    let shown = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      shown += chunk
+    })
+    const page = await until('the page is named', () => /The page: +(\S+)/.exec(shown)?.[1])
+    const answer = await fetch(page, { headers: { accept: 'text/html' } })
+    expect(answer.headers.get('content-type')).toContain('text/html')
+    const data = { ...meshRelation(LABELS), namespace: NAMESPACE, application: 'details' }
+    expect((await post(page, event('relation-changed', data))).status).toBe(200)
+    await until('the step has a line', () => /^\S+ +details +changed +relation-changed/m.test(shown))
+    expect(shown).not.toContain('{"')
+    child.stdin.write('\x03')
+    expect(await once(child, 'close')).toEqual([0, null])
+  },
+)

@@ -6,7 +6,7 @@ import type { DoneStep } from '../../core/events/handle.ts'
 import { Failure } from '../failure.ts'
 import { wholeNumber, withServer } from '../options.ts'
 import { type Format, print, say } from '../output.ts'
-import { isTold } from '../send.ts'
+import { stepRow } from '../step-row.ts'
 
 export const tail = (program: Command): void => {
   program
@@ -31,7 +31,7 @@ export const tail = (program: Command): void => {
 
 /** A line of each step, or a document of YAML. */
 const TEXT: Readonly<Record<Format, (step: DoneStep) => string>> = {
-  table: (step) => rowOf(step),
+  table: stepRow,
   json: (step) => JSON.stringify(step),
   yaml: (step) => `---\n${stringify(step)}`,
 }
@@ -51,11 +51,4 @@ export async function* stepsIn(stream: AsyncIterable<Uint8Array>): AsyncGenerato
   } finally {
     input.destroy()
   }
-}
-
-/** Columns of fixed width: what comes is not known. */
-const rowOf = ({ time, application = '', status, event, written }: DoneStep): string => {
-  const type = event.type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1')
-  const objects = written.filter(isTold).join(', ')
-  return [time.slice(11, 19), application.padEnd(20), status.padEnd(9), type.padEnd(16), objects].join('  ').trimEnd()
 }
