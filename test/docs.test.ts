@@ -48,6 +48,13 @@ test.each(['npm ci && npm start', 'npm ci && npm test'])(
   },
 )
 
+const { version } = JSON.parse(textOf('package.json')) as { version: string }
+
+test.each(PAGES)('%s installs the package from a tarball of its version, as it is not published', (page) => {
+  const installed = [...textOf(page).matchAll(/^(?:\$ )?npm (?:install|i) .*?(\S*\bmeshstep\b\S*)/gm)]
+  for (const [, what] of installed) expect(what).toBe(`../meshstep/meshstep-${version}.tgz`)
+})
+
 /** The first words of what stands as code in the first cell of a row. */
 const rowsOf = (page: string): string[] =>
   [...withoutBlocks(textOf(page)).matchAll(/^\|(?<cell>.*?[^\\])\|/gm)].flatMap(({ groups }) =>

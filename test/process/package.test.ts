@@ -112,7 +112,7 @@ installed(
 )
 
 installed(`the tutorial prints what stands there${because}`, { timeout: 120_000 }, async () => {
-  expect(page('tutorial.md')).toContain('```sh\nnpm install meshstep\nnpx meshstep start\n```')
+  expect(page('tutorial.md')).toContain('```sh\nnpm install ../meshstep/meshstep-0.1.0.tgz\nnpx meshstep start\n```')
   const server = start({ entry: program, names: ['start'], environment: { EMBEDDED_PORT: '0' } })
   const { url } = await server.logged('embedded Kubernetes API')
   const { port } = await server.logged('listening')
