@@ -9,6 +9,13 @@ test('a person at a terminal reads where the page is, what to try, and how it en
   expect(said).toContain('Ctrl+C ends it.')
 })
 
+test('a person whose server has another port is told a command that finds it', () => {
+  const said = greeting({ functions: 'http://127.0.0.1:18080', kubernetes: 'http://127.0.0.1:8001' })
+  expect(said).toContain(
+    "echo 'mesh: {}' | npx meshstep --server http://127.0.0.1:18080 --namespace bookinfo config beacon -f -",
+  )
+})
+
 test('a person whose own cluster is served reads nothing of an example', () => {
   const said = greeting({ functions: 'http://127.0.0.1:8080' })
   expect(said).toContain('curl http://127.0.0.1:8080/applications')

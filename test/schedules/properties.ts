@@ -150,11 +150,7 @@ const wordsIn = ({ course }: World, { said }: Platform): number =>
 /** c: the number of events is bounded by what was told, and by the processes at once. */
 export const checkEvents = (world: World, platform: Platform, atOnce: number): Violation[] => {
   const { published } = world.totals
-  // a client of another namespace is one side more
-  const isFurther = platform.said.facts.some(
-    (fact) => 'relation' in fact && namespaceOf(fact.relation.requirer.application) !== NAMESPACE,
-  )
-  const each = Math.max(MOST_EVENTS_EACH, (MOST_EVENTS_EACH_PROCESS + Number(isFurther)) * atOnce)
+  const each = Math.max(MOST_EVENTS_EACH, MOST_EVENTS_EACH_PROCESS * atOnce)
   const most = Math.max(MOST_EVENTS, each * wordsIn(world, platform))
   if (published <= most) return []
   return [{ property: 'c: few events', details: [`${published} events were sent, expected at most ${most}`] }]

@@ -38,18 +38,27 @@ export const checkTold = async (kind: Kind, platform: Platform, world: World): P
   if (differing.length === 0) return []
   const statuses = await askStatuses(world)
   const details = differing.filter((text) => {
-    const told = ownersOf(text).map((owner) => statuses.get(owner))
-    world.log(() => `  ${text} ${JSON.stringify(told)}`)
-    return told.every((one) => one === undefined || one.status === 'active')
+    const owners = ownersOf(text).map((name) => statuses.get(name))
+    const named = namedIn(text).map((name) => statuses.get(name))
+    world.log(() => `  ${text} ${JSON.stringify({ owners, named })}`)
+    const isTold = owners.some((one) => one !== undefined && one.status !== 'active')
+    return !isTold && named.every((one) => one === undefined || one.held.length === 0)
   })
   return details.length === 0 ? [] : [{ property: 'e: what differs is told in a status', details }]
 }
 
-/** Those who may tell of a thing in a snapshot: whom its name names, and of the namespace any beacon. */
+/** Those who may tell of a thing in a snapshot: whose name its own begins with, and of the namespace any beacon. */
 const ownersOf = (text: string): readonly string[] => {
   const [name = ''] = text.split(':')
-  if (name.startsWith('Namespace ')) return BEACONS
-  return ALL_SIDES.filter((side) => name.includes(side))
+  return name.startsWith('Namespace ') ? BEACONS : namedIn(text).slice(0, 1)
+}
+
+/** Those whom the name of a thing names, in their order: who waits for something tells of it as well, as a consumer of its beacon's policies. */
+const namedIn = (text: string): readonly string[] => {
+  const [name = ''] = text.split(':')
+  return ALL_SIDES.filter((side) => name.includes(side)).toSorted(
+    (one, other) => name.indexOf(one) - name.indexOf(other),
+  )
 }
 
 /** e: who is related to a mesh and is not on it, and whose memory awaits something, says so in its status. */

@@ -1,4 +1,4 @@
-import { ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { areEnrolling, ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
 import { isOnHost, type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
@@ -37,8 +37,7 @@ export const isOnMesh = (pod: PodLike, namespace: Labels): boolean =>
 
 /** Tells if the labels put a pod on the mesh, as Istio decides: a pod may opt out of its namespace's enrolment. */
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
-  ownValue(labels, ENROLMENT_LABEL) === 'ambient' ||
-  (ownValue(labels, ENROLMENT_LABEL) !== 'none' && ownValue(namespace, ENROLMENT_LABEL) === 'ambient')
+  areEnrolling(labels) || (ownValue(labels, ENROLMENT_LABEL) !== 'none' && areEnrolling(namespace))
 
 /** Tells if any of the pods, or the next one made of their template, has a sidecar or may get one. */
 export const someMayHaveSidecar = (pods: ObservedPods, namespace: Labels): boolean =>

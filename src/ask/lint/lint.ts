@@ -5,7 +5,7 @@ import { type AuthorizeAuthor, refusedDocuments } from '../../core/access/docume
 import { lostMemories } from '../../core/events/orphans.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
-import { metadataOf, ownersIn } from '../../core/reconcile/observe/owners.ts'
+import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'
 import { type Memories, memoryName } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -65,16 +65,17 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
     const cluster = await readCluster(kubernetes, namespace)
     const ofPolicies = policyFindings(cluster)
+    const owners = await ownersIn(kubernetes, namespace)
     const found: Found[] = [
       ...cluster.unread.map((message) => ({
         ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
       })),
       ...read.flatMap((one) => ('rule' in one ? [one] : [])),
-      ...(await lostFindings(kubernetes, namespace, stored)),
+      ...lostFindings(owners, namespace, stored),
       ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
       ...states.flatMap(({ subject, state }) => relationEndpointFindings(subject, state)),
       ...(await waitFindings(
-        { features, kubernetes, clock, environment },
+        { features, kubernetes, clock, environment, owners: async () => owners },
         states.map(({ subject }) => subject),
       )),
       ...workloadFindings(features, cluster, states),
@@ -113,13 +114,9 @@ const REFUSED: readonly Found['rule'][] = [
 const isTold = ({ metadata }: KubernetesObject, found: readonly Found[]): boolean =>
   found.some((one) => REFUSED.includes(one.rule) && one.in?.metadata.name === metadata.name)
 
-const lostFindings = async (
-  kubernetes: Kubernetes,
-  namespace: string,
-  stored: readonly KubernetesObject[],
-): Promise<Finding[]> => {
+const lostFindings = (owners: readonly Owner[], namespace: string, stored: readonly KubernetesObject[]): Finding[] => {
   const known = new Set(stored.map(({ metadata }) => ownValue(metadata.labels, APPLICATION_LABEL) ?? ''))
-  const lost = lostMemories(namespace, await ownersIn(kubernetes, namespace, metadataOf(kubernetes)), known)
+  const lost = lostMemories(namespace, owners, known)
   return lost.map((one) => ({ rule: 'memory-lost', ...one }))
 }
 

@@ -1,26 +1,19 @@
-import type { Features } from '../../core/feature/combine.ts'
-import type { Environment } from '../../core/feature/feature.ts'
-import { assess } from '../../core/reconcile/assess.ts'
+import { type AssessDependencies, assess } from '../../core/reconcile/assess.ts'
 import { meshConfigs, withCauses } from '../../core/reconcile/observe/mesh-acceptance.ts'
 import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { describeWait, type Wait } from '../../platform/base/wait.ts'
-import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
 import type { Found } from './finding.ts'
 
-type Dependencies = {
-  features: Features
-  kubernetes: Kubernetes
-  clock: Clock
-  environment: Environment
-}
-
 /** Waits of applications for others, and labels that are not applied to them. */
-export const waitFindings = async (dependencies: Dependencies, subjects: readonly Subject[]): Promise<Found[]> => {
+export const waitFindings = async (
+  dependencies: AssessDependencies,
+  subjects: readonly Subject[],
+): Promise<Found[]> => {
   const findings: Found[] = []
   for (const subject of subjects) {
     const memory = await dependencies.features.memories.load(dependencies.kubernetes, subject)
@@ -36,7 +29,7 @@ export const waitFindings = async (dependencies: Dependencies, subjects: readonl
 
 /** Policies of others that the mesh refuses, or has not taken yet; those of applications are among their waits. */
 export const unenforcedFindings = async (
-  { features: { mesh }, kubernetes, clock }: Pick<Dependencies, 'features' | 'kubernetes' | 'clock'>,
+  { features: { mesh }, kubernetes, clock }: Pick<AssessDependencies, 'features' | 'kubernetes' | 'clock'>,
   policies: readonly KubernetesObject[],
   isTold: (refused: KubernetesObject) => boolean,
 ): Promise<Found[]> => {

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { isEnrolled } from '../../core/relations/enrolment-labels.ts'
+import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
@@ -68,7 +68,7 @@ const COLUMNS = ['NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'] as const
 const rowOf = ({ application, status, labels = {}, relations = [], config, problem }: Row): string[] => [
   application,
   problem === undefined ? status.status : 'unreadable',
-  config?.mesh ? 'beacon' : isEnrolled(labels) ? 'yes' : 'no',
+  config?.mesh ? 'beacon' : areEnrolling(labels) ? 'yes' : 'no',
   String(relations.filter(({ stands }) => stands).length),
   problem ?? status.message,
 ]

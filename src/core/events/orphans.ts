@@ -51,7 +51,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
   const [memories, documents, owners, ...seen] = await Promise.all([
     list('ConfigMap', namespace, MEMORY_SELECTOR, (memory) => rememberedIn(features, memory, kubernetes.memo)),
     list('ConfigMap', namespace, DOCUMENT_SELECTOR, (object) => documentIn(features, object)),
-    ownersIn(kubernetes, namespace, list),
+    ownersIn(kubernetes, namespace),
     ...LABELLED.map((kind) => unlessForbidden(list(kind, namespace, undefined, seenIn))),
   ])
   const problems = seen.flatMap((one) => ('problem' in one ? one.problem : []))

@@ -23,17 +23,20 @@ import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observe/cluster.ts'
 import { meshConfigs, namespaceCause, withCauses } from './observe/mesh-acceptance.ts'
-import { metadataOf, orphanWaits, ownersIn } from './observe/owners.ts'
+import { type Owner, orphanWaits } from './observe/owners.ts'
 import { type Running, withUnits } from './observe/units.ts'
 import { unheardRequesters } from './observe/unknown-consumers.ts'
 import { applicationStatus } from './record/application-status.ts'
 import { waitsOf } from './record/waits.ts'
 
-type Dependencies = {
+/** All that an assessment is made with. */
+export type AssessDependencies = {
   features: Features
   kubernetes: Kubernetes
   clock: Pick<Clock, 'yieldTurn' | 'now'>
   environment: Environment
+  /** Lists who owns objects in a namespace: one list serves all that are assessed together. */
+  owners(namespace: string): Promise<readonly Owner[]>
 }
 
 /** The assessment of an application: what a step would find and say of it. */
@@ -51,7 +54,7 @@ const recall: Recall = (_, of, input) => of(input)
 
 /** Reads and plans as a step does, and writes nothing. */
 export const assess = async (
-  { features, kubernetes, clock, environment }: Dependencies,
+  { features, kubernetes, clock, environment, owners }: AssessDependencies,
   subject: Subject,
   memory: Memory,
 ): Promise<Assessment> => {
@@ -93,9 +96,6 @@ export const assess = async (
     ])),
     ...(isMeshed(situation) ? await namespaceCause(features.mesh, kubernetes, subject, situation.unenforced) : []),
   ]
-  const owners = await ownersIn(kubernetes, subject.namespace, metadataOf(kubernetes))
-  // where labels wait for the config, that is said already
-  const isSaid = resolved.waiting.some((wait) => wait.for.includes(subjectName(subject)))
   const waiting = waitsOf({
     ...{
       mesh: features.mesh,
@@ -110,9 +110,9 @@ export const assess = async (
     },
     ...{ running, missing, due: dueNext(planned, state) },
     unnoticed: [
-      ...orphanWaits(subject, remembered, owners),
+      ...orphanWaits(subject, remembered, await owners(subject.namespace)),
       ...unheardBy(subject, state, resolved, peers),
-      ...(isSaid ? [] : awaitedConfig(state)),
+      ...awaitedConfig(subject, state, resolved),
     ],
   })
   const now = new Date(clock.now())

@@ -4,7 +4,7 @@ import { ownValue } from '../../platform/base/own-value.ts'
 export const ENROLMENT_LABEL = 'istio.io/dataplane-mode'
 
 /** Tells if labels put their object on the mesh. */
-export const isEnrolled = (labels: Readonly<Record<string, string>> | undefined): boolean =>
+export const areEnrolling = (labels: Readonly<Record<string, string>> | undefined): boolean =>
   ownValue(labels, ENROLMENT_LABEL) === 'ambient'
 
 /** Names the waypoint of a Service's or a pod's requests (istio.io/latest/docs/ambient/usage/waypoint). */

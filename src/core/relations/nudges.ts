@@ -1,4 +1,4 @@
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { applicationSource, ECHO } from '../../platform/cloudevents/source.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
@@ -83,15 +83,17 @@ const dueTo = (
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
   // across namespaces words are not shared
-  if (!isNear(subject, entry) && entry.published?.digest === undefined && !hasProtocol(entry)) return undefined
-  const isForced = isResync && !(isNamespaceResync && isNear(subject, entry))
+  if (
+    !isSameNamespace(subject, remoteSubject(subject, entry)) &&
+    entry.published?.digest === undefined &&
+    !hasProtocol(entry)
+  )
+    return undefined
+  const isForced = isResync && !(isNamespaceResync && isSameNamespace(subject, remoteSubject(subject, entry)))
   const peer = readableOf(peers, remote)
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
-
-const isNear = (subject: Subject, entry: RelationEntry): boolean =>
-  remoteSubject(subject, entry).namespace === subject.namespace
 
 /** Tells if the data differ from those sent: without a memory the remote side cannot show what it has seen. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
@@ -118,7 +120,7 @@ const isUnseen = (
     (peer.awaiting === 'labels-removed' && isLetGo) ||
     (entry.labels === undefined && isLeft)
   // after the merge a different status of ours is the later one; across namespaces both may stand
-  const isLater = isNear(subject, entry) && theirs.status !== entry.status
+  const isLater = isSameNamespace(subject, remoteSubject(subject, entry)) && theirs.status !== entry.status
   return isAwaited || isLater || theirs.peer?.observed !== publishedHash(state, entry)
 }
 

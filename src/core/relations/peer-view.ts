@@ -1,5 +1,5 @@
 import { ownValue } from '../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { PublishedData, RelationEntry } from '../state/relation.ts'
 import { isEstablished, type PublicState, publishedIn, type State } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
@@ -39,7 +39,7 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     }
   const entry = findPeerEntry(subject, state, key, peer.state)
   const { labels } = peer
-  const rival = isNear(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
+  const rival = isSameNamespace(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
   // only a lost memory may carry labels of a relation that it does not know
   if (entry === undefined)
     return { isOver: rival !== undefined, rival, labels, hasLabels: peer.state.recovering === true }
@@ -47,10 +47,11 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     entry,
     rival,
     labels,
-    published: publishedOf(peer, entry, isNear(subject, peer.subject) && own.status === 'established'),
+    published: publishedOf(peer, entry, isSameNamespace(subject, peer.subject) && own.status === 'established'),
     // within the namespace both words are merged, and the later counts
     isOver:
-      rival !== undefined || !isEstablished(peer.state, isNear(subject, peer.subject) ? asEstablished(entry) : entry),
+      rival !== undefined ||
+      !isEstablished(peer.state, isSameNamespace(subject, peer.subject) ? asEstablished(entry) : entry),
     hasLabels: entry.labels !== undefined,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
@@ -78,8 +79,6 @@ const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicStat
 const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer, 'labels' | 'state'>): boolean =>
   Object.hasOwn(labels, ENROLMENT_LABEL) &&
   !Object.values(state.relations).some((other) => other !== entry && other.labels !== undefined)
-
-const isNear = (one: Subject, other: Subject): boolean => one.namespace === other.namespace
 
 /** Tells if the other side has ever shown anything of the relation: without its memory it may be as it was. */
 export const hasPublished = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>

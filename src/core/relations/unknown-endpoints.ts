@@ -1,5 +1,5 @@
 import { changed } from '../../platform/base/own-value.ts'
-import type { Subject } from '../../platform/base/subject.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { type State, stands } from '../state/state.ts'
 import { isBetween, oppositeIdentity } from './peer-entry.ts'
@@ -55,9 +55,18 @@ export const awaitedEndpoints = ({ unknownEndpoints }: Pick<State, 'unknownEndpo
         message: `${KEPT}: waiting for a relation of endpoint ${endpoint}; tell it, or tell it and then its end`,
       }))
 
-/** The wait for the config of an application that lost its memory: without it nobody knows which endpoints it names. An event says nothing of it. */
-export const awaitedConfig = ({ unknownEndpoints }: Pick<State, 'unknownEndpoints'>): Wait[] =>
-  unknownEndpoints === undefined || Array.isArray(unknownEndpoints)
+/**
+ * The wait for the config of an application that lost its memory: without it nobody knows which endpoints it names. An event says nothing of it,
+ * and neither does anybody where another wait is for the application itself.
+ */
+export const awaitedConfig = (
+  subject: Subject,
+  { unknownEndpoints }: Pick<State, 'unknownEndpoints'>,
+  { waiting }: { readonly waiting: readonly Wait[] },
+): Wait[] =>
+  unknownEndpoints === undefined ||
+  Array.isArray(unknownEndpoints) ||
+  waiting.some((wait) => wait.for.includes(subjectName(subject)))
     ? []
     : [{ held: 'its grants', for: ['its config'], message: `${KEPT}: waiting for the config; tell it, or its removal` }]
 

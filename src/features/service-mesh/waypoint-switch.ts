@@ -1,5 +1,5 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
-import { ENROLMENT_LABEL, isEnrolled, USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { areEnrolling, ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import type { Relation } from '../../core/state/relation.ts'
@@ -103,7 +103,7 @@ export const isOnMeshWithNamespace = (
   const namespace = findLookup(lookups, name)
   if (namespace === undefined || isOfOthers(subject, mesh, readNamespaceLabels(subject, namespace))) return false
   const { peerLabels: labels = {} } = relation
-  const isOnMesh = isEnrolled(namespace.metadata.labels)
+  const isOnMesh = areEnrolling(namespace.metadata.labels)
   // the namespace gets its labels in the same step
   if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isOnMesh || !Object.hasOwn(refused?.objects ?? {}, name)
   const isLedOnly = runsWaypoint(mesh) && isLed(subject, labels) && !isNamespaceLed(subject, lookups)

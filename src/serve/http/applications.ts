@@ -10,6 +10,7 @@ import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { assess } from '../../core/reconcile/assess.ts'
 import { createListBudget } from '../../core/reconcile/observe/list-budget.ts'
+import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'
 import { mergeSettings } from '../../core/relations/application-data.ts'
 import { listNamesEverywhere, listPeers, type Peer } from '../../core/relations/peers.ts'
 import type { Config } from '../../core/state/config.ts'
@@ -25,6 +26,7 @@ import { offeredServices } from '../../features/services/offered.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { isConfigurationError, Refused, Unavailable } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
+import { memoizeLatest } from '../../platform/base/memoize-latest.ts'
 import { Application, Namespace } from '../../platform/base/names.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
@@ -100,6 +102,9 @@ const PageQuery = z.strictObject({
   after: z.string().default(''),
 })
 
+/** Bounds the namespaces of which a request keeps what it read: pages go through them one after another. */
+const MOST_NAMESPACES = 8
+
 /** The limit of applications of which one request asks if the sender may see them. */
 const MOST_ASKED = 500
 
@@ -129,18 +134,14 @@ export const createApplications = ({
           account.close()
         }
       }
-      const read = new Map<string, Promise<RefusedDocument[]>>()
-      const refused: Look['refused'] = (namespace) => {
-        const known = read.get(namespace)
-        if (known) return known
-        const reading = counted(kubernetes, (client) =>
-          refusedDocuments(features, client, authorizeAuthor, namespace, application),
-        )
-        read.set(namespace, reading)
-        return reading
-      }
+      const refused: Look['refused'] = (namespace) =>
+        counted(kubernetes, (client) => refusedDocuments(features, client, authorizeAuthor, namespace, application))
       return answer(
-        { features, kubernetes: readingOnce(kubernetes), checkAdmissionPolicy, refused, counted, clock, environment },
+        {
+          ...{ features, kubernetes: readingOnce(kubernetes), checkAdmissionPolicy, counted, clock, environment },
+          refused: memoizeLatest(refused, MOST_NAMESPACES),
+          owners: memoizeLatest((namespace) => ownersIn(kubernetes, namespace), MOST_NAMESPACES),
+        },
         sender,
       )
     })
@@ -225,6 +226,8 @@ type Look = {
   readonly checkAdmissionPolicy: CheckAdmissionPolicy | undefined
   /** The documents of a namespace that are refused, those of one application where one is asked about; read once. */
   readonly refused: (namespace: string) => Promise<readonly RefusedDocument[]>
+  /** Those who own objects of a namespace; read once. */
+  readonly owners: (namespace: string) => Promise<readonly Owner[]>
   /** Looks with a client that counts what it keeps, until that is done. */
   readonly counted: <T>(kubernetes: Kubernetes, act: (kubernetes: Kubernetes) => Promise<T>) => Promise<T>
   readonly clock: Clock
@@ -246,7 +249,7 @@ const viewOf = (look: Look, subject: Subject): Promise<ApplicationView> =>
   look.counted(look.kubernetes, (kubernetes) => viewIn({ ...look, kubernetes }, subject))
 
 const viewIn = async (
-  { features, kubernetes, checkAdmissionPolicy, refused, clock, environment }: Look,
+  { features, kubernetes, checkAdmissionPolicy, refused, owners, clock, environment }: Look,
   subject: Subject,
 ): Promise<ApplicationView> => {
   const memory = await features.memories.load(kubernetes, subject)
@@ -258,7 +261,7 @@ const viewIn = async (
     throw new Refused(404, [`${namespace}/${application}: unknown application`, ...problems].join('; '))
   const [{ state, resolved, peers, running, labels: wanted, waiting, status }, policies, unguarded] = await Promise.all(
     [
-      assess({ features, kubernetes, clock, environment }, subject, memory),
+      assess({ features, kubernetes, clock, environment, owners }, subject, memory),
       policiesIn(kubernetes, namespace),
       unguardedIn(namespace, remembered, checkAdmissionPolicy),
     ],

@@ -1,4 +1,4 @@
-import { isEnrolled } from '../../core/relations/enrolment-labels.ts'
+import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import type { NodeKind } from './page-map.ts'
 
@@ -37,7 +37,7 @@ export const graphOf = (views: readonly ApplicationView[]): Graph => {
 
 const kindOf = ({ config, labels = {} }: ApplicationView): NodeKind => {
   if (config?.mesh) return 'beacon'
-  return isEnrolled(labels) ? 'mesh' : 'off'
+  return areEnrolling(labels) ? 'mesh' : 'off'
 }
 
 const edgesOf = ({ namespace, application, relations = [] }: ApplicationView) =>

@@ -279,9 +279,11 @@ test('an application whose memory was lost, and whose config nobody has told sin
 test('a memory that was lost waits for the config until that is known', () => {
   const message =
     'what was granted before the memory was lost stays in effect: waiting for the config; tell it, or its removal'
-  expect(awaitedConfig({ unknownEndpoints: { ended: [] } })).toEqual([
+  const db = { namespace: 'shop', application: 'db' }
+  const nothing = { waiting: [] }
+  expect(awaitedConfig(db, { unknownEndpoints: { ended: [] } }, nothing)).toEqual([
     { held: 'its grants', for: ['its config'], message },
   ])
-  expect(awaitedConfig({ unknownEndpoints: ['db'] })).toEqual([])
-  expect(awaitedConfig({})).toEqual([])
+  expect(awaitedConfig(db, { unknownEndpoints: ['db'] }, nothing)).toEqual([])
+  expect(awaitedConfig(db, {}, nothing)).toEqual([])
 })

@@ -1,6 +1,5 @@
-import { ENROLMENT_LABEL } from '../../../core/relations/enrolment-labels.ts'
+import { areEnrolling, ENROLMENT_LABEL } from '../../../core/relations/enrolment-labels.ts'
 import { Refused } from '../../../platform/base/errors.ts'
-import { ownValue } from '../../../platform/base/own-value.ts'
 import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
 import type { Account } from '../../authorization/accounts.ts'
 import { resolveClient } from '../../authorization/client.ts'
@@ -58,9 +57,7 @@ export const clientOf = async (subject: Side, worlds: readonly [World, World]): 
  */
 export const accountClient = (account: Account, worlds: readonly [World, World], isNamed: boolean): Client => {
   const { namespace, serviceAccount } = account
-  const isAmbient = worlds.some(
-    (world) => ownValue(world.namespace(namespace)?.metadata.labels, ENROLMENT_LABEL) === 'ambient',
-  )
+  const isAmbient = worlds.some((world) => areEnrolling(world.namespace(namespace)?.metadata.labels))
   const labels = { ...(!isAmbient && { [ENROLMENT_LABEL]: 'ambient' }) }
   const next: readonly PodLike[] = [{ metadata: { labels }, spec: { serviceAccountName: serviceAccount } }]
   const name = `${namespace}/sa/${serviceAccount}`

@@ -27,29 +27,15 @@ export const pagesOf =
   async (kind, namespace, selector, of) =>
     (await pages(kind, namespace, selector, (objects) => objects.flatMap(of))).flat()
 
-const METADATA = {
-  name: 'metadata',
-  of: ({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject => ({ apiVersion, kind, metadata }),
-}
-
-/** Lists what each object comes to of its metadata: whoever reads once reads it once for all applications. */
-export const metadataOf =
-  ({ list }: Pick<Kubernetes, 'list'>): ListOf =>
-  async (kind, namespace, selector, of) =>
-    (await list(kind, namespace, selector, { trim: METADATA })).flatMap(of)
-
 /** Lists the applications of a namespace that own objects, and of which kinds. A kind that may not be listed is left out. */
-export const ownersIn = async (
-  { find }: Pick<Kubernetes, 'find'>,
-  namespace: string,
-  list: ListOf,
-): Promise<Owner[]> => {
+export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promise<Owner[]> => {
+  const list = pagesOf(kubernetes)
   const listed = await Promise.all(
     OwnedKind.options.map(async (kind) => {
       const owners = (object: KubernetesObject) =>
         [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)].map((application) => ({ application, kind }))
       if (kind === 'Namespace') {
-        const found = await unlessForbidden(find({ kind, name: namespace }))
+        const found = await unlessForbidden(kubernetes.find({ kind, name: namespace }))
         return 'value' in found && found.value ? owners(found.value) : []
       }
       const query = { kind, namespace, selector: ownerSelector({ namespace }) }
