@@ -224,7 +224,8 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
     test('only what fails is logged', async () => {
       await get('/')
       await get('/not/there')
-      expect(await cluster.nginx.log()).toMatch(/"GET \/not\/there HTTP\/1.1" 404/)
+      // nginx logs a request once it has answered it
+      await expect.poll(() => cluster.nginx.log()).toMatch(/"GET \/not\/there HTTP\/1.1" 404/)
       expect(await cluster.nginx.log()).not.toMatch(/" 200 /)
     })
   })
