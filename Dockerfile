@@ -10,6 +10,7 @@ RUN npm ci
 COPY build.ts node24.mjs tsconfig.json ./
 COPY functions functions
 COPY src src
+COPY tools/bundle tools/bundle
 RUN npm run build
 
 FROM node AS server

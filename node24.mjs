@@ -1,11 +1,11 @@
-// Runs its arguments with Node 24: this one if it is new enough, else the one among the dependencies. Itself runs on Node 20.
+// Runs its arguments with Node 24: this one if it is new enough, else one that npm has put beside it. Itself runs on Node 20.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 
 const isNewEnough = Number.parseInt(process.versions.node, 10) >= 24
 
-/** Wherever npm put it: beside this file, or where this package is itself a dependency. */
+/** Among the dependencies of a checkout, or installed beside the package, which brings none. */
 const findInstalled = () => {
   try {
     return createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`)
@@ -16,16 +16,14 @@ const findInstalled = () => {
 
 const program = isNewEnough ? process.execPath : findInstalled()
 if (program === undefined) {
-  process.stderr.write(
-    `meshstep needs Node 24 or later, this is ${process.version}, and npm has none for ${process.platform}-${process.arch}: install it.\n`,
-  )
+  process.stderr.write(`meshstep needs Node 24 or later, this is ${process.version}: install it.\n`)
   process.exit(1)
 }
 
 const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('error', (error) => {
-  process.stderr.write(`Node 24 among the dependencies cannot be run (${error.message}): install Node 24 or later.\n`)
+  process.stderr.write(`${program} cannot be run (${error.message}): install Node 24 or later.\n`)
   process.exit(1)
 })
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))

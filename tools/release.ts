@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { archive, compressed, type Files, repacked } from './release/archive.ts'
-import { createBill } from './release/bill.ts'
 import { createChart, DEFAULTS } from './release/chart.ts'
 import { type Rendered, readComponents, render } from './release/kustomize.ts'
 import { createProvenance, LOCAL_BUILDER, sha256 } from './release/provenance.ts'
@@ -36,7 +35,7 @@ const readContext = async (): Promise<Files> => {
 /** Packs the npm package, and answers with its bytes, which are the same whatever the permissions of the files here. */
 const packPackage = async (): Promise<Uint8Array> => {
   const folder = await mkdtemp(join(tmpdir(), 'meshstep-pack-'))
-  await run('npm', ['pack', '--silent', '--pack-destination', folder])
+  await run('npm', ['run', '--silent', 'package', '--', '--silent', '--pack-destination', folder])
   const [name = ''] = await readdir(folder)
   const bytes = await readFile(join(folder, name))
   await rm(folder, { recursive: true })
@@ -85,7 +84,7 @@ const files: Files = {
   [`meshstep-chart-${version}.tgz`]: await compressed(inFolder, moment),
   [`meshstep-image-${version}.tar`]: await archive(await readContext(), moment),
   [`meshstep-npm-${version}.tgz`]: await packPackage(),
-  'sbom.cdx.json': await createBill(),
+  'sbom.cdx.json': await readFile('package/sbom.cdx.json'),
 }
 const sourceDateEpoch = String(moment.getTime() / 1_000)
 const released: Files = {

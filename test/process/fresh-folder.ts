@@ -14,7 +14,7 @@ export type FreshFolder = {
 }
 
 const npm = (folder: string, ...words: string[]): string => {
-  const { status, stdout, stderr } = spawnSync('npm', [...words, '--silent', '--no-audit', '--no-fund'], {
+  const { status, stdout, stderr } = spawnSync('npm', ['--silent', '--no-audit', '--no-fund', ...words], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, npm_config_loglevel: 'error' },
@@ -28,15 +28,15 @@ const objection = (error: unknown): string | undefined =>
   /E(NOTCACHED|NOTFOUND|AI_AGAIN|CONNREFUSED|TIMEDOUT|CONNRESET|403|404|HOSTUNREACH)/.exec(String(error))?.[0]
 
 /** Packs this package as for publishing, and answers with the path of the tarball. */
-export const pack = (folder: string): string => join(folder, npm(ROOT, 'pack', '--pack-destination', folder))
+export const pack = (folder: string): string =>
+  join(folder, npm(ROOT, 'run', 'package', '--', '--silent', '--pack-destination', folder))
 
 /** A folder into which the package was installed from its tarball; a text, where npm has no registry and no cache, that says so. */
 export const installFresh = (more: readonly string[] = []): FreshFolder | string => {
   const path = mkdtempSync(join(tmpdir(), 'meshstep-fresh-'))
   const remove = () => rmSync(path, { recursive: true, force: true })
   try {
-    // Node 24 is here already
-    npm(path, 'install', '--prefer-offline', '--omit=optional', pack(path), ...more)
+    npm(path, 'install', '--prefer-offline', pack(path), ...more)
   } catch (error) {
     remove()
     const found = objection(error)
