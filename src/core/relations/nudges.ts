@@ -1,7 +1,7 @@
-import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameNamespace, isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { applicationSource, ECHO } from '../../platform/cloudevents/source.ts'
-import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
+import { parseRequester, type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
@@ -110,7 +110,7 @@ const isUnseen = (
 ): boolean => {
   const { entry: theirs, isOver } = peerView(subject, state, key, peers)
   const isStanding = stands(state, entry)
-  if (theirs === undefined) return isStanding
+  if (theirs === undefined) return isStanding || isKeptFor(subject, entry, peer)
   // a namespace leaves the mesh once labels are carried; grants are revoked once they are not
   const isLeft = (isOver || !isStanding) && theirs.grant !== undefined
   // a worker keeps the label of its cluster, on the mesh or not
@@ -123,6 +123,13 @@ const isUnseen = (
   const isLater = isSameNamespace(subject, remoteSubject(subject, entry)) && theirs.status !== entry.status
   return isAwaited || isLater || theirs.peer?.observed !== publishedHash(state, entry)
 }
+
+/** Tells if a side that has lost its memory keeps what it granted, until it is told what became of the relation. */
+const isKeptFor = (subject: Subject, { id }: RelationEntry, { waitingSince = {} }: PublicState): boolean =>
+  Object.keys(waitingSince).some((held) => {
+    const kept = parseRequester(held)
+    return kept?.id === String(id) && isSameSubject(kept.requester, subject)
+  })
 
 const nudge = (
   subject: Subject,

@@ -193,3 +193,17 @@ export const requesterName = (
   const { namespace = own, application } = relation.remote
   return `${relationName(relation)} of ${namespace}/${application}`
 }
+
+/** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
+const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
+
+/** The application of a requester, and the id of its relation. */
+export type Requester = { readonly id: string; readonly requester: Subject }
+
+/** Reads the name of a requester as `requesterName` writes it; undefined for another text. */
+export const parseRequester = (name: string): Requester | undefined => {
+  const [, id, namespace, application] = REQUESTER.exec(name) ?? []
+  return id === undefined || namespace === undefined || application === undefined
+    ? undefined
+    : { id, requester: { namespace, application } }
+}

@@ -150,7 +150,17 @@ export type PartsOf<P extends Readonly<Record<string, StatePart>>> = z.infer<
 export interface State extends PartsOf<Parts> {}
 
 /** The parts of a state that other applications read. */
-const SHOWN = ['version', 'relations', 'tombstones', 'recovering', 'published', 'removed', 'marks', 'awaiting'] as const
+const SHOWN = [
+  'version',
+  'relations',
+  'tombstones',
+  'recovering',
+  'published',
+  'removed',
+  'marks',
+  'awaiting',
+  'waitingSince',
+] as const
 export type PublicState = Pick<State, (typeof SHOWN)[number]>
 
 const common = commonState(z.unknown() as never) // no part that is shown holds a config
@@ -164,6 +174,7 @@ export const PublicState: z.ZodType<PublicState> = z.object({
   removed: common.removed.schema,
   marks: common.marks.schema,
   awaiting: common.awaiting.schema,
+  waitingSince: common.waitingSince.schema,
 })
 
 /** A state with its existing relations and their effective data, from which the desired state follows, whichever event brought it last. */

@@ -11,23 +11,9 @@ import { hasTombstone } from '../../relations/announcements.ts'
 import { remoteSubject } from '../../relations/peer-entry.ts'
 import { peerView } from '../../relations/peer-view.ts'
 import { type Peer, type Peers, type ReadablePeer, readPeers } from '../../relations/peers.ts'
-import { isEmptied, type RelationEntry, requesterName } from '../../state/relation.ts'
+import { isEmptied, parseRequester, type RelationEntry, type Requester, requesterName } from '../../state/relation.ts'
 import { isConfigUnknown, isEstablished, type PublicState, type State, stands } from '../../state/state.ts'
 import type { Observed } from './cluster.ts'
-
-/** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
-const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
-
-/** The application of a requester, and the id of its relation. */
-type Requester = { readonly id: string; readonly requester: Subject }
-
-/** Reads the name of a requester as `requesterName` writes it; undefined for another text. */
-const parseRequester = (name: string): Requester | undefined => {
-  const [, id, namespace, application] = REQUESTER.exec(name) ?? []
-  return id === undefined || namespace === undefined || application === undefined
-    ? undefined
-    : { id, requester: { namespace, application } }
-}
 
 /** The application that a requester's name is about, `{namespace}/{application}`; the name itself where it is none. */
 export const requesterApplication = (name: string): string => {
