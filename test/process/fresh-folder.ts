@@ -28,8 +28,7 @@ const objection = (error: unknown): string | undefined =>
   /E(NOTCACHED|NOTFOUND|AI_AGAIN|CONNREFUSED|TIMEDOUT|CONNRESET|403|404|HOSTUNREACH)/.exec(String(error))?.[0]
 
 /** Packs this package as for publishing, and answers with the path of the tarball. */
-export const pack = (folder: string): string =>
-  join(folder, npm(ROOT, 'run', 'package', '--', '--silent', '--pack-destination', folder))
+export const pack = (folder: string): string => join(folder, npm(ROOT, 'pack', '--pack-destination', folder))
 
 /** A folder into which the package was installed from its tarball; a text, where npm has no registry and no cache, that says so. */
 export const installFresh = (more: readonly string[] = []): FreshFolder | string => {
