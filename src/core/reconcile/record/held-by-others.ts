@@ -5,8 +5,9 @@ import { MESH_KEYS } from '../../relations/foreign-labels.ts'
 import type { Conflict } from '../outcome.ts'
 
 /**
- * Returns the waits for what somebody else holds. Labels of a mesh are not as the relations ask: the application's own config sets them otherwise, or
- * somebody else has, so that pods may be off the mesh, or a Service may not lead to its waypoint. And names of objects may be taken.
+ * Returns the waits for fields and names that another party holds. Mesh labels may differ from those of the relations, because of the
+ * application's own config or of another manager. Then pods may be off the mesh, or a Service may not lead to its waypoint. Names of
+ * objects may be taken.
  */
 export const waitsForHolders = (
   subject: Subject,
@@ -31,7 +32,7 @@ export const waitsForHolders = (
   return [...byConfig, ...byOthers, ...conflicts.flatMap(takenName)]
 }
 
-/** The wait for an object of somebody else that has the name of one of ours. */
+/** Returns the wait for another owner's object with the name of one of ours. */
 const takenName = (conflict: Conflict): Wait[] => {
   if ('wanted' in conflict || conflict.key !== undefined) return []
   const { object, manager } = conflict
