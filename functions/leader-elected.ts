@@ -43,7 +43,7 @@ const isSame = (one: Leader, other: Leader): boolean =>
 const deposed = (leader: Leader, { unit, epoch, lease }: Leader): string =>
   leader.lease?.uid === lease?.uid
     ? `${unit} was leader in epoch ${epoch}, it is epoch ${leader.epoch} now, led by ${leader.unit}`
-    : `${unit} holds a Lease that was made anew since, and is held by ${leader.unit}`
+    : `${unit} held a Lease that was recreated since, and is held by ${leader.unit} now`
 
 const overtakenBy = (leader: Leader | undefined): string =>
   leader ? `${leader.unit} was elected after this event` : 'the application was removed after this event'

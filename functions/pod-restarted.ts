@@ -45,5 +45,5 @@ export const podRestarted = defineFunction({
 const refuseOthers = (units: Units, application: string, { uid }: { uid: string }, unit: string | undefined): void => {
   const own = ownValue(units.present, uid)?.number
   if (unit === undefined || own === undefined || findUnitNumber(units, application, unit) === own) return
-  throw new Refused(403, `${unit} is another unit than the pod is that speaks: ${unitName(application, own)}`)
+  throw new Refused(403, `${unit} is not the unit of the pod that sent this, which is ${unitName(application, own)}`)
 }

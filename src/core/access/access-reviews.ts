@@ -65,10 +65,7 @@ export const createAccessReviews = (clock: Clock): AccessReviews => {
     const account = { user: accountUser(namespace, name) }
     const everything = updateAttributes({ namespace })
     if (use.kind === 'ServiceAccount' && granted(account.user, everything, await ask(everything, account)))
-      throw new Refused(
-        403,
-        `${printName(use)} may update applications.meshstep.dev: no workload may run as it, whoever asks`,
-      )
+      throw new Refused(403, `${printName(use)} may update applications.meshstep.dev: no workload may run as it`)
     const attributes = useAttributes(use)
     if (use.isOwn === true || granted(user, attributes, await ask(attributes))) return
     throw new Refused(

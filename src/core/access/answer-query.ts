@@ -35,10 +35,7 @@ export const createAnswerQuery = (
   { connect, authenticate, clock, timeoutMilliseconds }: Dependencies,
   most: number = MOST_AT_ONCE,
 ): AnswerQuery => {
-  const budget = createBudget(
-    most,
-    'as many questions of this kind as may be are being answered here: ask again in a moment',
-  )
+  const budget = createBudget(most, 'too many questions of this kind are being answered here: ask again in a moment')
   return async (authorization, answer, trace) => {
     const kubernetes = connect(clock.now() + timeoutMilliseconds, trace)
     const sender = await authenticate?.(kubernetes, authorization)

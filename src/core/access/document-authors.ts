@@ -84,7 +84,10 @@ export const permitOfAuthor =
   async (about: About): Promise<void> => {
     const problem = author ? await refusalOf([about], (one) => authorize(author, one)) : NO_AUTHOR
     if (problem !== undefined)
-      throw new Refused(403, `ConfigMap ${document} was deleted, and ends nothing that it did not hold: ${problem}`)
+      throw new Refused(
+        403,
+        `ConfigMap ${document} was deleted, and ends only the relations that it declared: ${problem}`,
+      )
   }
 
 const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
@@ -114,7 +117,7 @@ const asItsAuthorMay = async (
     : { name, application, problem: `ConfigMap ${name}: ${problem}; ${STAYS}`, isForbidden: true }
 }
 
-const NO_AUTHOR = `it names no author: annotate it with ${AUTHOR}, the name of who applies it (kubectl auth whoami), and apply it again`
+const NO_AUTHOR = `it names no author: annotate it with ${AUTHOR} and the name of the user that applies it (kubectl auth whoami), and apply it again`
 
 /** Lists the rights that the author of a document needs: those of a sender whose event newly says all of it. */
 const rightsFor = (features: Pick<Features, 'effects' | 'uses'>, subject: Subject, document: Document): About[] => [
@@ -136,6 +139,6 @@ const refusalOf = async (
     return undefined
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    return `its author ${error.message}, or let somebody apply it who may`
+    return `its author ${error.message}, or let a user with that permission apply it`
   }
 }

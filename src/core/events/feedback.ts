@@ -96,7 +96,7 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
     } catch (error) {
       // another process has reported it meanwhile
       if (!isVersionConflict(error))
-        log.warn({ namespace, reason, problem: (error as Error).message }, 'no Event of it')
+        log.warn({ namespace, reason, problem: (error as Error).message }, 'Event not written')
     }
   }
 
@@ -105,7 +105,7 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
     try {
       return await maySee(sender, { namespace })
     } catch (error) {
-      log.warn({ namespace, problem: (error as Error).message }, 'no Event of it')
+      log.warn({ namespace, problem: (error as Error).message }, 'Event not written')
       return false
     }
   }

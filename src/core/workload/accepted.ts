@@ -80,7 +80,7 @@ const secretWarnings = ({ podSpec: { containers, initContainers = [] }, secretEn
       .filter(({ name: variable, value }) => value && isSecret(variable, value, secretEnv))
       .map(
         ({ name: variable }) =>
-          `the value of ${variable} in container ${name} is kept in ConfigMaps: $(NAME) in it is replaced by Kubernetes, and only there. Compose it of a variable that is a secret of its own`,
+          `the value of ${variable} in container ${name} is kept in ConfigMaps as plain text, because Kubernetes replaces $(NAME) only there. Put its secret part into a variable of its own`,
       ),
   )
 

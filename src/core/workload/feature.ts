@@ -53,7 +53,7 @@ export const workload = {
       ...churning.map(churnMessage),
       ...(churning.length > 0 ? [] : specWarnings(state, subject.application)),
       ...heldMessages(state),
-      ...(misnamed === undefined ? [] : [`${misnamed}; what an earlier version took is as it was until then`]),
+      ...(misnamed === undefined ? [] : [`${misnamed}; objects that an earlier version accepted stay until then`]),
     ]
     if (own === undefined) return { messages }
     const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}

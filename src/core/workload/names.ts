@@ -31,7 +31,7 @@ export const nameProblem = (application: string, workload: PodWorkload): string 
   ]
   const reserved = [...made, ...used].find(({ name }) => isReserved(name))
   if (reserved)
-    return `workload.${reserved.path}: ${reserved.name} is a name of meshstep's own, as all that begin with meshstep- or juju-service-mesh-: use another`
+    return `workload.${reserved.path}: ${reserved.name} is reserved, as all names that begin with meshstep- or juju-service-mesh-: use another`
   const foreign = made.find(({ name }) => !isOwnName(application, name))
   return (
     foreign &&

@@ -95,12 +95,12 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/expected numeric/, (_, value) => `write a number${isNumeric(value) ? `: ${Number(value)}` : ''}`],
   [/expected boolean/, () => 'write true or false, without quotes'],
   [/expected map/, () => 'write an object, key by key'],
-  [/duplicate entries|Duplicate value/, () => 'each may be there once'],
+  [/duplicate entries|Duplicate value/, () => 'each may appear once'],
   [/quantities must match|parse quantity/, (_, value) => quantityHint(value)],
   [
     /updates to statefulset spec/,
     () =>
-      'what a StatefulSet is made with stays: to give its claims more room, resize the PersistentVolumeClaims, delete the StatefulSet with --cascade=orphan, and send this again; its pods and their storage stay',
+      'these fields of a StatefulSet cannot change: to give its claims more room, resize the PersistentVolumeClaims, delete the StatefulSet with --cascade=orphan, and send this again; its pods and their storage stay',
   ],
 ]
 

@@ -63,7 +63,7 @@ const tryAccount = async (
   // the account of another application or a person may have more rights
   if (account !== undefined && isOurs && name !== application && !isMadeBy(application, account))
     return {
-      refused: `ServiceAccount ${namespace}/${name} is somebody else's: name it in the pod spec alone, without serviceAccount, as who may impersonate it`,
+      refused: `ServiceAccount ${namespace}/${name} belongs to another owner: name it in the pod spec only, without serviceAccount, and send the config as a user that may impersonate it`,
     }
   if (account !== undefined || isOurs) return undefined
   const way = 'there are no pods before it does; with serviceAccount in the workload it is made'

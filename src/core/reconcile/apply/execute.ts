@@ -198,7 +198,7 @@ const perform = async (
 export const skippedMessage = ({ operation: { verb, object }, skipped }: Report): string | undefined => {
   if (skipped === undefined) return undefined
   const cause = objectIn(skipped)
-  if (verb === 'remove' || verb === 'forget') return `${object} stays: ${cause}, which comes first, does not stand`
+  if (verb === 'remove' || verb === 'forget') return `${object} stays: ${cause}, which comes first, is not applied`
   if (verb === 'apply') return `${object} is not applied: it waits for ${cause}`
   return `the labels of ${object} wait for ${cause}`
 }

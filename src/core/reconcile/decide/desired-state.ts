@@ -82,7 +82,7 @@ const lostEnrolment = (subject: Subject, { recovering, relations }: EffectiveSta
     : []
 
 const STAYS_ON_MESH =
-  'stays on the mesh, as its memory was lost and nothing says what put it there: tell that relation, or its end with its interface'
+  'stays on the mesh, as its memory was lost and the relation that enrolled it is not known: send that relation, or its end with its interface'
 
 const auditedIn = (parts: readonly Contribution[]): 'all' | readonly string[] =>
   parts.some(({ audited }) => audited === 'all') ? 'all' : parts.flatMap(({ audited = [] }) => audited as string[])

@@ -85,7 +85,7 @@ const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesO
   if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
   const left = held.length - MOST_NAMED
   const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
-  const message = `${names}: not wanted any more, and kept until nobody carries labels of it: waiting for ${keptFor.join(', ')}`
+  const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
   return [{ held: names, for: keptFor, message }]
 }
 
@@ -94,7 +94,7 @@ const unheardWaits = ({ features: { mesh }, unheard }: Situation, kept: readonly
   const named = new Set(kept.flatMap(mesh.requestersOf))
   return unheard.flatMap((held) => {
     const application = requesterApplication(held)
-    const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for ${application}; tell the relation and its config, {} if it has none, or the end of the relation`
+    const message = `${held}: its request is not known, and its grants stay in effect: waiting for ${application}; send the relation and its config, {} if it has none, or the end of the relation`
     return named.has(held) ? [{ held, for: [application], message }] : []
   })
 }

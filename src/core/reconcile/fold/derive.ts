@@ -34,7 +34,7 @@ export const isDue = (subject: Subject, state: State): boolean =>
 /** Names the units whose pending data are dropped because another unit leads, a sentence each. */
 export const droppedPending = (subject: Subject, state: State): string[] =>
   resolutions(subject, state).flatMap((one) =>
-    'refused' in one ? [`${one.refused}; what it asked for before a leader was elected is dropped`] : [],
+    'refused' in one ? [`${one.refused}; the data that it sent before a leader was elected are dropped`] : [],
   )
 
 const resolutions = ({ application }: Subject, state: State): Resolution<ApplicationData>[] =>

@@ -32,7 +32,7 @@ export const withAuthors = async (
   )
   const unread = [...new Set(missing)].map((name) => ({
     ...{ name, application },
-    problem: `ConfigMap ${name} is not there, or names another application by now: what its event tells is not taken`,
+    problem: `ConfigMap ${name} does not exist, or names another application by now: its event has no effect`,
   }))
   return { peers, documents: { ...documents, found: [...found, ...unread] } }
 }

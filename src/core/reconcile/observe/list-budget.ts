@@ -10,9 +10,13 @@ const MOST_KEPT = 4 * 1024 * 1024
 const OF_ONE_LOOK = {
   most: 2 * MOST_KEPT,
   problem:
-    'what others say of this application, and the objects that are said to be its own, are more than is looked through: delete what is not needed',
+    'the memories, documents and objects that name this application exceed the limit of one search: delete those that are not needed',
 }
 
 /** Creates the budget for lists from the cluster, in characters. */
 export const createListBudget = (): Budget =>
-  createBudget(MOST_KEPT, 'too much of what others say is being looked through here: it fits in a moment', OF_ONE_LOOK)
+  createBudget(
+    MOST_KEPT,
+    'too many memories, documents and objects are being searched here: try again in a moment',
+    OF_ONE_LOOK,
+  )

@@ -24,7 +24,7 @@ export const waitsForHolders = (
       ? [
           {
             ...{ held: `label ${conflict.key} of ${conflict.object}`, for: [conflict.manager] },
-            message: `${conflict.object} has ${conflict.key}=${conflict.value} by ${conflict.manager}, and is to have ${conflict.wanted}: take the label off it, and the next event or resync sets it`,
+            message: `${conflict.manager} has set ${conflict.key}=${conflict.value} on ${conflict.object}, and a relation asks for ${conflict.wanted}: remove the label, and the next event or resync sets it`,
           },
         ]
       : [],
@@ -39,7 +39,7 @@ const takenName = (conflict: Conflict): Wait[] => {
   return [
     {
       ...{ held: object, for: [manager] },
-      message: `${object} is there by ${manager}, and has the name of one that meshstep needs: delete or rename it, and the next event or resync makes ours`,
+      message: `${object} is held by ${manager}, and has a name that meshstep needs: delete or rename it, and the next event or resync creates ours`,
     },
   ]
 }

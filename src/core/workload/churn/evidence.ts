@@ -76,6 +76,6 @@ export const findChurn = (history: Readonly<Record<string, { readonly held?: Hel
 
 /** Describes churn to a person, with the remedy. */
 export const churnMessage = ({ part, paths, because }: Churning): string =>
-  `${part}: what units tell of it is not applied any more, and what runs stays: ${because}. It differs in ${paths.join(', ')}. ` +
+  `${part}: changes by units are not applied any more, and the running value stays: ${because}. It differs in ${paths.join(', ')}. ` +
   'Leave out what is new at each run, and name Services instead of addresses; ' +
   'the config of a person or a document, sent without a unit, is applied, and churn in the config allows more'
