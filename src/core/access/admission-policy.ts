@@ -5,10 +5,7 @@ import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Kind } from '../../platform/kubernetes/objects.ts'
 
-/**
- * Checks that the API server authenticates the writers of documents in a namespace. Resolves with the problem, if there is one, or if the
- * check failed.
- */
+/** Checks that the API server authenticates the writers of documents in a namespace. Resolves with the problem, if there is one, or if the check failed. */
 export type CheckAdmissionPolicy = (namespace: string) => Promise<string | undefined>
 
 type Dependencies = {
@@ -19,10 +16,7 @@ type Dependencies = {
 /** The time limit, because a step can do without the result. */
 const TIMEOUT_MILLISECONDS = 2_000
 
-/**
- * Creates the check. It finds the ValidatingAdmissionPolicy of `components/authentication` and its binding by name, and caches the result
- * for ten seconds.
- */
+/** Creates the check. It finds the ValidatingAdmissionPolicy of `components/authentication` and its binding by name, and caches the result for ten seconds. */
 export const createAdmissionPolicyCheck = ({ connect, clock }: Dependencies): CheckAdmissionPolicy => {
   const answers = createExpiringCache<string | undefined>(clock)
   return (namespace) =>

@@ -16,10 +16,7 @@ export type Authenticate = (kubernetes: Kubernetes, authorization: string | unde
 export type Sender = {
   /** The sender as an author of documents. */
   readonly author: Author
-  /**
-   * Rejects with Refused, 403, unless the sender may send events for the application or its namespace, request the effect, or grant the
-   * use.
-   */
+  /** Rejects with Refused, 403, unless the sender may send events for the application or its namespace, request the effect, or grant the use. */
   authorize(about: About): Promise<void>
   /** Tells if the sender may get the object, or all of its kind. */
   mayGet(reference: Reference): Promise<boolean>

@@ -14,10 +14,7 @@ export const maySee = async (sender: Sender | undefined, { namespace, applicatio
 
 type Seen = { readonly namespace: string; readonly application?: string | undefined }
 
-/**
- * Selects the items whose applications a sender may look at. These are checked one after another, so that many need no more than one check
- * at a time.
- */
+/** Selects the items whose applications a sender may look at. These are checked one after another, so that many need no more than one check at a time. */
 export const visibleTo = async <T>(
   sender: Sender | undefined,
   items: readonly T[],

@@ -33,10 +33,7 @@ type Dependencies = { features: Pick<Features, 'announced'>; send: Send; enqueue
 
 const AT_ONCE = 8
 
-/**
- * The time limit of notes about deliveries. They are saved even after the event's deadline, so that the next event need not repeat the
- * deliveries.
- */
+/** The time limit of notes about deliveries. They are saved even after the event's deadline, so that the next event need not repeat the deliveries. */
 const NOTE_MILLISECONDS = 5_000
 
 /**

@@ -96,10 +96,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   }
 }
 
-/**
- * Creates the change of a nudge: a look at the memory of another application, which holds the data. The event itself does not change the
- * memory.
- */
+/** Creates the change of a nudge: a look at the memory of another application, which holds the data. The event itself does not change the memory. */
 const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change => ({
   observation: true,
   nudge: { isEcho: extensions[ECHO] !== undefined },

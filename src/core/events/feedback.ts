@@ -129,10 +129,7 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
   }
 }
 
-/**
- * Tells if the event itself is invalid, or exceeds the rights of its document's author. Rights of the sender and the state of the cluster
- * do not count.
- */
+/** Tells if the event itself is invalid, or exceeds the rights of its document's author. Rights of the sender and the state of the cluster do not count. */
 const isOwnFault = (event: Event, error: unknown): boolean =>
   error instanceof InvalidEvent ||
   (error instanceof Refused && [400, 413, ...(documentOf(event) ? [403] : [])].includes(error.status))

@@ -76,10 +76,7 @@ export type Delivery = { only?: string | undefined; authorization?: string | und
 
 export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 
-/**
- * Creates the handler of CloudEvents. It gives each event to the function of its type, and answers when the step is done and its messages
- * are published.
- */
+/** Creates the handler of CloudEvents. It gives each event to the function of its type, and answers when the step is done and its messages are published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, step, connect, publish, authenticate, clock, timeoutMilliseconds } =
     dependencies
@@ -170,10 +167,7 @@ const translated = async (
   return object ? fromKnative(withObject(event, object)) : { ignored: `${nameOf(reference)} is gone` }
 }
 
-/**
- * Reads the pod that holds the Lease of an event. If the event does not name the pod's application, the sender needs permission for the
- * whole namespace.
- */
+/** Reads the pod that holds the Lease of an event. If the event does not name the pod's application, the sender needs permission for the whole namespace. */
 const holderOf = async (
   kubernetes: Kubernetes,
   event: Event,

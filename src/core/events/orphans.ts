@@ -19,10 +19,7 @@ import { memoryName } from '../state/memory.ts'
 import { emptyState, type OwnedKind, stands } from '../state/state.ts'
 import { POD_LABELS } from '../workload/pod-labels.ts'
 
-/**
- * An application of a namespace, with findings that its memory may not have: its labels and objects, and the documents and memories that
- * name it.
- */
+/** An application of a namespace, with findings that its memory may not have: its labels and objects, and the documents and memories that name it. */
 export type Swept = {
   application: string
   former: readonly LabelTarget[]
@@ -112,10 +109,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
   return { applications: swept, lost, unclaimed, problems }
 }
 
-/**
- * The application of a memory, with the applications of the namespace and the documents that it names. `known` is absent if the memory is
- * unreadable.
- */
+/** The application of a memory, with the applications of the namespace and the documents that it names. `known` is absent if the memory is unreadable. */
 type Remembered = {
   readonly application: string
   readonly remotes: readonly string[]

@@ -24,10 +24,7 @@ type Queue = { waiting: Waiting[]; arrived(one: Waiting): void }
 export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'yieldTurn'>): Enqueue => {
   const queues = new Map<string, Queue>()
 
-  /**
-   * Runs a step, and answers the changes that it took. Resolves with the next arrival of their senders, which may begin before all are
-   * answered.
-   */
+  /** Runs a step, and answers the changes that it took. Resolves with the next arrival of their senders, which may begin before all are answered. */
   const take = async (subject: Subject, queue: Queue): Promise<Next> => {
     const { length: first } = queue.waiting
     const alone = first === 1 ? queue.waiting.find(isSent)?.change : undefined

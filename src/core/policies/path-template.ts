@@ -22,10 +22,7 @@ export const pathProblem = (path: string): string | undefined => {
   return undefined
 }
 
-/**
- * Returns the reason why a waypoint would refuse a path template, and with it its whole configuration: Envoy requires a slash at the
- * beginning.
- */
+/** Returns the reason why a waypoint would refuse a path template, and with it its whole configuration: Envoy requires a slash at the beginning. */
 export const templateProblem = (path: string): string | undefined =>
   path.split('/').some(isOperator) && !path.startsWith('/')
     ? 'expected a path with {*} or {**} that begins with /'

@@ -31,10 +31,7 @@ export type Look = {
 /** The effect of an event on the memory, as a pure function. */
 export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
 
-/**
- * The result of a fold. `stale` gives the reason why the event was overtaken; then `state` records only its arrival. `by` is the source of
- * a config.
- */
+/** The result of a fold. `stale` gives the reason why the event was overtaken; then `state` records only its arrival. `by` is the source of a config. */
 export type Folded = { state: State; stale?: string; by?: SpecSource }
 
 /**

@@ -63,10 +63,7 @@ export const observeFolded = async (
   return { ...recoverLostMemory(features, memory, subject, { state, resolved }, { observed, found }), observed }
 }
 
-/**
- * Updates the units from the live pods, because an event about a removed pod may be lost. Units decide on the leader, and on the right to
- * publish.
- */
+/** Updates the units from the live pods, because an event about a removed pod may be lost. Units decide on the leader, and on the right to publish. */
 const withPodsOfNow = async (
   features: Features,
   subject: Subject,

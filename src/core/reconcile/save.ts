@@ -94,10 +94,7 @@ const writeAheadContent = (context: Context, decision: Decision, state: State, w
 export const isAwaitingWorkers = ({ subject }: Context, { next, resolved, peers }: Decision): boolean =>
   workersAwaited(subject, next, resolved, peers).length > 0
 
-/**
- * Saves a state whose cluster cannot be observed, and throws the problem. The changes are remembered, and take effect once the problem is
- * repaired.
- */
+/** Saves a state whose cluster cannot be observed, and throws the problem. The changes are remembered, and take effect once the problem is repaired. */
 export const saveUnobserved = async (
   { subject, features: { memories }, kubernetes }: Context,
   memory: Memory,

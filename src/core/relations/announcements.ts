@@ -163,10 +163,7 @@ const endedKey = (
 
 const isOf = (value: string, wanted: string | undefined): boolean => wanted === undefined || value === wanted
 
-/**
- * Builds the entry of an unknown relation that is named completely. Then the peer can be told of its end, even if the peer's memory is lost
- * as well.
- */
+/** Builds the entry of an unknown relation that is named completely. Then the peer can be told of its end, even if the peer's memory is lost as well. */
 const wholeRelation = ({
   relation: { id, endpoint, interface: name, role },
   remote,

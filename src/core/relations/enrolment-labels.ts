@@ -13,10 +13,7 @@ export const USE_WAYPOINT_LABEL = 'istio.io/use-waypoint'
 /** Names the waypoint's namespace, if it is another one. */
 export const USE_WAYPOINT_NAMESPACE_LABEL = `${USE_WAYPOINT_LABEL}-namespace`
 
-/**
- * The labels of pods and Services that Istio reads. Each has the values that neither take them off the mesh nor let requests bypass their
- * waypoint.
- */
+/** The labels of pods and Services that Istio reads. Each has the values that neither take them off the mesh nor let requests bypass their waypoint. */
 export const MESH_LABELS: ReadonlyMap<string, RegExp> = new Map([
   [ENROLMENT_LABEL, /^ambient$/],
   [USE_WAYPOINT_LABEL, /^(?!none$)/],

@@ -80,10 +80,7 @@ export const gateEnrolment = (
   }
 }
 
-/**
- * Lists the providers of labels that the application takes, if they have not granted its current request. Relations whose own labels wait
- * are left out.
- */
+/** Lists the providers of labels that the application takes, if they have not granted its current request. Relations whose own labels wait are left out. */
 export const ungrantedBy = (
   subject: Subject,
   state: State,

@@ -16,10 +16,7 @@ export type Rule<S extends string, E extends string> = {
 /** The labels of a relation on the workload of its requirer. */
 export type Labels = 'none' | 'applying' | 'applied'
 
-/**
- * The input of a requirer. `granted`: labels are requested, and its own request is granted. `nothing`: no labels are due. `unknown`:
- * neither is known.
- */
+/** The input of a requirer. `granted`: labels are requested, and its own request is granted. `nothing`: no labels are due. `unknown`: neither is known. */
 export type RequirerSees = 'granted' | 'nothing' | 'unknown'
 
 /** The state machine of a requirer. */

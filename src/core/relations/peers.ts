@@ -31,10 +31,7 @@ export type Peers = ReadonlyMap<string, Peer>
 /** The limit of reads by name. More applications of one namespace are listed in one call. */
 const MOST_READ_BY_NAME = 16
 
-/**
- * Lists the peers of a state. Aliases, which a relation of `cross_model_mesh` without a namespace declares, are left out, and so is the
- * application itself.
- */
+/** Lists the peers of a state. Aliases, which a relation of `cross_model_mesh` without a namespace declares, are left out, and so is the application itself. */
 export const listRemotes = (subject: Subject, state: Pick<State, 'relations'>): Subject[] => {
   const isRemote = remoteTest(subject, state)
   const remotes = Object.values(state.relations).map((entry) => remoteSubject(subject, entry))

@@ -26,10 +26,7 @@ export const documentIn = (databag: Databag): DatabagValue<Record<string, unknow
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/**
- * Parses a flat value: the object, list or string of its JSON, or else the text itself. A number stays text, like the ports in
- * `k8s-service`.
- */
+/** Parses a flat value: the object, list or string of its JSON, or else the text itself. A number stays text, like the ports in `k8s-service`. */
 export const meaningOf = (text: string): unknown => {
   const value = parseJson(text)
   return typeof value === 'string' || (typeof value === 'object' && value !== null) ? value : text

@@ -6,10 +6,7 @@ import { isBetween, oppositeIdentity } from './peer-entry.ts'
 import { hasPublished } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 
-/**
- * Tells if a peer has observed data of this application in a relation that its platform has not ended. Without a memory, this application
- * has then lost it.
- */
+/** Tells if a peer has observed data of this application in a relation that its platform has not ended. Without a memory, this application has then lost it. */
 export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
   [...peers.values()].some(
     (peer) =>

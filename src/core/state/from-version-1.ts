@@ -51,10 +51,7 @@ export const fromVersion1 = (value: unknown): unknown => {
   }
 }
 
-/**
- * Renames announced relations to their ids. They could also have the name `{namespace}/{application}/{id}`, if only the peer had announced
- * them.
- */
+/** Renames announced relations to their ids. They could also have the name `{namespace}/{application}/{id}`, if only the peer had announced them. */
 const byId = ({ relations, ...announced }: NonNullable<z.infer<typeof FirstState>['announced']>): Fields => ({
   ...announced,
   relations: Object.fromEntries(
@@ -73,10 +70,7 @@ const numbered = (value: unknown, id: number): unknown => {
   )
 }
 
-/**
- * Drops the order of reports, which used another kind of position: the next report counts. Units without numbers are dropped by their
- * schema.
- */
+/** Drops the order of reports, which used another kind of position: the next report counts. Units without numbers are dropped by their schema. */
 const withoutOrder = ({ present, ...units }: z.infer<typeof FirstState>['units']): Fields => {
   if (present === undefined) return units
   const unordered = Object.entries(present).map(([uid, { reported: _, ...unit }]) => [uid, unit])

@@ -29,10 +29,7 @@ export type Memory = {
 /** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
 const MAXIMUM_BYTES = 1024 * 1024
 
-/**
- * The limit of the memory after an event, including the published data. The rest is left for ends of relations, and for the progress of
- * steps.
- */
+/** The limit of the memory after an event, including the published data. The rest is left for ends of relations, and for the progress of steps. */
 export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
 
 const MEMORY_MANAGER = 'meshstep'

@@ -120,10 +120,7 @@ type Named = Pick<RelationIdentity, 'interface' | 'role'> & {
   readonly remote: { readonly application: string; readonly namespace?: string | undefined }
 }
 
-/**
- * Returns the key of a relation in a memory: `{id}/{role}/{interface}/[{namespace}/]{application}`. The namespace is that of a peer in
- * another one.
- */
+/** Returns the key of a relation in a memory: `{id}/{role}/{interface}/[{namespace}/]{application}`. The namespace is that of a peer in another one. */
 export const relationKey = ({ id, role, interface: name, remote: { namespace, application } }: Identified): string =>
   [id, role, name, ...(namespace === undefined ? [] : [namespace]), application].join('/')
 

@@ -101,10 +101,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     published: part(z.record(z.string(), PublishedData).optional(), 'kept'),
     /** The application was removed at this time, and has not come back since (RFC 3339). */
     removed: part(z.iso.datetime().optional(), 'kept', true),
-    /**
-     * The condition awaited of all consumers: labels of their own before the namespace leaves the mesh, or no labels before the mesh is
-     * removed.
-     */
+    /** The condition awaited of all consumers: labels of their own before the namespace leaves the mesh, or no labels before the mesh is removed. */
     awaiting: part(z.enum(['labels-applied', 'labels-removed']).optional(), 'dropped'),
     /** The beginnings of waits without a date of their own, by the name of the held part. */
     waitingSince: part(z.record(z.string(), z.iso.datetime()).optional(), 'dropped'),
@@ -113,10 +110,7 @@ export const commonState = (config: z.ZodType<Config>) => {
      */
     writeToken: part(z.string().optional(), 'kept'),
     leader: part(Leader.optional(), 'told', true),
-    /**
-     * Data that units sent while there was no leader: the last one's, and in `others` the earlier ones'. They are applied if that unit is
-     * elected.
-     */
+    /** Data that units sent while there was no leader: the last one's, and in `others` the earlier ones'. They are applied if that unit is elected. */
     pending: part(z.strictObject({ ...asked.shape, others: z.array(asked).optional() }).optional(), 'told', true),
     /** The application's own databag: its leader writes it, and every unit may read it. */
     settings: part(LeaderSettings.optional(), 'told', true),
@@ -133,10 +127,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     owned: part(z.array(z.string()).optional(), 'kept', true),
     /** Kinds owned under an earlier config, which an earlier step may still write. */
     previouslyOwned: part(z.record(z.string(), z.iso.datetime()).optional(), 'kept', true),
-    /**
-     * The marks of the last event about the `config`, the `settings`, the `databag` and the `leader`, and of the removal of the
-     * `application`.
-     */
+    /** The marks of the last event about the `config`, the `settings`, the `databag` and the `leader`, and of the removal of the `application`. */
     marks: part(
       z.partialRecord(z.enum(['config', 'settings', 'databag', 'leader', 'application']), Mark).optional(),
       'kept',
@@ -215,10 +206,7 @@ export const publishedIn = (
 
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
-/**
- * Tells if this side knows the relation as established, and the relation has its id. Of two relations announced with one id, the second
- * waits.
- */
+/** Tells if this side knows the relation as established, and the relation has its id. Of two relations announced with one id, the second waits. */
 export const stands = (state: Pick<State, 'removed' | 'marks'>, entry: RelationEntry): boolean =>
   isEstablished(state, entry) && entry.waitsForId !== true
 

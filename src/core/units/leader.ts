@@ -91,10 +91,7 @@ export const laterPending = <T>(before: Pending<T> | undefined, next: Pending<T>
 /** The decision on pending data: due, still pending, or refused. */
 export type Resolution<T> = { readonly due: T } | { readonly pending: Pending<T> } | { readonly refused: string }
 
-/**
- * Resolves pending data after any change of leader or units, so that no further event is needed. Data of another unit than the leader are
- * refused.
- */
+/** Resolves pending data after any change of leader or units, so that no further event is needed. Data of another unit than the leader are refused. */
 export const resolvePending = <T>(leadership: Leadership, pending: Pending<T>): Resolution<T> => {
   const { application, units } = leadership
   const { unit, epoch, data } = pending

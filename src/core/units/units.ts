@@ -136,10 +136,7 @@ export const findUnitNumber = ({ present, departed }: Units, application: string
   numberAfter(`${application}/`, name) ??
   [...Object.values(present), ...departed].find(({ pod }) => pod === name)?.number
 
-/**
- * Tells if a unit was present and no longer is. A unit that was never seen may be new, because its own event may come before that of its
- * pod.
- */
+/** Tells if a unit was present and no longer is. A unit that was never seen may be new, because its own event may come before that of its pod. */
 export const hasLeft = (units: Units, application: string, name: string): boolean => {
   const number = findUnitNumber(units, application, name)
   const isNumber = (unit: { number?: number | undefined }) => number !== undefined && unit.number === number

@@ -23,10 +23,7 @@ const isConcealed = ({ secretEnv }: PodWorkload, name: string, value: string | u
 
 const ARGUMENTS = ['command', 'args'] as const
 
-/**
- * Replaces each secret value of the workload by its key from `keep`. A secret argument becomes a reference to a variable, which Kubernetes
- * fills in.
- */
+/** Replaces each secret value of the workload by its key from `keep`. A secret argument becomes a reference to a variable, which Kubernetes fills in. */
 export const concealed = (
   workload: PodWorkload,
   application: string,
@@ -91,10 +88,7 @@ const mapped = <T, U>(record: Readonly<Record<string, T>>, change: (value: T, ke
 
 const LONGEST_PART = 100
 
-/**
- * Builds the beginning of a value's key, `{kind}.{container or Secret}.{name}`. The version follows it. A new value gets a new key, so that
- * pods restart.
- */
+/** Builds the beginning of a value's key, `{kind}.{container or Secret}.{name}`. The version follows it. A new value gets a new key, so that pods restart. */
 const prefixOf = (kind: 'env' | 'secret', ...names: string[]): string =>
   [kind, ...names.map((name) => name.replaceAll(/[^-._a-zA-Z0-9]/g, '_').slice(0, LONGEST_PART))].join('.')
 

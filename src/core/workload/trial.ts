@@ -22,10 +22,7 @@ import { explainRefusal } from './refusal.ts'
 /** The result of a dry run: the API server's refusal, or a note for the sender. */
 export type TrialResult = { readonly refused: string } | { readonly note: string } | undefined
 
-/**
- * Tries the objects of a workload as a dry run, before any of them is remembered. Rejects with Unavailable if the API server does not
- * respond.
- */
+/** Tries the objects of a workload as a dry run, before any of them is remembered. Rejects with Unavailable if the API server does not respond. */
 export const tryWorkload = async (
   kubernetes: Kubernetes,
   subject: Subject,

@@ -155,10 +155,7 @@ const withRequests = (said: PublishedData, before: PublishedData | undefined): P
     ? { ...said, data: { ...said.data, policies: '[]' } }
     : said
 
-/**
- * Tells if the application has to publish that it has nothing to say. That needs a config, or its removal. Without a config, the data may
- * only be unknown.
- */
+/** Tells if the application has to publish that it has nothing to say. That needs a config, or its removal. Without a config, the data may only be unknown. */
 const isWithdrawn = (
   features: Features,
   state: EffectiveState,

@@ -72,10 +72,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
   }
 }
 
-/**
- * Returns the wait for the relation that put an application with a lost memory on the mesh. There is none if a relation is known that may
- * be the one.
- */
+/** Returns the wait for the relation that put an application with a lost memory on the mesh. There is none if a relation is known that may be the one. */
 const lostEnrolment = (subject: Subject, { recovering, relations }: EffectiveState): Wait[] =>
   recovering && !Object.values(relations).some(takesLabels)
     ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]

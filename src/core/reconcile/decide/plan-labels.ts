@@ -37,10 +37,7 @@ type ConfigLabels = { readonly isConfigAwaited: boolean }
 export const labelPhase = ({ held, desired, waitForPods }: Situation): Phase =>
   waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
 
-/**
- * Plans the labels of current targets, and their removal from former ones. The templates of `whole` workloads get their labels with the
- * workload.
- */
+/** Plans the labels of current targets, and their removal from former ones. The templates of `whole` workloads get their labels with the workload. */
 export const planLabels = (
   situation: Situation,
   isSpecRefused: boolean,
@@ -85,19 +82,13 @@ export const planLabels = (
   return { ...planned, isConfigAwaited }
 }
 
-/**
- * Tells if the target is a set of pods that a rollout is replacing by pods of a labelled template. The old pods stay on the mesh until
- * then.
- */
+/** Tells if the target is a set of pods that a rollout is replacing by pods of a labelled template. The old pods stay on the mesh until then. */
 const isReplaced = ({ features, desired, observed }: Situation, { target: { on, ...template } }: Found): boolean =>
   on === 'pods' &&
   Object.hasOwn(desired.labels.labels, features.mesh.enrolment.key) &&
   observed.targets.current.some(({ target, places }) => places !== undefined && isSameTarget(target, template))
 
-/**
- * Lists the labels of a Service that must stay until its pods have lost theirs: these pods accept only the waypoint that the Service leads
- * to.
- */
+/** Lists the labels of a Service that must stay until its pods have lost theirs: these pods accept only the waypoint that the Service leads to. */
 const keptForPods = ({ subject: { application }, waitForPods }: Situation, place: LabelLocation): string[] =>
   waitForPods !== undefined && place.object.kind === 'Service'
     ? [...readLabels(place, fieldManager(application)).holders.own]

@@ -235,10 +235,7 @@ const dependencies = (
   }
 }
 
-/**
- * Lists the operations before an object of a workload. Its objects go together: a Service must not switch to ports that its pods do not
- * have.
- */
+/** Lists the operations before an object of a workload. Its objects go together: a Service must not switch to ports that its pods do not have. */
 const neededToRun = (
   situation: Situation,
   { joining }: Templates,

@@ -7,10 +7,7 @@ import type { Features } from '../../feature/combine.ts'
 import type { State } from '../../state/state.ts'
 import type { Change } from '../change.ts'
 
-/**
- * The permissions for effects outside the application. They are checked for the sender of each change, and for the author of a deleted
- * document.
- */
+/** The permissions for effects outside the application. They are checked for the sender of each change, and for the author of a deleted document. */
 export type Permits = {
   /**
    * Throws Refused if the sender of a change may not ask for its effects. Notes open questions for `ask`. `hasSecrets` is set if the change

@@ -67,10 +67,7 @@ export type Observed = {
   readonly running: Running
 }
 
-/**
- * Observes the parts of the cluster that the state depends on; with `isWhole`, all pods too. Objects that the same client has read are not
- * read again.
- */
+/** Observes the parts of the cluster that the state depends on; with `isWhole`, all pods too. Objects that the same client has read are not read again. */
 export const observeCluster = async (
   features: Features,
   kubernetes: Kubernetes,

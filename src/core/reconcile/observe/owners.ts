@@ -58,10 +58,7 @@ export const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =
 /** Names the applications that hold labels of pods by their workload's field manager. */
 export const podHoldersOf = (object: KubernetesObject): string[] => holdersOf(object, WORKLOAD_PREFIX)
 
-/**
- * Lists the kinds whose owned objects stay. Objects of other kinds were left by a lost memory. A workload runs on while its config is
- * unknown.
- */
+/** Lists the kinds whose owned objects stay. Objects of other kinds were left by a lost memory. A workload runs on while its config is unknown. */
 export const keptKinds = (state: State): OwnedKind[] => {
   const isTold = state.config !== undefined || isRemoved(state)
   return [...ownedKinds(state.owned), ...(isTold ? [] : [...WORKLOAD_KINDS, ...BESIDE_WORKLOADS])]

@@ -35,10 +35,7 @@ export type Running = {
   readonly problem?: string
 }
 
-/**
- * Observes the running application. Pods are listed if something depends on them, or if some are unavailable. With `isWhole`, all pods are
- * listed.
- */
+/** Observes the running application. Pods are listed if something depends on them, or if some are unavailable. With `isWhole`, all pods are listed. */
 export const observeRunning = async (
   features: Features,
   kubernetes: Kubernetes,

@@ -49,10 +49,7 @@ const requestersOn = ({ kinds }: Observed['owned'], { requestersOf }: Pick<Mesh,
     return parsed ? [{ name, ...parsed }] : []
   })
 
-/**
- * Lists consumers of a former mesh that its memory does not know: their pods carry its labels, and their memory is lost or has the labels
- * too.
- */
+/** Lists consumers of a former mesh that its memory does not know: their pods carry its labels, and their memory is lost or has the labels too. */
 export const unknownConsumers = async (
   mesh: Mesh,
   kubernetes: Kubernetes,
