@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 
-/** A static file with its media type, and a tag that changes with it. */
+/** A static file with its media type and ETag. */
 export type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; readonly tag: string }
 
-/** Reads one of the page's files; undefined for any other name. */
+/** Reads one of the page's files. Resolves to undefined for any other name. */
 export type Assets = (name: string) => Promise<Asset | undefined>
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -20,7 +20,7 @@ export const OWN_FILES = ['page.css', 'page.js', 'map.js', 'live.js', 'html.js',
 
 export const LIBRARY = 'cytoscape.min.js'
 
-/** Serves the files of a folder, and cytoscape from where `library` says. */
+/** Serves the files of a folder, and cytoscape from the URL `library`. */
 export const createAssets = (folder: URL, library: URL): Assets => {
   const read = new Map<string, Promise<Asset>>()
   return async (name) => {
@@ -37,7 +37,7 @@ const load = async (url: URL): Promise<Asset> => {
   return { body, type: TYPES[url.pathname.split('.').at(-1) ?? ''] ?? 'application/octet-stream', tag }
 }
 
-/** The files beside the code, and cytoscape where npm put it. */
+/** Serves the files beside the code, and cytoscape from node_modules. */
 export const assetsOfSources = (): Assets =>
   createAssets(
     new URL('./browser/', import.meta.url),

@@ -3,8 +3,8 @@ import type { Meanings } from './meanings.ts'
 type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
- * Describes each place of a JSON Schema by its meaning. Where the schema takes an object of any form, it gets the keys that have a meaning.
- * Throws for a place without a meaning.
+ * Adds a description to each place of a JSON Schema. Where the schema takes an object of any form, it adds the keys that have a meaning. Throws for a
+ * place without a meaning.
  */
 export const described = (schema: JsonSchema, meanings: Meanings, path = ''): JsonSchema => {
   const inside = (key: string, at: string): JsonSchema =>

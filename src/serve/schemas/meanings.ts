@@ -1,6 +1,6 @@
 import type { Config } from '../../core/state/config.ts'
 
-/** The meaning of each place in some data, by its path: `relation.id`, `pods[].name`, `units.*.minimum`. */
+/** The meaning of each place in data, by its path, such as `relation.id`, `pods[].name` or `units.*.minimum`. */
 export type Meanings = Readonly<Record<string, string>>
 
 const under = (path: string, meanings: Meanings): Meanings =>
@@ -23,7 +23,7 @@ const OPERATIONS: Meanings = {
   paths: 'Paths of requests.',
 }
 
-/** Each list of Istio's has one beside it with what must not match. */
+/** Adds the negated field for each list of Istio's. */
 const withNot = (meanings: Meanings): Meanings =>
   Object.fromEntries(
     Object.entries(meanings).flatMap(([key, meaning]) => [
@@ -319,8 +319,8 @@ const established: Meanings = {
 const document: Meanings = { document: 'The ConfigMap document that says so.' }
 
 /**
- * The meaning of each key of the config, and of each field of an event: the schema of that name has no others. It is kept here, and not at
- * the keys, as the bundle of the functions has no room for it.
+ * The meaning of each key of the config, and of each field of an event. The schema of that name has no others. The meanings are not beside the keys,
+ * because the bundle of the functions has no room for them.
  */
 export const meanings: Readonly<Record<string, Meanings>> = {
   config,

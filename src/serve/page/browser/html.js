@@ -1,10 +1,10 @@
 /** @typedef {string | Node | false | undefined} Child */
 
 /**
- * Makes an element; text is text, whatever is in it.
+ * Makes an element. Text children are not parsed as HTML.
  * @param {string} tag
  * @param {Record<string, string | boolean>} attributes
- * @param {Child[]} children
+ * @param {Child[]} children.
  */
 export const element = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag)
@@ -17,7 +17,7 @@ export const element = (tag, attributes = {}, ...children) => {
 }
 
 /**
- * Finds the element of an id.
+ * Finds the element with an id.
  * @template {HTMLElement} [T=HTMLElement]
  * @param {string} id
  * @returns {T}

@@ -4,7 +4,7 @@ import type { ApplicationView } from '../../http/applications.ts'
 
 type Html = ReturnType<typeof html>
 
-/** All there is to know of an application. */
+/** Shows everything that is known of an application. */
 export const application = (view: ApplicationView): Html => {
   const { namespace, application: name, status, messages, waiting, labels, wanted, config, units, leader } = view
   const id = `${namespace}/${name}`
