@@ -65,7 +65,7 @@ for (const command of [
   command(program)
 for (const command of program.commands) command.exitOverride()
 
-// whoever reads may have enough, and the code is that of what was found nevertheless
+// a pipe's reader may close it early, and the exit code must still be that of the result
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   setImmediate(() => process.exit(code === 'EPIPE' ? process.exitCode : 1)),
 )
@@ -79,7 +79,7 @@ try {
     say(`${code === 1 ? 'error: ' : ''}${error.message}`)
     process.exitCode = code
   } else if (error instanceof Error && 'code' in error) {
-    // a file or a port, named by the system's own message
+    // an error of a file or a port, with the system's message
     say(`error: ${error.message}`)
     process.exitCode = 1
   } else throw error

@@ -2,10 +2,10 @@ import type { Plan } from '../ask/preview/preview.ts'
 
 type Change = Plan['access'][number]
 
-/** Changes of access are told one by one up to so many, and by the namespaces of their targets beyond that. */
+/** The limit up to which each change has its own line. Beyond it, changes are grouped by the namespaces of their targets. */
 const MOST_LINES = 60
 
-/** Tells how access changes, in as few lines as can be read. */
+/** Describes changes of access in a readable number of lines. */
 export const accessLines = (access: readonly Change[]): string[] => {
   if (access.length <= MOST_LINES) return access.map(({ line }) => line)
   const groups = Map.groupBy(access, ({ to, before, after }) => JSON.stringify([spaceOf(to), before, after]))

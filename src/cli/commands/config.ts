@@ -24,7 +24,7 @@ export const config = (program: Command): void => {
     )
 }
 
-/** Throws Failure for text that is neither YAML nor JSON, and for none: an empty config takes everything back. */
+/** Parses YAML or JSON. Throws Failure for invalid text, and for empty text, because an empty config would revoke everything. */
 export const parsed = (text: string, file: string): unknown => {
   const value = parsedOrThrown(text, file)
   if (value === null) throw new Failure(`${file}: expected YAML or JSON, got nothing; {} says that nothing is meant`)

@@ -83,7 +83,7 @@ const everyApplicationTable = (views: readonly Row[]): string =>
 
 type Related = { id: number; interface: string; provider: string; requirer: string; stands: boolean; granted?: boolean }
 
-/** Each relation once, of both sides. */
+/** Lists each relation once, from the reports of both sides. */
 const relationsIn = (views: readonly ApplicationView[]): Related[] => {
   const byKey = new Map<string, Related>()
   for (const { namespace, application, relations = [] } of views)

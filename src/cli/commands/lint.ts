@@ -36,10 +36,10 @@ export const lint = (program: Command): void => {
     })
 }
 
-/** A note is good to know, and nothing to fail for. */
+/** Tells if a finding makes the command fail. A note does not. */
 const isCounted = ({ rule }: Found): boolean => RULES[rule].level !== 'note'
 
-/** A pull request knows files by their path in the repository. */
+/** Makes the path relative, because a pull request names files by their path in the repository. */
 const fromHere = (found: Found): Found => ('file' in found ? { ...found, file: relative('', found.file) } : found)
 
 const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {

@@ -41,7 +41,7 @@ export const record = (program: Command): void => {
     )
 }
 
-/** The status of the functions' answer, or of what no event is; 502 where the functions do not answer. */
+/** Returns the status of the functions' answer, or of an invalid event. It is 502 if the functions do not answer. */
 const statusOf = (error: Error): number =>
   error instanceof ErrorAnswer || error instanceof InvalidEvent ? error.status : 502
 
@@ -53,7 +53,7 @@ const opened = async (opening: Promise<unknown>, what: string): Promise<void> =>
   }
 }
 
-/** Questions are passed on as they are; events are kept first. */
+/** Forwards questions as they are, and events after they are recorded. */
 const passOn = async (server: Server, request: IncomingMessage, keep: (line: string) => void): Promise<unknown> => {
   const { method, url = '/' } = request
   const problem = hostOrOriginProblem(request.headers, [])
@@ -65,7 +65,7 @@ const passOn = async (server: Server, request: IncomingMessage, keep: (line: str
   return await server.post(url, 'application/cloudevents+json', line)
 }
 
-/** The event in CloudEvents' JSON format. */
+/** Formats the event in CloudEvents' JSON format. */
 const lineOf = ({ extensions, data, ...attributes }: Event): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data }
   return JSON.stringify({ specversion: '1.0', ...attributes, ...extensions, ...content })

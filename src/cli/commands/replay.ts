@@ -31,7 +31,7 @@ const seedOf = (shuffle: string | true): number => {
   return seed
 }
 
-/** Fisher and Yates, by a generator of Park and Miller. */
+/** Shuffles by Fisher and Yates, with the generator of Park and Miller. */
 const shuffled = <T>(items: readonly T[], seed: number): T[] => {
   const result = [...items]
   let state = (Math.abs(Math.trunc(seed)) % 2_147_483_646) + 1

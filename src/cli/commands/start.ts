@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Said } from '../local.ts'
 
-/** Adds what a person says at the start to a command. */
+/** Adds the options of the start to a command. */
 export const withSaid = (command: Command): Command =>
   command
     .addOption(
