@@ -4,7 +4,7 @@
  * Makes an element. Text children are not parsed as HTML.
  * @param {string} tag
  * @param {Record<string, string | boolean>} attributes
- * @param {Child[]} children.
+ * @param {Child[]} children
  */
 export const element = (tag, attributes = {}, ...children) => {
   const made = document.createElement(tag)

@@ -9,7 +9,7 @@ const LONGEST_DELAY = 10_000
 /**
  * Follows steps, and reconnects after the last one when the connection ends. An EventSource cannot send a token.
  * @param {{ ask: (path: string, init?: RequestInit) => Promise<Response>, path: string, last: { id: string }, signal: AbortSignal,
- *   onStep: (step: Step) => void, onState: (state: 'live' | 'reconnecting') => void }} options.
+ *   onStep: (step: Step) => void, onState: (state: 'live' | 'reconnecting') => void }} options
  */
 export const follow = async ({ ask, path, last, signal, onStep, onState }) => {
   let delay = FIRST_DELAY

@@ -146,7 +146,7 @@ const styleIn = (colour) => [
 /**
  * Draws a map, and reports clicks.
  * @param {HTMLElement} container
- * @param {{ onNode: (id: string) => void, onEdge: (id: string) => void, onNothing: () => void }} told.
+ * @param {{ onNode: (id: string) => void, onEdge: (id: string) => void, onNothing: () => void }} told
  */
 export const createGraph = (container, { onNode, onEdge, onNothing }) => {
   const graph = cytoscape({
@@ -216,7 +216,7 @@ export const createGraph = (container, { onNode, onEdge, onNothing }) => {
     },
     /**
      * Highlights the selected applications with their neighbours, the search results, and edges that a plan would lose.
-     * @param {{ chosen: readonly string[], matching: ReadonlySet<string> | undefined, lost: readonly (readonly [string, string])[] }} shown.
+     * @param {{ chosen: readonly string[], matching: ReadonlySet<string> | undefined, lost: readonly (readonly [string, string])[] }} shown
      */
     mark: ({ chosen, matching, lost }) => {
       graph.batch(() => {
@@ -256,7 +256,7 @@ const fadeOthers = (graph, matching) => {
     .addClass('faded')
 }
 
-/** Shows one application with all its connections, or two with those between them. @param {cytoscape.Core} graph @param {readonly string[]} ids. */
+/** Shows one application with all its connections, or two with those between them. @param {cytoscape.Core} graph @param {readonly string[]} ids */
 const choose = (graph, ids) => {
   const nodes = graph.nodes().filter((node) => ids.includes(node.id()))
   if (nodes.length === 0) return

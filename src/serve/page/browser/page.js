@@ -210,7 +210,7 @@ const reach = ({ from, to, access, label, isTelemetry }) => {
  * Lists open applications, because an empty cell would mean that the client reaches nobody.
  * @param {MapNode} client
  * @param {readonly MapEdge[]} edges
- * @param {readonly MapNode[]} nodes.
+ * @param {readonly MapNode[]} nodes
  */
 const openTo = (client, edges, nodes) => {
   const known = new Set([client.id, ...edges.map(({ to }) => to)])
@@ -274,7 +274,7 @@ const showOpened = () => {
   return application === undefined ? undefined : choose(application)
 }
 
-/** Shows an application, or with another one already selected, if that one may reach it. @param {string} id. */
+/** Shows an application, or with another one already selected, if that one may reach it. @param {string} id */
 const choose = (id) => {
   const [first] = chosen
   if (chosen.length === 1 && first !== undefined && first !== id) return choosePair(first, id)
@@ -318,7 +318,7 @@ const choosePair = async (from, to, asked) => {
 /** The path of the current details, and the server's answer. */
 let shown = { path: '', text: '' }
 
-/** Shows content that does not come from the server. @param {(string | Node)[]} children. */
+/** Shows content that does not come from the server. @param {(string | Node)[]} children */
 const show = (...children) => {
   shown = { path: '', text: '' }
   byId('detail').replaceChildren(...children)
@@ -327,7 +327,7 @@ const show = (...children) => {
 /**
  * Shows a server's answer as HTML, which the server has escaped. An unchanged answer is not drawn again, because somebody may be reading it.
  * @param {string} path
- * @param {string} meanwhile.
+ * @param {string} meanwhile
  */
 const showDetail = async (path, meanwhile) => {
   if (path !== shown.path) {
@@ -519,7 +519,7 @@ const entry = (time, ...children) => {
   while (steps.childElementCount > MOST_ENTRIES) steps.lastElementChild?.remove()
 }
 
-/** Reports the differences between two maps, in the namespaces that are shown now. @param {PageMap} before @param {PageMap} after. */
+/** Reports the differences between two maps, in the namespaces that are shown now. @param {PageMap} before @param {PageMap} after */
 const tellChanges = (before, after) => {
   const isShown = (/** @type {string} */ id) => after.shown.includes(id.split('/')[0] ?? '')
   const nodes = before.nodes.filter(({ id }) => isShown(id))
