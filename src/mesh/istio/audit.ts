@@ -4,12 +4,12 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { DRY_RUN } from './dry-run.ts'
 
-/** The objects to apply in audit mode, and messages about those left out, and about what nobody sees of the others. */
+/** The objects to apply in audit mode, and messages about objects that are left out, and about requests that nobody sees. */
 export type AuditResult = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
 
 /**
- * Turns the policies of audited requesters into dry runs, which waypoints and gateways only log. Ztunnels and external authorizers
- * have no dry run: such policies are left out. A policy with another requester stays enforced.
+ * Turns the policies of audited requesters into dry runs, which waypoints and gateways only log. Ztunnels and external authorizers support no dry run, so
+ * such policies are left out. A policy with another requester stays enforced.
  */
 export const auditPolicies = (
   objects: readonly KubernetesObject[],
@@ -35,7 +35,7 @@ export const auditPolicies = (
 
 const specOf = ({ spec = {} }: KubernetesObject): AuthorizationPolicySpec => spec
 
-/** Its action decides nothing anyway. */
+/** Tells if the policy's action is AUDIT, which decides nothing. */
 const isAuditing = (object: KubernetesObject): boolean => specOf(object).action === 'AUDIT'
 
 const hasDryRun = (object: KubernetesObject): boolean =>
