@@ -68,11 +68,11 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
 
 /** Reports that objects may not be listed. */
 export const unlisted = (objects: string): string =>
-  `${objects} may not be listed: what depends on them is not looked at`
+  `${objects} may not be listed: findings that depend on them are missing`
 
 /** Reports that an object may not be read. */
 export const unreadable = (reference: Parameters<typeof nameOf>[0]): string =>
-  `${nameOf(reference)} may not be read: what depends on it is not looked at`
+  `${nameOf(reference)} may not be read: findings that depend on it are missing`
 
 const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
   const found = await ifPermitted(kubernetes.find(meshConfigReference()).then((config) => ({ config })))

@@ -32,7 +32,7 @@ const nameFindings = (object: KubernetesObject): Found[] => {
           foundIn(
             object,
             'namespace-missing',
-            'it has no metadata.namespace, and is made in the one that whoever applies it has chosen',
+            'it has no metadata.namespace, so its namespace is that of the context in which it is applied',
           ),
         ]),
   ]

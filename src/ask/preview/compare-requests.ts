@@ -89,7 +89,7 @@ const plain = (pair: Pair, changes: readonly Change[], decide: (request: Request
 }
 
 /** The doubt if policies distinguish more requests than are compared. */
-export const TOO_MANY = 'policies tell more requests apart than are asked about, as by paths that cross one another'
+export const TOO_MANY = 'policies distinguish more requests than are compared, for example by paths that overlap'
 
 /** Returns the input of an evaluation. Returns undefined if the client or the destination does not exist. */
 export const inputOrNothing = (...asked: Parameters<typeof buildInput>): EvaluationInput | undefined => {

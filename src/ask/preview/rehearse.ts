@@ -146,7 +146,10 @@ const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletio
     }
     if (found === undefined) throw new Refused(400, `${title} does not exist`)
     if (kind === 'Namespace')
-      throw new Refused(400, `${title}: a plan does not follow what goes with it: name what is in it, each by itself`)
+      throw new Refused(
+        400,
+        `${title}: a plan does not follow the objects that are deleted with it: name each of them instead`,
+      )
     await kubernetes.remove(found)
   } catch (error) {
     throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error

@@ -12,8 +12,8 @@ export const get = (program: Command): void => {
     .command('get')
     .summary('show applications, relations or policies')
     .addArgument(new Argument('<what>').choices(WHAT))
-    .argument('[application]', 'of this one alone')
-    .option('-A, --all-namespaces', 'of all namespaces that you may see')
+    .argument('[application]', 'only of this application')
+    .option('-A, --all-namespaces', 'in all namespaces that you may see')
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo get relations\n  meshstep get applications -A')
     .action((what: What, name: string | undefined, options: Options, command: Command) =>
       withServer(command, async (settings) =>

@@ -13,13 +13,13 @@ type Found = Finding | FileFinding
 export const lint = (program: Command): void => {
   program
     .command('lint')
-    .summary('name what is probably not meant')
+    .summary('find probable mistakes')
     .description(
-      'Names what is probably not meant in a namespace, or with -f in policies of files, without a cluster. Exit code 2 when there is something; a note alone is none.',
+      'Finds probable mistakes in a namespace, or with -f in policies in files, without a cluster. Exit code 2 if it finds anything worse than a note.',
     )
     .option(
       '-f, --file <path...>',
-      'YAML or JSON with policies of Istio or config documents, a folder of it, or - for stdin',
+      'YAML or JSON with policies of Istio or config documents, a folder of such files, or - for stdin',
     )
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo lint\n  meshstep lint -f policies/ -o sarif > lint.sarif')
     .action(async ({ file }: { file?: string[] }, command: Command) => {

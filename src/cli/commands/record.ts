@@ -14,10 +14,12 @@ import { ErrorAnswer, type Server } from '../server.ts'
 export const record = (program: Command): void => {
   program
     .command('record')
-    .summary('pass events on, and keep them in a file')
-    .description('Takes events, keeps each as a line of a file, and passes it on, until it is interrupted.')
-    .argument('<file>', 'where to keep them; what is there stays')
-    .option('--port <number>', 'where to take events', wholeNumber(0, 65_535), 8090)
+    .summary('record events in a file, and forward them')
+    .description(
+      'Takes events, writes each to a line of a file, and forwards it to the functions, until it is interrupted.',
+    )
+    .argument('<file>', 'the file to append to')
+    .option('--port <number>', 'the port to listen on', wholeNumber(0, 65_535), 8090)
     .addHelpText('after', '\nExample:\n  meshstep record events.jsonl --port 8090')
     .action((path: string, { port }: { port: number }, command: Command) =>
       withServer(command, async ({ server }) => {

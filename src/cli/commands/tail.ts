@@ -13,7 +13,7 @@ export const tail = (program: Command): void => {
     .command('tail')
     .summary('show steps as they are taken')
     .description('Shows the steps that the functions take in a namespace, until it is interrupted.')
-    .option('--count <number>', 'end after so many', wholeNumber(1))
+    .option('--count <number>', 'end after this many steps', wholeNumber(1))
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo tail')
     .action(({ count = Number.POSITIVE_INFINITY }: { count?: number }, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {

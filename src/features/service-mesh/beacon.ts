@@ -137,7 +137,7 @@ export const beaconDesiredState = (
         .map((name) => ({
           held: 'the policies for external traffic',
           for: [name],
-          message: `${name} does not exist: until it does, nothing guards what comes from outside`,
+          message: `${name} does not exist: until it does, no policy guards traffic from outside`,
         })),
     ],
     isAwaitingLabels: leading.length > 0 || managed.isOpening,

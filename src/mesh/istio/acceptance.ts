@@ -144,7 +144,7 @@ const refersToGateway = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec
 const pending = (object: KubernetesObject): Unenforced => {
   const held = titleOf(object)
   const since = writtenAt(object)
-  const message = `${notTaken(held)}: proxies go by what was before until istiod takes it, which may be away`
+  const message = `${notTaken(held)}: proxies enforce the previous state until istiod takes it; istiod may be away`
   return { object, is: 'pending', held, for: ['Istio'], ...(since !== undefined && { since }), message }
 }
 

@@ -48,8 +48,8 @@ const dryRun = (object: KubernetesObject): KubernetesObject => ({
 
 const leftOut = (objects: readonly KubernetesObject[]): string => {
   const names = objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
-  return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${joinAnd(names)}`
+  return `enforcement is audit: these policies are left out, because ztunnels and external authorizers support no dry run: ${joinAnd(names)}`
 }
 
 const UNSEEN =
-  'enforcement is audit: what its dry runs would refuse is not seen here, as no metrics server is named: waypoints count it'
+  'enforcement is audit: requests that its dry runs would refuse are not shown here, because no metrics server is configured: waypoints count them'

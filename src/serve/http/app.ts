@@ -71,7 +71,7 @@ export const createApp = ({
     if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
     const headers = context.req.header()
     const only = context.req.param('function')
-    if (handle === undefined) throw new Refused(400, 'no events are taken here, but questions answered')
+    if (handle === undefined) throw new Refused(400, 'this process takes no events: it only answers questions')
     const sender = await nameSender(context)
     const read = async (body: Uint8Array): Promise<Response> => {
       const event = withTraceOf(readEvent({ headers, body }), headers)

@@ -27,8 +27,11 @@ export type Intake = {
 }
 
 export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
-  const budget = createBudget(maximumBytesHeld, 'too much is being worked on here: the event fits in a moment')
-  const awaited = createBudget(MOST_AWAITED, 'too many bodies are still on their way here: send it again in a moment')
+  const budget = createBudget(maximumBytesHeld, 'too many requests are in progress here: send it again in a moment')
+  const awaited = createBudget(
+    MOST_AWAITED,
+    'too many requests are still being received here: send it again in a moment',
+  )
   return {
     take: async (request, use, sender = '', isReceived = true) => {
       const { headers } = request

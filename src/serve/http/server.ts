@@ -223,7 +223,7 @@ const accessOf = (
 }
 
 const UNASKED =
-  'documents are taken whoever wrote them, with all rights of this process: EVENT_AUDIENCE is not set, so nobody is authenticated'
+  'EVENT_AUDIENCE is not set, so senders and authors are not authenticated: events and documents of anybody act with all rights of this process'
 
 /** Serves functions at `settings.PORT`, or a free port if it is 0. It listens on the host's addresses, or on all without a host. */
 export const startServer = async (

@@ -53,7 +53,7 @@ type Watcher = {
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export const createStepStream = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): StepStream => {
   const watchers = new Set<Watcher>()
-  const budget = createBudget(MOST_WATCHERS, 'as many watch as may already')
+  const budget = createBudget(MOST_WATCHERS, 'too many clients watch steps already')
   let begun: string | undefined
   // determined late, because a start-up snapshot must not fix the time
   const process = () => (begun ??= clock.now().toString(36))

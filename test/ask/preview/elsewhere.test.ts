@@ -194,7 +194,7 @@ describe('a plan says that it is not complete', () => {
       { kubernetes: narrow(cluster) },
     )
     expect(plan.incomplete).toEqual([
-      'what changes for the applications of pz is not known: the functions may not list Service pz',
+      'it is not known how access to the applications of pz changes: the functions may not list Service pz',
     ])
     expect([lines(plan), codeOf(plan)]).toEqual([[], 3])
   })

@@ -115,7 +115,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await has(
       page,
       '#rows tr[data-id="bookinfo/details"] td:last-child',
-      'what is open to anybody: bookinfo/productpage',
+      'all that is open to anybody: bookinfo/productpage',
     )
     await press('details is related to productpage')
     await has(page, '#rows', 'bookinfo/details :9080 GET /details/*, /health')

@@ -125,7 +125,7 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
   }
 }
 
-const TOO_MANY_PATTERNS = 'policies name more patterns of accounts than are told apart'
+const TOO_MANY_PATTERNS = 'policies name more patterns of accounts than are compared'
 
 /** Lists the targets of both worlds: applications, Gateways that take traffic from outside, and pods of neither. */
 const subjectsIn = (worlds: Worlds): Side[] => {

@@ -50,7 +50,7 @@ export const unseenTargets = (
   return [
     ...hidden.map(
       ([namespace, what]) =>
-        `what changes for the applications of ${namespace === UNSEEN ? 'namespaces that are not seen' : namespace} is not known: the functions may not list ${what.join(', ')}`,
+        `it is not known how access to the applications of ${namespace === UNSEEN ? 'namespaces that are not seen' : namespace} changes: the functions may not list ${what.join(', ')}`,
     ),
     ...(unread.get('') ?? [])
       .filter((what) => what.startsWith('ConfigMap '))

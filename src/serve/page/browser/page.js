@@ -217,7 +217,7 @@ const openTo = (client, edges, nodes) => {
   const open = nodes.filter(({ id, access }) => access === 'open' && !known.has(id)).map(({ id }) => id)
   if (open.length > 0) {
     const shown = open.length > 4 ? [...open.slice(0, 3), `${open.length - 3} others`] : open
-    return element('div', { class: 'reach open muted' }, `what is open to anybody: ${shown.join(', ')}`)
+    return element('div', { class: 'reach open muted' }, `all that is open to anybody: ${shown.join(', ')}`)
   }
   return edges.length === 0 ? element('div', { class: 'muted' }, 'nobody that is known') : undefined
 }
