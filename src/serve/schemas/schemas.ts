@@ -78,14 +78,14 @@ export const schemas: Readonly<Record<string, () => JsonSchema>> = {
   relation: () =>
     jsonSchema(
       'relation',
-      'A relation, as one side is told',
+      'A relation, as one side sees it',
       'A relation, in a relation-changed or a document.',
       z.strictObject({ relation: RelationIdentity, remote: Remote }),
     ),
   expect: () =>
     jsonSchema(
       'expect',
-      'What has to be allowed or refused',
+      'Requests that have to be allowed or refused',
       'Requests that `meshstep expect` checks.',
       z.strictObject({ expect: z.array(Expectation) }),
     ),
