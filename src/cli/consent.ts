@@ -9,7 +9,7 @@ export const agree = async (what: string, ask: Ask): Promise<void> => {
   const question = `Events will act on ${what}, with its rights.`
   if (ask === undefined)
     throw new ConfigurationError(
-      `${question} Say --yes to agree, as there is no terminal to ask; without KUBECONFIG there is an example.`,
+      `${question} There is no terminal to ask: agree with --yes, or unset KUBECONFIG to get an example cluster.`,
     )
   if (!/^y(es)?$/i.test((await ask(`${question} Take events? [y/N] `)).trim()))
     throw new ConfigurationError('Not started: events would have acted on that cluster.')

@@ -26,7 +26,7 @@ const groupLine = (some: readonly Change[]): string[] => {
     ...(spaces.size === 0
       ? []
       : [`clients of ${spaces.size === 1 ? [...spaces].join('') : `${spaces.size} namespaces`}`]),
-    ...(isOutside ? ['whoever is outside the mesh'] : []),
+    ...(isOutside ? ['clients outside the mesh'] : []),
   ]
   const what = targets.size === 1 ? first.to : `${targets.size} applications of ${spaceOf(first.to)}`
   const sign = first.line.charAt(0)

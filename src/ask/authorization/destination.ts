@@ -60,7 +60,7 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
 /** Tells how to ask about a Gateway that has the same name as the application. */
 const namesakeNote = (to: Side, { gateways }: ObservedCluster): string | undefined =>
   to.kind === undefined && findIngress(gateways, to)
-    ? `a Gateway has this name as well: ${sideName({ ...to, kind: 'gateway' })} asks about it`
+    ? `a Gateway has the same name: ask about it as ${sideName({ ...to, kind: 'gateway' })}`
     : undefined
 
 /** Returns the reason why the target of a Service is unknown, if it is. */

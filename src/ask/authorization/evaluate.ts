@@ -121,7 +121,7 @@ const rootDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: I
     )
   })
   return isDecisive
-    ? `which namespace is Istio's root namespace is not known, ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= says it)`
+    ? `Istio's root namespace is not known: it may be ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= sets it)`
     : undefined
 }
 

@@ -175,7 +175,7 @@ const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
 const auditFindings = ({ namespace, policies }: Cluster): Found[] => {
   const audited = policies.filter(isDryRun)
   if (audited.length === 0) return []
-  const message = `what ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse is not seen here, as no metrics server is named: waypoints count it, and pods are told of none`
+  const message = `requests that ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse are not shown here, because no metrics server is configured: waypoints count them, and pods get no dry runs`
   return [{ rule: 'audit-unseen', about: `Namespace ${namespace}`, message }]
 }
 

@@ -43,7 +43,7 @@ const shadowedFindings = (policy: AuthorizationPolicy, proxies: readonly MeshPro
   const opening = proxies.map(({ allows }) => allows.find(isForEverybody))
   if (isForEverybody(policy) || opening.length === 0 || opening.includes(undefined)) return []
   const open = joinAnd([...new Set(opening.flatMap((one) => (one ? [policyName(one)] : [])))])
-  const message = `${placesOf(proxies)} it restricts nobody, as ${open} lets in everybody`
+  const message = `${placesOf(proxies)} it restricts nobody, because ${open} lets everybody in`
   return [foundIn(policy, 'policy-shadowed', message)]
 }
 
@@ -61,7 +61,7 @@ const hiddenFindings = (
   if (applying.length === 0 || applying.some(({ by }) => by.length === 0)) return []
   const names = joinAnd([...new Set(applying.flatMap(({ by }) => by))])
   const places = placesOf(applying.map(({ proxy }) => proxy))
-  const message = `its rules[${index}] lets in nobody any more, as a DENY policy refuses what it names: ${names}, ${places}`
+  const message = `its rules[${index}] no longer lets anybody in, because a DENY policy refuses all its requests: ${names}, ${places}`
   return [foundIn(policy, 'allow-hidden', message)]
 }
 

@@ -73,7 +73,7 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
       ...unseenTargets(cluster, changed, difference.clients, worlds),
       ...unknownServiceEntries(cluster, changed, difference.clients, worlds),
       ...(await unknownTargets(difference, sees)),
-      ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
+      ...(isHidden ? ['access of applications that you may not send events about is lost, or may be'] : []),
     ],
     messages: pendingMessages(cluster.objects, spaces),
   }
@@ -124,7 +124,9 @@ const unknownTargets = async (
     ...doubts.flatMap(({ to, why }, index) =>
       seen[index] ? [`whether access to ${sideName(to)} changes is not known: ${why}`] : [],
     ),
-    ...(hidden > 0 ? [`whether access to ${hidden} more changes is not known: you may send no events about them`] : []),
+    ...(hidden > 0
+      ? [`whether access to ${hidden} more changes is not known: you may not send events about them`]
+      : []),
     ...(left.length > 0
       ? [`there was no time to compare ${left.length} applications: ${left.map(sideName).join(', ')}`]
       : []),

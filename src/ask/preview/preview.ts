@@ -159,7 +159,7 @@ const visibleChanges = async (sender: Sender | undefined, changes: readonly Obje
       ...shown.flatMap(({ object, diff }) => (diff === '' ? [`${object} is not shown: you may not get it`] : [])),
       ...(hidden === 0
         ? []
-        : [`${hidden} more objects would change, of applications that you may send no events about`]),
+        : [`${hidden} more objects would change, which belong to applications that you may not send events about`]),
     ],
   }
 }

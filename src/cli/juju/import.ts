@@ -161,7 +161,8 @@ const importRelation = (asked: Asked, id: number, known: readonly Side[]): Resul
   if (side === undefined || sides.some((one) => isLeftOut(model, one.application))) return []
   const { application, info, remote } = side
   const name = `${model.name}: relation ${id} of ${application}:${info.endpoint}`
-  if (remote === undefined) return [{ unknown: `${name}: its other side has no unit, and may be several applications` }]
+  if (remote === undefined)
+    return [{ unknown: `${name}: its peer has no unit, and may be one of several applications` }]
   if (isLeftOut(model, remote)) return []
   if (remote !== application) {
     const isHere = applicationNamed(model, remote) !== undefined && !info['cross-model']
@@ -184,7 +185,7 @@ const importLocal = (asked: Asked, id: number, sides: readonly [Side, ...Side[]]
   const wanted = kind === 'service_mesh' ? 'requires' : 'provides'
   const { side, role } = roles.find((one) => one.role === wanted) ?? { side: first, role: roles[0]?.role }
   if (role !== undefined) return [documentOf(asked, id, side, role, kind)]
-  if (ROLE_MATTERS.has(kind)) return [{ unknown: `${name} (${kind}): who provides is missing: ${ADD_TABLE}` }]
+  if (ROLE_MATTERS.has(kind)) return [{ unknown: `${name} (${kind}): its provider is missing: ${ADD_TABLE}` }]
   const note = `${name} (${kind}): it is presumed that ${side.application} provides, which makes no difference to meshstep`
   return [documentOf(asked, id, side, 'provides', kind), { note }]
 }
@@ -220,7 +221,7 @@ const importCrossModel = (asked: Asked, id: number, side: Side, name: string): R
     offeredAt(models, saas.url, side),
   ]
   if (endpoint === undefined || offered === undefined) {
-    const missing = `which application ${saas.url} is, is missing: add juju status --format json of that model`
+    const missing = `the application behind ${saas.url} is missing: add juju status --format json of its model`
     return [{ unknown: `${name}: ${missing}` }]
   }
   const remote = { namespace: offered.model, application: offered.application }
@@ -247,7 +248,7 @@ const importOffered = (asked: Asked, id: number, side: Side, name: string): Resu
   const [consumer] = consumers
   if (endpoint === undefined || consumer === undefined || consumers.length !== 1 || others.length !== 1)
     return [
-      { unknown: `${name}: who consumes the offer is missing, or is not one alone: add the status of that model` },
+      { unknown: `${name}: the consumer of the offer is missing, or there are several: add the status of its model` },
     ]
   const role = endpoint.role === 'provider' ? 'provides' : 'requires'
   const remote = { namespace: consumer.model, application: consumer.application }

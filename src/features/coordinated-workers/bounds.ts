@@ -42,7 +42,7 @@ export const bounded = <T>(
       .map(({ relation, items: { length }, bytes }) =>
         bytes > MOST_BYTES.relation
           ? `${relation}: not routed: its ${length} addresses take up to ${bytes} bytes of nginx.conf, and one relation has room for ${MOST_BYTES.relation}; publish fewer or shorter ones`
-          : `${relation}: not routed: it takes most (${bytes} bytes) of more than the ${most} bytes that nginx.conf has room for`,
+          : `${relation}: not routed: it takes ${bytes} bytes, and all relations together exceed the ${most} bytes that nginx.conf has room for`,
       ),
   }
 }

@@ -35,7 +35,7 @@ export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule
   const isEmptied = (['from', 'to'] as const).some((part) => rule[part]?.length && !seen[part]?.length)
   const isUnseen = seen.when?.length !== rule.when?.length
   if (!isEmptied && !isUnseen) return { rule: seen }
-  return hidden.length > 0 ? never : { never: 'a part of it is empty for a ztunnel, which never matches that' }
+  return hidden.length > 0 ? never : { never: 'a part of it has no field that a ztunnel sees, and so never matches' }
 }
 
 /** Lists the fields and conditions of `rule` that a ztunnel does not see, such as HTTP. */

@@ -79,7 +79,7 @@ export const isTransient = (answer: TransportAnswer | Error, result: Error): boo
   return result.status === 429 || result.status >= 500
 }
 
-/** Tells if the API server reports an own failure, which is not the same as being away or busy. It often concerns only this object. */
+/** Tells if the API server reports a failure of its own, and is neither away nor busy. Often only this object is concerned. */
 export const isInternal = (result: Error): boolean =>
   result instanceof ApiError && result.isStatus && ![429, 503, 504].includes(result.status)
 

@@ -77,5 +77,5 @@ const concealed = ({ allowed, decided, at, ...decision }: Decision, hidden: read
     ? { allowed, decided, at, ...decision }
     : {
         ...{ allowed, decided, at, relations: [], steps: [] },
-        sentence: `A policy in ${hidden.join(' and ')} has a say in it, and you may not read the policies there.`,
+        sentence: `A policy in ${hidden.join(' and ')} takes part in the decision, and you may not read the policies there.`,
       }

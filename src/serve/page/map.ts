@@ -174,7 +174,7 @@ const describe = (id: string, view: ApplicationView | undefined, problem: string
   if (isUntold)
     return { ...named, status: 'untold' as const, message: 'It runs, and no event has come for it yet.', marks: [] }
   if (view === undefined)
-    return { ...named, status: 'unknown' as const, message: 'meshstep knows nothing of it', marks: [] }
+    return { ...named, status: 'unknown' as const, message: 'meshstep has no memory of it', marks: [] }
   const { status, message } = view.status
   const waypoint = waypointOf(view)
   return { ...named, status, message, marks: marksOf(view), ...(waypoint !== undefined && { waypoint }) }

@@ -57,7 +57,7 @@ export const unrelate = ({ relations }: Pick<ApplicationView, 'relations'>, { ow
   if (others.length > 0)
     throw new Refused(
       400,
-      `which one? ${found.map(({ id: number, endpoint }) => `--id ${number} (${endpoint})`).join(', ')}`,
+      `several relations match, name one of them: ${found.map(({ id: number, endpoint }) => `--id ${number} (${endpoint})`).join(', ')}`,
     )
   return { type: 'relation-broken', subject: subjectOf(own), data: { relation: { id: relation.id } } }
 }
@@ -69,7 +69,7 @@ const endpointFor = (views: readonly ApplicationView[], own: Name, remote: Name)
     ({ application, config }) => application === remote.application && config?.mesh !== undefined,
   )
   if (isBeacon) return 'service-mesh'
-  throw new Refused(400, `${own.application}: which endpoint of it? Say ${own.application}:ENDPOINT`)
+  throw new Refused(400, `${own.application}: the endpoint is missing: name it, as ${own.application}:ENDPOINT`)
 }
 
 /** Returns the id of the existing relation, or the next unused number in the namespace. */

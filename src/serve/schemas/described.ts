@@ -27,7 +27,7 @@ const properties = ({ properties: all }: JsonSchema, meanings: Meanings, path: s
   const given = Object.keys(all).length > 0 ? all : keysBelow(meanings, place)
   const entries = Object.entries(given).map(([key, value]) => {
     const meaning = meanings[`${place}${key}`]
-    if (meaning === undefined) throw new Error(`${place}${key} has no meaning: src/schemas/meanings.ts is to say it`)
+    if (meaning === undefined) throw new Error(`${place}${key} has no meaning: add it to src/serve/schemas/meanings.ts`)
     return [key, { description: meaning, ...described(value as JsonSchema, meanings, `${place}${key}`) }] as const
   })
   return { properties: Object.fromEntries(entries) }

@@ -118,4 +118,4 @@ const autoAllowPolicy = (text: string): AuthorizationPolicy => {
 }
 
 const AUTO_ALLOW =
-  'it is there only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which stock Istio does not (autoAllowWaypoint= or --auto-allow-waypoint says it)'
+  'it exists only if istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which is not the default (autoAllowWaypoint= or --auto-allow-waypoint sets it)'

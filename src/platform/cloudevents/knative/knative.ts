@@ -67,7 +67,7 @@ export const isFromKnative = ({ type }: Event): boolean => type.startsWith('dev.
 export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ignored => {
   if (event.type === 'dev.knative.sources.ping') return fromPing(event)
   const [, mode, verb = ''] = TYPE.exec(event.type) ?? []
-  if (mode === undefined) return { ignored: `${event.type} is not a type that is known here` }
+  if (mode === undefined) return { ignored: `${event.type} is not a known type of event` }
   if (mode === 'ref')
     return { ignored: 'an ApiServerSource in mode Reference does not say what was deleted: set spec.mode to Resource' }
   const object = Resource.safeParse(event.data)
@@ -78,7 +78,7 @@ export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ig
   // a wrong name in a document is an error, but pods and Leases may belong to others
   if (object.data.kind !== 'ConfigMap' && !Application.safeParse(translated.data.application).success)
     return {
-      ignored: `${object.data.kind} ${object.data.metadata.name} belongs to nothing that could be an application`,
+      ignored: `${object.data.kind} ${object.data.metadata.name} belongs to no possible application`,
     }
   const { extensions, id, source, time } = event
   return {

@@ -219,7 +219,7 @@ const openTo = (client, edges, nodes) => {
     const shown = open.length > 4 ? [...open.slice(0, 3), `${open.length - 3} others`] : open
     return element('div', { class: 'reach open muted' }, `all that is open to anybody: ${shown.join(', ')}`)
   }
-  return edges.length === 0 ? element('div', { class: 'muted' }, 'nobody that is known') : undefined
+  return edges.length === 0 ? element('div', { class: 'muted' }, 'no known application') : undefined
 }
 
 const matching = () => {
@@ -298,7 +298,7 @@ const choosePair = async (from, to, asked) => {
   if (asked === undefined && port === undefined) {
     show(
       element('h2', {}, `${from} → ${to}`),
-      element('p', {}, `${to} has no Service with a port: nothing can be asked of it.`),
+      element('p', {}, `${to} has no Service with a port, so there is no request to check.`),
     )
     return
   }
