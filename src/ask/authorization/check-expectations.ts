@@ -10,7 +10,7 @@ import { asTaken, observeForQuery } from './observe.ts'
 import { OUTSIDE, type Query } from './query.ts'
 import { parseSide, sideName } from './side.ts'
 
-/** An expectation, whether it is met, and why or why not. */
+/** An expectation, with its result and the reason. */
 export type Expected = Expectation & { readonly met: boolean; readonly sentence: string }
 
 type Options = {

@@ -31,9 +31,9 @@ type Ruling = {
   readonly allowed: boolean
   /** False where the result is unknown offline: an external authorizer decides, a policy is unreadable, or an attribute is missing. */
   readonly decided: boolean
-  /** The enforcement point that decides; `destination` when no proxy guards it. */
+  /** The enforcement point that decides, or `destination` if no proxy guards that. */
   readonly at: EnforcementPoint['at'] | 'destination'
-  /** The deciding policy as `namespace/name`; of several ALLOW policies without a match, the nearest miss. */
+  /** The deciding policy as `namespace/name`. If no ALLOW policy matches, it is the nearest miss. */
   readonly policy?: string
   /** Relations that requested the policy. */
   readonly relations: readonly string[]

@@ -45,7 +45,7 @@ export type Asked = {
   readonly authorization?: string | undefined
   /** Documents are deleted instead of applied. */
   readonly isDeletion?: boolean
-  /** The namespace of documents that name none. */
+  /** The namespace for documents without one. */
   readonly namespace?: string | undefined
   readonly autoAllowWaypoint?: boolean | undefined
   readonly trace?: Trace

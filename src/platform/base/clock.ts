@@ -5,7 +5,7 @@ import { createYieldTurn, type YieldTurn } from './yield-turn.ts'
 export type Clock = {
   now(): number
   sleep(milliseconds: number): Promise<void>
-  /** At least 0, less than 1. */
+  /** A random number, at least 0 and less than 1. */
   random(): number
   yieldTurn: YieldTurn
 }

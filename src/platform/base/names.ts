@@ -14,7 +14,7 @@ export const labelName = (what: string) => {
   return z.string().regex(DNS_LABEL, expected)
 }
 
-/** A Kubernetes namespace, Juju's model. */
+/** A Kubernetes namespace. Juju calls it a model. */
 export const Namespace = labelName('a namespace')
 
 /** A Juju application. Its name has the limits of a namespace, because it also names a Service, a workload and a label value. */

@@ -14,7 +14,7 @@ export type Event = {
   readonly source: string
   readonly type: string
   readonly subject?: string
-  /** RFC 3339, as sent: nanoseconds and the offset are kept. */
+  /** RFC 3339 as it was sent, with nanoseconds and offset. */
   readonly time?: string
   /** As sent, parameters included. */
   readonly datacontenttype?: string
@@ -25,7 +25,7 @@ export type Event = {
   readonly data?: unknown
 }
 
-/** Header names in lower case, values one code unit per byte as Node presents them. */
+/** A request. Header names are in lower case. Header values have one code unit for each byte, as in Node. */
 export type EventRequest = { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }
 
 const OPTIONAL = ['subject', 'time', 'datacontenttype', 'dataschema'] as const
@@ -34,7 +34,7 @@ const CORE = ['id', 'source', 'type', ...OPTIONAL] as const
 // The SDK rounds the time to milliseconds, and throws for extensions with the other names (a 0.3 attribute, a prototype lookup).
 const BESIDE_SDK = ['time', 'schemaurl', 'constructor']
 
-/** CloudEvents HTTP binding 1.0.2 §3: binary and structured mode. Throws InvalidEvent. */
+/** Reads an event in binary or structured mode (CloudEvents HTTP binding 1.0.2 §3). Throws InvalidEvent. */
 export const readEvent = (request: EventRequest): Event => {
   const headers = new Map(Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]))
   const { attributes, data } = isStructured(headers.get('content-type') ?? '')
@@ -45,8 +45,8 @@ export const readEvent = (request: EventRequest): Event => {
 }
 
 /**
- * CloudEvents HTTP binding 1.0.2 §3.1: headers and body in binary mode, every header value printable ASCII.
- * The body is text, so bytes have to be UTF-8. Throws TypeError for an event that `readEvent` would refuse.
+ * Writes headers and body in binary mode (CloudEvents HTTP binding 1.0.2 §3.1). Header values are printable ASCII. The body is text, so bytes must be
+ * UTF-8. Throws TypeError for an event that `readEvent` would refuse.
  */
 export const writeEvent = (event: Event): { headers: Record<string, string>; body: string } => {
   const { attributes, body } = writable(event)

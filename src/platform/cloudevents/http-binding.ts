@@ -4,7 +4,7 @@ import { decodeData, decodeUtf8 } from './payload.ts'
 
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/s
 
-/** CloudEvents HTTP binding 1.0.2 §3.1: `ce-` headers are attributes, Content-Type is datacontenttype, others are ignored. */
+/** Reads binary mode (CloudEvents HTTP binding 1.0.2 §3.1): `ce-` headers are attributes, Content-Type is datacontenttype, others are ignored. */
 export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Array): Message => {
   const attributes: Attributes = new Map()
   for (const [header, value] of headers) {

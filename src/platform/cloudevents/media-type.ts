@@ -17,7 +17,7 @@ export const mediaType = (value: string): MediaType | undefined => {
   return { type: type.toLowerCase(), ...(unquoted !== undefined && { charset: unquoted }) }
 }
 
-/** JSON event format 1.0.2 §3.1.1: any type whose subtype is json or ends with +json. */
+/** Tells if a media type is JSON: its subtype is json, or ends with +json (JSON event format 1.0.2 §3.1.1). */
 export const isJson = ({ type }: MediaType): boolean => /\/(?:.*\+)?json$/.test(type)
 
 export const isText = ({ type }: MediaType): boolean => type.startsWith('text/') && !isJson({ type })

@@ -41,7 +41,7 @@ export type AppOptions = {
   hosts?: readonly string[] | undefined
   clock: Clock
   log: Log
-  /** From the moment this is true every event is answered with 503. */
+  /** Once this returns true, every event is answered with 503. */
   isStopping?: (() => boolean) | undefined
   newId?: (() => string) | undefined
 }

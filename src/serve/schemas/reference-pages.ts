@@ -2,7 +2,7 @@ import { PORT_TEXT } from './schemas.ts'
 
 type JsonSchema = { readonly [key: string]: unknown }
 
-/** A place in the data, and what may be there. */
+/** A place in the data, and the values that it may have. */
 type Row = {
   readonly path: string
   readonly meaning: string

@@ -29,7 +29,7 @@ export type EnforcementPoint = {
 
 export type Action = 'CUSTOM' | 'DENY' | 'ALLOW' | 'AUDIT'
 
-/** One evaluated policy, as `namespace/name`, with the reason for its result; or a note on the way. */
+/** An evaluated policy, as `namespace/name`, with the reason for its result, or a note about the way to the proxies. */
 export type TraceStep = {
   readonly at: EnforcementPoint['at'] | 'client' | 'destination'
   readonly policy?: string

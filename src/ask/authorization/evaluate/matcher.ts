@@ -13,7 +13,7 @@ export type Attribute = {
 }
 
 /**
- * Matches a pair of fields of a rule, such as `methods` and `notMethods`. One of the values must match, and none of the others. An absent or empty field
+ * Matches a pair of fields of a rule, such as `methods` and `notMethods`. One of `values` must match, and none of `notValues`. An absent or empty field
  * matches everything.
  */
 export const matchValues = (

@@ -17,7 +17,7 @@ import type { RequestContext } from './request-context.ts'
 export type ProxyChain = {
   readonly points: readonly EnforcementPoint[]
   readonly steps: readonly TraceStep[]
-  /** The reason why the client passes no waypoint, where labels name one. */
+  /** The reason why the client passes no waypoint although labels name one. */
   readonly bypassed?: string | undefined
 }
 
