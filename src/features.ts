@@ -7,7 +7,7 @@ import { serviceMesh } from './features/service-mesh/feature.ts'
 import { services } from './features/services/feature.ts'
 import { istio } from './mesh/istio/mesh.ts'
 
-/** Every feature there is, in the order in which they count. */
+/** All features, in the order of their precedence. */
 export const FEATURES: readonly Feature[] = [serviceMesh, coordinatedWorkers, services, workload, expectations]
 
 export const features = combine(FEATURES, istio)

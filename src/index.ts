@@ -17,14 +17,14 @@ export type EventFunction = {
   readonly schema: Readonly<Record<string, unknown>>
 }
 
-/** All functions, in the order in which the documentation has them. */
+/** All functions, in the order of the documentation. */
 export const functions: readonly EventFunction[] = createFunctions(features).map(({ name, type }) => ({
   name,
   type,
   schema: schemas[name]?.() ?? {},
 }))
 
-/** A log, like the console or pino: the fields come first. */
+/** A log such as the console or pino, with the fields first. */
 export type Log = {
   info(fields: Record<string, unknown>, message: string): void
   warn(fields: Record<string, unknown>, message: string): void
@@ -32,31 +32,34 @@ export type Log = {
 }
 
 export type AppOptions = {
-  /** The path of a kubeconfig, whose current context is acted on. @default the cluster of the pod that this is */
+  /** The path of a kubeconfig. Its current context is used. @default the cluster of this pod */
   readonly kubeconfig?: string
   /** The functions to serve. @default all */
   readonly functions?: readonly Pick<EventFunction, 'name'>[]
-  /** The URL that events for other applications go to, as Knative's K_SINK. @default the app itself */
+  /** The URL for events to other applications, as Knative's K_SINK. @default the app itself */
   readonly sink?: string
   /** The audience of bearer tokens. If set, every event and question must carry a token for it. */
   readonly audience?: string
-  /** Names that requests may have as Host without an audience, `*.` before one for all below it, beside localhost and IP addresses. @default Services of the cluster */
+  /**
+   * Allowed values of the Host header without an audience, besides localhost and IP addresses. `*.` before a name allows all names below it. @default
+   * names of Services of the cluster
+   */
   readonly hosts?: readonly string[]
-  /** Each step, and each event that is not taken. @default nowhere */
+  /** Logs each step, and each event that is not taken. @default nowhere */
   readonly log?: Log
 }
 
 /** An app for any server that speaks `fetch`. */
 export type App = {
-  /** Answers a request. A path that the app is mounted at is not part of the request's, as with Hono's `mount`. */
+  /** Answers a request. The path at which the app is mounted is left out of the request's path, as with Hono's `mount`. */
   fetch(request: Request): Promise<Response>
-  /** Takes no more events, which are answered 503, and ends its streams and idle connections. */
+  /** Takes no more events: they are answered with 503. Ends the streams and idle connections. */
   close(): void
 }
 
 /**
- * Creates an app that serves the functions, as `POST /` and `POST /{function}`, with the questions beside them. Rejects when there is no
- * cluster to act on, or an option is wrong, with an error that says which.
+ * Creates an app with the functions, as `POST /` and `POST /{function}`, and the questions. Rejects if no cluster is found, or an option is wrong. The
+ * error names the cause.
  */
 export const createApp = async ({
   kubeconfig,
@@ -67,7 +70,7 @@ export const createApp = async ({
   log,
 }: AppOptions = {}): Promise<App> => {
   if (sink !== undefined && !URL.canParse(sink)) throw new ConfigurationError(`sink: expected a URL, got ${sink}`)
-  // as a setting of the process an empty one counts as none, which here would let everybody in by mistake
+  // an empty setting would count as none, and so let in everybody by mistake
   if (audience === '') throw new ConfigurationError('audience: expected a name, got an empty one')
   const settings = readSettings({ K_SINK: sink, EVENT_AUDIENCE: audience, ALLOWED_HOSTS: hosts?.join(',') })
   const transport = createTransport(await findEndpoint(kubeconfig))

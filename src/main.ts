@@ -23,8 +23,8 @@ const serve = async (names: readonly string[]) => {
 }
 
 /**
- * `server.cjs [function …]` serves the named functions, or all; `server.cjs dead-letter` serves the dead-letter sink; `server.cjs warm-up`
- * takes some steps on no cluster, and ends: Node then keeps what it compiled.
+ * Starts the program. `server.cjs [function …]` serves the named functions, or all. `server.cjs dead-letter` serves the dead-letter sink. `server.cjs
+ * warm-up` takes some steps without a cluster and ends, so that Node keeps the compiled code.
  */
 const main = (): void => {
   const names = process.argv.slice(2)

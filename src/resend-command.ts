@@ -23,7 +23,7 @@ const findLetters = async (namespace: string | undefined, file: string | undefin
   return lettersInEvents(await kubernetes.list('Event', namespace).finally(transport.close))
 }
 
-/** Sends again what could not be delivered. Exits with 1 when anything is left. */
+/** Sends undelivered events again. Exits with 1 if any of them is left. */
 const main = async (): Promise<number> => {
   const { values } = parseArgs({
     options: { sink: { type: 'string' }, namespace: { type: 'string' }, file: { type: 'string' } },

@@ -1,21 +1,21 @@
 import { createInterface } from 'node:readline/promises'
 import { ConfigurationError } from '../platform/base/errors.ts'
 
-/** Asks a person, and resolves to the answer; undefined where nobody is there to be asked. */
+/** Asks a person, and resolves to the answer. Undefined if nobody can be asked. */
 export type Ask = ((question: string) => Promise<string>) | undefined
 
-/** Rejects with ConfigurationError unless a person agrees that events act on what is described. */
+/** Rejects with ConfigurationError unless a person agrees that events act on the described cluster. */
 export const agree = async (what: string, ask: Ask): Promise<void> => {
   const question = `Events will act on ${what}, with its rights.`
   if (ask === undefined)
     throw new ConfigurationError(
-      `${question} Say --yes to agree, as there is no terminal to ask; without KUBECONFIG there is an example.`,
+      `${question} There is no terminal to ask: agree with --yes, or unset KUBECONFIG to get an example cluster.`,
     )
   if (!/^y(es)?$/i.test((await ask(`${question} Take events? [y/N] `)).trim()))
     throw new ConfigurationError('Not started: events would have acted on that cluster.')
 }
 
-/** Asks at the terminal of this process, where it has one. Its end, or a signal, answers nothing. */
+/** Asks at the terminal of this process, if it has one. A closed terminal or a signal counts as an empty answer. */
 export const terminal = ({ stdin: input, stderr: output } = process): Ask =>
   input.isTTY && output.isTTY
     ? async (question) => {

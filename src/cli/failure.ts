@@ -1,4 +1,4 @@
-/** The exit code of a command: 1 if it could not be done, 2 if scripts must notice its answer, 3 if the answer is not complete. */
+/** The exit code of a command: 1 if it failed, 2 if scripts must notice the result, 3 if the result is incomplete. */
 export type ExitCode = 1 | 2 | 3
 
 /** Ends the command with a message on stderr and an exit code. */

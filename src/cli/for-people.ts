@@ -1,12 +1,12 @@
 import type { DoneStep } from '../core/events/handle.ts'
 import { stepRow } from './step-row.ts'
 
-/** The addresses of what `npm start` serves: the functions with their page, and the embedded Kubernetes API where there is one. */
+/** The addresses of `npm start`: the functions with their page, and the embedded Kubernetes API if it is used. */
 export type Served = { readonly functions: string; readonly kubernetes?: string | undefined }
 
-/** Says to a person at a terminal where the page is, what to try, and how it ends. */
+/** Tells a person at a terminal where the page is, what to try, and how to stop. */
 export const greeting = ({ functions, kubernetes }: Served): string => {
-  // the port that the command goes by where nobody names one
+  // the default port of the command
   const server = new URL(functions).port === '8080' ? '' : ` --server ${functions}`
   return [
     '',
@@ -23,7 +23,7 @@ export const greeting = ({ functions, kubernetes }: Served): string => {
   ].join('\n')
 }
 
-/** A line of the log as a person reads it: a step as `meshstep tail` shows it, else the time of day, the message, and its fields. */
+/** Formats a line of the log for a person. A step looks as in `meshstep tail`. Any other line has the time of day, the message, and its fields. */
 export const readableLine = (line: string): string => {
   const { level: _, time, msg, ...fields } = JSON.parse(line) as Record<string, unknown>
   const date = new Date(Number(time))

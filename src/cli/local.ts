@@ -17,19 +17,19 @@ import { loadTelemetry } from '../serve/telemetry/telemetry.ts'
 import { agree, terminal } from './consent.ts'
 import { greeting, readableLine, type Served } from './for-people.ts'
 
-/** The words of a person at the start, beside the settings. */
+/** The options of the start, besides the settings. */
 export type Said = {
-  /** The address to listen on. @default that of the loopback interface */
+  /** The address to listen on. @default the loopback interface */
   readonly host?: string | undefined
-  /** Events may act on the cluster of KUBECONFIG: nobody is asked. */
+  /** Events may act on the cluster of KUBECONFIG without a question. */
   readonly yes?: boolean | undefined
-  /** Events may come from other machines without a token. */
+  /** Other machines may send events without a token. */
   readonly withoutAuthentication?: boolean | undefined
 }
 
 /**
- * Serves the named functions, or all, until a signal: on the cluster that KUBECONFIG names when it is set, and a person agrees, and else on an
- * embedded Kubernetes API with an example.
+ * Serves the named functions, or all, until a signal. They act on the cluster of KUBECONFIG if it is set and a person agrees, else on an embedded
+ * Kubernetes API with an example.
  */
 export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
   runUntilSignal(async () => {
@@ -53,7 +53,7 @@ export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
     return server
   })
 
-/** JSON is for programs: at a terminal a person reads. */
+/** JSON is for programs, and at a terminal a person reads. */
 const isTerminal = process.stdout.isTTY === true
 
 const writeReadable = (line: string): void => void process.stdout.write(readableLine(line))

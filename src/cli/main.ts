@@ -22,25 +22,27 @@ import { Failure } from './failure.ts'
 import { say } from './output.ts'
 
 const program = new Command('meshstep')
-  .description('Relates applications, and says what that does to who may reach whom.')
+  .description('Relates applications, and shows how that changes which of them may reach which.')
   .addOption(
-    new Option('--server <url>', 'where the functions are').env('MESHSTEP_SERVER').default('http://localhost:8080'),
+    new Option('--server <url>', 'the URL of the functions').env('MESHSTEP_SERVER').default('http://localhost:8080'),
   )
   .addOption(
-    new Option('-n, --namespace <name>', 'of applications that name none').env('MESHSTEP_NAMESPACE').default('default'),
+    new Option('-n, --namespace <name>', 'the namespace of names without one')
+      .env('MESHSTEP_NAMESPACE')
+      .default('default'),
   )
   .addOption(
-    new Option('-o, --output <format>', 'table, json or yaml; of lint sarif as well; of map mermaid, svg or json'),
+    new Option('-o, --output <format>', 'table, json or yaml; for lint also sarif; for map mermaid, svg or json'),
   )
-  .addOption(new Option('--token <token>', 'for functions that ask for one').env('MESHSTEP_TOKEN'))
-  .option('--context <name>', 'of kubectl: reach the functions of that cluster, by a port-forward')
-  .option('--target <object>', 'what to forward to, [namespace/]kind/name', 'meshstep/service/meshstep')
+  .addOption(new Option('--token <token>', 'a bearer token, if the functions require one').env('MESHSTEP_TOKEN'))
+  .option('--context <name>', 'a context of kubectl: reach the functions of its cluster through a port-forward')
+  .option('--target <object>', 'the target of the port-forward, [namespace/]kind/name', 'meshstep/service/meshstep')
   .addHelpText(
     'after',
-    '\nExit codes: 0 done; 1 not done, and stderr says why; 2 access is lost, a request is refused, something was found, cannot be derived, or an expectation is not met; 3 it is not known if access is lost, and stderr says of what.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
+    '\nExit codes: 0 success; 1 failure, with the reason on stderr; 2 access is lost, a request or an event is refused, lint found a mistake, a relation cannot be derived, or an expectation is not met; 3 it is not known if access is lost, with the reasons on stderr.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
   )
   .version(about.version, '--version', 'print the version')
-  .showHelpAfterError('(--help says more)')
+  .showHelpAfterError('(see --help)')
   .exitOverride()
 
 for (const command of [
@@ -65,7 +67,7 @@ for (const command of [
   command(program)
 for (const command of program.commands) command.exitOverride()
 
-// whoever reads may have enough, and the code is that of what was found nevertheless
+// a pipe's reader may close it early, and the exit code must still be that of the result
 process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   setImmediate(() => process.exit(code === 'EPIPE' ? process.exitCode : 1)),
 )
@@ -79,7 +81,7 @@ try {
     say(`${code === 1 ? 'error: ' : ''}${error.message}`)
     process.exitCode = code
   } else if (error instanceof Error && 'code' in error) {
-    // a file or a port, named by the system's own message
+    // an error of a file or a port, with the system's message
     say(`error: ${error.message}`)
     process.exitCode = 1
   } else throw error

@@ -18,10 +18,10 @@ type Given = { server: string; namespace: string; output?: string; token?: strin
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
 
-/** Commands that have formats of their own, and read them themselves. */
+/** Commands with their own formats. */
 const OF_THEIR_OWN = ['lint', 'map']
 
-/** Runs a command with a connection, which ends with it. */
+/** Runs a command with a connection, and closes it afterwards. */
 export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
   const { server: url, namespace, token, context, target } = command.optsWithGlobals<Given>()
   const format = OF_THEIR_OWN.includes(command.name()) ? 'json' : outputOf(command, FORMATS)
@@ -33,7 +33,7 @@ export const withServer = async (command: Command, run: (settings: Settings) => 
   }
 }
 
-/** The format that is asked for, the first one where none is. Throws Failure for one that the command does not have. */
+/** Returns the requested format, or the first one. Throws Failure for a format that the command does not have. */
 export const outputOf = <T extends string>(command: Command, formats: readonly [T, ...T[]]): T => {
   const { output = formats[0] } = command.optsWithGlobals<Given>()
   const found = formats.find((format) => format === output)
@@ -41,11 +41,11 @@ export const outputOf = <T extends string>(command: Command, formats: readonly [
   return found
 }
 
-/** The option of commands whose answer may depend on a setting of istiod that no object has. */
+/** The option for commands with answers that may depend on a setting of istiod, which no object shows. */
 export const autoAllowWaypoint = (): Option =>
   new Option('--auto-allow-waypoint <flag>', 'PILOT_AUTO_ALLOW_WAYPOINT_POLICY of istiod').choices(['true', 'false'])
 
-/** Reads the value of an option as a whole number; for another one commander says which option, and ends with 1. */
+/** Parses a whole number. For an invalid one commander names the option, and exits with 1. */
 export const wholeNumber =
   (least: number, most = Number.MAX_SAFE_INTEGER) =>
   (given: string): number => {
@@ -62,7 +62,7 @@ export const parseApplication = (given: string, namespace: string): Name => {
   return name
 }
 
-/** Names a side of a request as the functions do: `[namespace/]application`, or `namespace/gateway/name`, `namespace/pod/name` or `namespace/sa/account`. */
+/** Parses a side of a request: `[namespace/]application`, `namespace/gateway/name`, `namespace/pod/name` or `namespace/sa/account`. */
 export const parseSideName = (given: string, namespace: string): string => {
   if (/^[-a-z0-9]+\/(gateway|pod|sa)\/[-.a-z0-9]+$/.test(given)) return given
   const { namespace: home, application } = parseApplication(given, namespace)
@@ -77,7 +77,7 @@ export const parseName = (given: string, namespace: string): Name => {
   return { namespace: home, application, ...(endpoint !== undefined && { endpoint }) }
 }
 
-/** Each file, each YAML and JSON file of a folder, or stdin for `-`, with its text. */
+/** Reads each file, each YAML or JSON file of a folder, or stdin for `-`. */
 export const readFiles = async (paths: readonly string[]): Promise<{ file: string; text: string }[]> => {
   const files = await Promise.all(
     paths.map(async (path) => {
@@ -93,7 +93,7 @@ export const readFiles = async (paths: readonly string[]): Promise<{ file: strin
 
 const isDocument = (name: string): boolean => /\.(ya?ml|json)$/.test(name)
 
-/** The text of a file, of all YAML and JSON files of a folder as documents, or of stdin for `-`. */
+/** Reads the text of a file, of all YAML and JSON files of a folder as documents, or of stdin for `-`. */
 export const readInput = async (path: string): Promise<string> => {
   if (path === '-') return await text(process.stdin)
   try {
@@ -105,5 +105,5 @@ export const readInput = async (path: string): Promise<string> => {
   }
 }
 
-/** Without its byte order mark: behind another file it would be text. */
+/** Removes the byte order mark, which would count as text behind another file. */
 const readText = async (path: string): Promise<string> => (await readFile(path, 'utf8')).replace(/^\ufeff/, '')

@@ -2,21 +2,21 @@ import { stringify } from 'yaml'
 
 export type Format = 'table' | 'json' | 'yaml'
 
-/** Writes data to stdout; nothing else goes there. */
+/** Writes data to stdout. Nothing else is written there. */
 export const print = (text: string): void => {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }
 
-/** Says something to a person, on stderr. */
+/** Writes a message for a person to stderr. */
 export const say = (text: string): void => {
   process.stderr.write(`${text}\n`)
 }
 
-/** Prints data as JSON or YAML, or as what `table` makes of them. */
+/** Prints data as JSON, as YAML, or as the text of `table`. */
 export const printAs = <T>(format: Format, data: T, table: (data: T) => string): void =>
   print(format === 'json' ? JSON.stringify(data, null, 2) : format === 'yaml' ? stringify(data) : table(data))
 
-/** Columns under their titles, two spaces apart. A cell of several lines takes as many rows. */
+/** Aligns columns under their titles, two spaces apart. A cell with several lines takes as many rows. */
 export const table = (titles: readonly string[], rows: readonly (readonly string[])[]): string => {
   const lines = rows.flatMap((row) => {
     const cells = row.map((cell) => cell.split('\n'))

@@ -2,10 +2,10 @@ import type { Plan } from '../ask/preview/preview.ts'
 
 type Change = Plan['access'][number]
 
-/** Changes of access are told one by one up to so many, and by the namespaces of their targets beyond that. */
+/** The limit up to which each change has its own line. Beyond it, changes are grouped by the namespaces of their targets. */
 const MOST_LINES = 60
 
-/** Tells how access changes, in as few lines as can be read. */
+/** Describes changes of access in a readable number of lines. */
 export const accessLines = (access: readonly Change[]): string[] => {
   if (access.length <= MOST_LINES) return access.map(({ line }) => line)
   const groups = Map.groupBy(access, ({ to, before, after }) => JSON.stringify([spaceOf(to), before, after]))
@@ -26,7 +26,7 @@ const groupLine = (some: readonly Change[]): string[] => {
     ...(spaces.size === 0
       ? []
       : [`clients of ${spaces.size === 1 ? [...spaces].join('') : `${spaces.size} namespaces`}`]),
-    ...(isOutside ? ['whoever is outside the mesh'] : []),
+    ...(isOutside ? ['clients outside the mesh'] : []),
   ]
   const what = targets.size === 1 ? first.to : `${targets.size} applications of ${spaceOf(first.to)}`
   const sign = first.line.charAt(0)

@@ -7,12 +7,12 @@ export type FailOn = 'lose' | 'widen' | 'none'
 
 const SIGNS = { created: '+', changed: '~', removed: '-' } as const
 
-/** Reasons that are said on stderr; all are in the JSON. */
+/** The limit of reasons on stderr. The JSON output has all. */
 const MOST_REASONS = 10
 
 /**
- * Prints a plan. Throws Failure with exit code 2 when access is lost, or widens where that is asked for, or an expectation is not met, and with 3 when
- * it is not known whether access is lost, or widens where that is asked for.
+ * Prints a plan. Throws Failure with exit code 2 if access is lost, if it widens and `failOn` is `widen`, or if an expectation is not met. Throws it with
+ * 3 if such an effect on access is unknown.
  */
 export const printPlan = (
   format: Format,
@@ -27,7 +27,7 @@ export const printPlan = (
   if (failure) throw failure
 }
 
-/** Returns how a command ends that made a plan; undefined where nothing is lost, and all was compared. */
+/** Returns the failure with which the command ends. Returns undefined if no access is lost and everything was compared. */
 export const failureOf = (plan: Plan, failOn: FailOn): Failure | undefined => {
   const reasons = reasonsOf(plan, failOn)
   if (reasons.length > 0) return new Failure(reasons.join(', '), 2)
@@ -35,7 +35,7 @@ export const failureOf = (plan: Plan, failOn: FailOn): Failure | undefined => {
   return unknown.length === 0 ? undefined : new Failure(`it is not known if access ${unknown.join(', or ')}`, 3)
 }
 
-/** The effects of a plan that nobody can rule out, as far as they are asked about. */
+/** Lists the effects on access that cannot be ruled out and count as a failure. */
 const unknownOf = (plan: Plan, failOn: FailOn): string[] => {
   const lost = plan.incomplete.length + countOf(plan, 'undecided', (after) => after !== 'allowed')
   const gained = countOf(plan, 'denied', (after) => after === 'undecided')
@@ -45,7 +45,7 @@ const unknownOf = (plan: Plan, failOn: FailOn): string[] => {
   ]
 }
 
-/** Reasons why scripts must notice a plan. */
+/** Lists the reasons for exit code 2. */
 const reasonsOf = (plan: Plan, failOn: FailOn): string[] => {
   const lost = countOf(plan, 'allowed', (after) => after !== 'allowed')
   const gained = plan.access.reduce((sum, { after, count }) => (after === 'allowed' ? sum + count : sum), 0)
@@ -59,11 +59,11 @@ const reasonsOf = (plan: Plan, failOn: FailOn): string[] => {
 
 type Verdict = Plan['access'][number]['before']
 
-/** The clients whose answers change so, each for all that is told of it. */
+/** Counts the clients with this change, summed over all changes. */
 const countOf = ({ access }: Plan, before: Verdict, isAfter: (after: Verdict) => boolean): number =>
   access.reduce((sum, one) => (one.before === before && isAfter(one.after) ? sum + one.count : sum), 0)
 
-/** Shows on a terminal that a plan is being made, and for how long. */
+/** Shows on a terminal that a plan is being made, and since when. */
 export const whilePlanning = async <T>(making: Promise<T>): Promise<T> => {
   if (!process.stderr.isTTY) return await making
   const began = performance.now()
@@ -74,7 +74,7 @@ export const whilePlanning = async <T>(making: Promise<T>): Promise<T> => {
     return await making
   } finally {
     clearInterval(timer)
-    // the line is written over
+    // clears the line
     process.stderr.write('\r\u001b[K')
   }
 }
@@ -84,7 +84,7 @@ const planText = ({ outcomes, objects, access, expectations }: Plan, isDiffed: b
   const messages = outcomes.flatMap(({ messages: said }) => said.map((one) => `! ${one}`))
   const parts = [
     ...(objects.length === 0 ? ['nothing would change'] : []),
-    // a diff is empty where the object may not be seen
+    // a diff is empty if the sender may not read the object
     ...objects.map((one) => (isDiffed && one.diff.trimEnd()) || brief(one)),
     ...(access.length > 0 ? ['', 'access', ...accessLines(access)] : []),
     ...(expectations.length > 0

@@ -3,7 +3,7 @@ import { Failure } from './failure.ts'
 import { type Format, printAs, table } from './output.ts'
 import type { Server } from './server.ts'
 
-/** Sends events, one of CloudEvents' JSON format a line, and prints the answers. Fails with 2 when one is refused. */
+/** Sends events, one CloudEvent in JSON format on each line, and prints the answers. Throws Failure with exit code 2 if one is refused. */
 export const sendLines = async (lines: readonly string[], server: Server, format: Format): Promise<void> => {
   const answers: Answer[] = []
   for (const line of lines) {

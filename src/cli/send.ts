@@ -6,7 +6,7 @@ import { type Format, printAs, say, table } from './output.ts'
 import { printPlan, whilePlanning } from './plan.ts'
 
 export type Sent = {
-  /** `config-changed`, or a whole type. */
+  /** `config-changed`, or a full type. */
   readonly type: string
   readonly subject: string
   readonly data?: unknown
@@ -14,7 +14,7 @@ export type Sent = {
 
 const STRUCTURED = 'application/cloudevents+json'
 
-/** Sends an event and prints what it did, or what it would do. */
+/** Sends an event, and prints its effect, or with a dry run the planned effect. */
 export const send = async ({ server, format }: Settings, sent: Sent, isDryRun = false): Promise<void> => {
   const event = eventOf(sent)
   if (isDryRun)
@@ -22,7 +22,7 @@ export const send = async ({ server, format }: Settings, sent: Sent, isDryRun = 
   else printSteps(format, await server.post<Handled>('/', STRUCTURED, event))
 }
 
-/** One row for the step and for each that followed and did anything, with the objects that it wrote but for memories. */
+/** Prints a row for the step, and one for each following step with an effect. A row lists the written objects without memories. */
 const printSteps = (format: Format, handled: Handled): void => {
   const steps = [handled, ...(handled.effects ?? [])]
   const shown = steps.filter(({ status }, index) => index === 0 || status !== 'unchanged')
@@ -42,5 +42,5 @@ const printSteps = (format: Format, handled: Handled): void => {
   for (const message of new Set(steps.flatMap(({ messages }) => messages))) say(message)
 }
 
-/** A memory is no matter of anybody else. */
+/** Tells if an object is worth reporting. A memory is internal. */
 export const isTold = (name: string): boolean => !/^ConfigMap .*\/juju-service-mesh-.*-labels$/.test(name)

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { Failure } from './failure.ts'
 
-/** The functions, over HTTP. */
+/** A client of the functions, over HTTP. */
 export type Server = {
   get<T>(path: string, query?: Record<string, string | undefined>): Promise<T>
-  /** All pages of a list. */
+  /** Reads all pages of a list. */
   getAll<T>(path: string): Promise<T[]>
   post<T>(path: string, contentType: string, body: string): Promise<T>
-  /** An answer that goes on. */
+  /** Opens a streamed answer. */
   open(path: string, query: Record<string, string>): Promise<AsyncIterable<Uint8Array>>
   close(): void
 }
 
-/** An answer of the functions that is an error. */
+/** An error answer of the functions. */
 export class ErrorAnswer extends Failure {
   readonly status: number
 
@@ -26,14 +26,14 @@ export class ErrorAnswer extends Failure {
 export type Reach = {
   readonly server: string
   readonly token?: string | undefined
-  /** Of kubectl: the functions are reached through a port-forward to `target`. */
+  /** A context of kubectl. The functions are reached through a port-forward to `target`. */
   readonly context?: string | undefined
   readonly target: string
 }
 
-/** Reaches the functions at their URL, or those of a cluster. Rejects with Failure where that is not possible. */
+/** Connects to the functions at their URL, or in a cluster. Rejects with Failure if that is not possible. */
 export const connect = async ({ server, token, context, target }: Reach): Promise<Server> => {
-  // an HTTP client quotes a value that it refuses
+  // checked here, because an HTTP client quotes an invalid value in its error
   if (token !== undefined && !/^[!-~]+$/.test(token))
     throw new Failure('--token: expected printable ASCII without spaces')
   const forward = context === undefined ? undefined : await forwardTo(context, target)
@@ -102,7 +102,7 @@ const problemIn = async (response: Response): Promise<string> => {
   }
 }
 
-/** Runs `kubectl port-forward` to a free port, until it is closed. */
+/** Runs `kubectl port-forward` with a free port until it is closed. */
 const forwardTo = async (context: string, target: string): Promise<{ url: string; close(): void }> => {
   const [namespace, name = ''] = target.includes('/')
     ? [target.split('/')[0], target.slice(target.indexOf('/') + 1)]

@@ -1,7 +1,7 @@
 import type { DoneStep } from '../core/events/handle.ts'
 import { isTold } from './send.ts'
 
-/** A line of a step, in columns of fixed width: what comes is not known. */
+/** Formats a step as a line. Its columns have fixed widths, because later steps are unknown. */
 export const stepRow = ({ time, application = '', status, event, written }: DoneStep): string => {
   const type = event.type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1')
   const objects = written.filter(isTold).join(', ')

@@ -204,7 +204,7 @@ describe('relation documents out of Juju', () => {
     const { documents, unknown, notes } = run([BOOKINFO, DETAILS])
     expect(documents.map(({ relation }) => [relation.id, relation.role])).toEqual([[3, 'provides']])
     expect(unknown).toEqual([
-      'bookinfo: relation 1 of details:service-mesh and beacon (service_mesh): who provides is missing: add what juju status --relations prints',
+      'bookinfo: relation 1 of details:service-mesh and beacon (service_mesh): its provider is missing: add what juju status --relations prints',
     ])
     expect(notes).toContainEqual(expect.stringContaining('it is presumed that details provides'))
   })
@@ -238,7 +238,7 @@ describe('relation documents out of Juju', () => {
     })
     const asked = unit('details/0', { id: 3, endpoint: 'website', other: 'backend' })
     expect(run([BOOKINFO, TABLE, asked]).documents.map(({ remote }) => remote.application)).toEqual(['productpage'])
-    expect(run([two, asked]).unknown).toContainEqual(expect.stringContaining('may be several applications'))
+    expect(run([two, asked]).unknown).toContainEqual(expect.stringContaining('may be one of several applications'))
     const page = unit('productpage/0', { id: 3, endpoint: 'backend', other: 'website' })
     expect(run([two, asked, page]).documents.map(({ remote }) => remote.application)).toEqual(['productpage'])
   })
@@ -330,9 +330,9 @@ describe('a relation across models', () => {
 
   test('needs the status of the other model', () => {
     expect(run([HERE, CONSUMER]).unknown).toEqual([
-      'bookinfo: relation 1 of details:service-mesh and far: which application microk8s:admin/istio.hub is, is missing: add juju status --format json of that model',
+      'bookinfo: relation 1 of details:service-mesh and far: the application behind microk8s:admin/istio.hub is missing: add juju status --format json of its model',
     ])
-    expect(run([FAR, OFFERED]).unknown).toEqual([expect.stringContaining('who consumes the offer is missing')])
+    expect(run([FAR, OFFERED]).unknown).toEqual([expect.stringContaining('the consumer of the offer is missing')])
   })
 })
 

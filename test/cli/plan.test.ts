@@ -70,7 +70,7 @@ describe('the text of a plan', () => {
     })
     expect(accessLines([...many, ...outside])).toEqual([
       '- clients of pa → 100 applications of pb, 100 changes',
-      '- whoever is outside the mesh → pc/db, 2 changes',
+      '- clients outside the mesh → pc/db, 2 changes',
       '-o json has each',
     ])
   })

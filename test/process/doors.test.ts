@@ -55,7 +55,7 @@ describe('npm start', () => {
     const { ended, errors } = start({ entry: ENTRY, environment })
     expect(await ended).toEqual({ code: 1, signal: null })
     expect(errors()).toBe(
-      `Events will act on the cluster there at ${url}, context here of ${environment.KUBECONFIG}, with its rights. Say --yes to agree, as there is no terminal to ask; without KUBECONFIG there is an example.\n`,
+      `Events will act on the cluster there at ${url}, context here of ${environment.KUBECONFIG}, with its rights. There is no terminal to ask: agree with --yes, or unset KUBECONFIG to get an example cluster.\n`,
     )
     expect(calls).toEqual([])
   })

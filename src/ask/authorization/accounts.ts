@@ -11,7 +11,7 @@ export const accountsOf = (object: KubernetesObject): Account[] => {
   const { kind, metadata, spec } = object
   const { namespace = '' } = metadata
   if (kind === 'Gateway') {
-    // waypoints run as the first of these, others as the second
+    // waypoints run as the first account, other Gateways as the second
     const usual = [metadata.name, `${metadata.name}-${String(spec?.gatewayClassName)}`]
     const names = new Set(usual.map((name) => gatewayAccount(metadata.annotations, name)))
     return [...names].map((serviceAccount) => ({ namespace, serviceAccount }))

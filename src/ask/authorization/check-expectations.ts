@@ -10,16 +10,16 @@ import { asTaken, observeForQuery } from './observe.ts'
 import { OUTSIDE, type Query } from './query.ts'
 import { parseSide, sideName } from './side.ts'
 
-/** An expectation, whether it is met, and why or why not. */
+/** An expectation, with its result and the reason. */
 export type Expected = Expectation & { readonly met: boolean; readonly sentence: string }
 
 type Options = {
   readonly autoAllowWaypoint?: boolean | undefined
-  /** Objects that a plan has written: they count as soon as they are, as nobody takes them there. */
+  /** Names of objects that a plan has written. They count as taken by the mesh at once, because no mesh takes them in a plan. */
   readonly planned?: ReadonlySet<string>
 }
 
-/** Checks expectations against a cluster. What is undecided is met by none: it is neither allowed for certain nor denied. */
+/** Checks expectations against a cluster. An undecided request meets no expectation, because it is neither certainly allowed nor certainly denied. */
 export const expected = async (
   memories: Pick<Memories, 'read'>,
   kubernetes: Kubernetes,

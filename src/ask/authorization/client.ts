@@ -12,13 +12,13 @@ export type Client = {
   /** Marks the proxy of a Gateway, which is on the mesh by itself and passes a waypoint only on request. */
   readonly isGateway: boolean
   readonly steps: readonly TraceStep[]
-  /** The number of its pods on the mesh, in words, where only some are. */
+  /** States how many of its pods are on the mesh, where only some are. */
   readonly partly?: string | undefined
   /** Reasons why no answer is certain. */
   readonly doubts: readonly string[]
 }
 
-/** Resolves the client and its identity, that of its pods. Throws Refused, 404, for an unknown workload. */
+/** Resolves the client, and its identity from its pods. Throws Refused, 404, for an unknown workload. */
 export const resolveClient = ({ from, address }: Query, observed: ObservedCluster): Client => {
   if (from === undefined) return { from: { namespace: '', address }, isGateway: false, steps: [], doubts: [] }
   const { namespace, application } = from

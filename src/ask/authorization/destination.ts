@@ -20,11 +20,11 @@ export type Destination = {
   readonly services: readonly ServiceSnapshot[]
   readonly workloads: readonly WorkloadSnapshot[]
   readonly notes: readonly string[]
-  /** The number of its pods on the mesh, in words, where only some are. */
+  /** States how many of its pods are on the mesh, where only some are. */
   readonly partly?: string | undefined
   /** Reasons why no answer is certain. */
   readonly doubts: readonly string[]
-  /** The reason why it is not known which pods are behind the Service. */
+  /** The reason why the pods behind the Service are unknown. */
   readonly unknownPods?: string | undefined
 }
 
@@ -57,19 +57,19 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
   }
 }
 
-/** Tells how a Gateway is asked about that has the name of the application. */
+/** Tells how to ask about a Gateway that has the same name as the application. */
 const namesakeNote = (to: Side, { gateways }: ObservedCluster): string | undefined =>
   to.kind === undefined && findIngress(gateways, to)
-    ? `a Gateway has this name as well: ${sideName({ ...to, kind: 'gateway' })} asks about it`
+    ? `a Gateway has the same name: ask about it as ${sideName({ ...to, kind: 'gateway' })}`
     : undefined
 
-/** Returns the reason why it is not known what a Service stands for, if any. */
+/** Returns the reason why the target of a Service is unknown, if it is. */
 const nameDoubt = (service: KubernetesObject | undefined): string | undefined =>
   service?.spec?.type === 'ExternalName'
     ? 'the Service is of type ExternalName: it stands for another name, which is not followed here'
     : undefined
 
-/** Returns the reason why it is not known which pods a Service leads to, if any. */
+/** Returns the reason why the pods behind a Service are unknown, if they are. */
 const podsDoubt = ({ spec }: KubernetesObject, pod: PodLike | undefined, to: Subject): string | undefined => {
   const { selector = {} } = (spec ?? {}) as { selector?: Readonly<Record<string, string>> }
   if (Object.keys(selector).length === 0) return 'the Service has no selector: where it leads to is not known here'
@@ -159,7 +159,7 @@ const SIDECAR = 'its pods have a sidecar, or may have one, which enforces polici
 const findWaypointOf = (service: KubernetesObject, { toNamespace, gateways = [], gatewayClasses }: ObservedCluster) =>
   findWaypoint(service, toNamespace?.metadata ?? {}, gateways, 'service', gatewayClasses)
 
-/** A Service that Istio has not taken yet may be led elsewhere, or straight to its pods. */
+/** Adds a doubt if Istio has not taken the Service yet: it may still be led elsewhere, or straight to its pods. */
 const withDoubt = (
   found: WaypointResult,
   service: KubernetesObject,
@@ -169,7 +169,7 @@ const withDoubt = (
   return pending ? { ...found, doubt: describeWait(pending) } : found
 }
 
-/** Of all Services of the namespace: the waypoint of another one may close the pods too. */
+/** Describes one of all Services of the namespace. All are needed, because the waypoint of another Service may also close the pods. */
 const serviceSnapshot = ({
   service,
   waypoint,
@@ -184,7 +184,7 @@ const serviceSnapshot = ({
   bypassed,
 })
 
-/** Tells if the request may pass the waypoint of this Service, or that may close the pods. */
+/** Tells if a Service is the requested one, or selects the same pods, so that its waypoint may close them. */
 const isAbout = (one: KubernetesObject, asked: KubernetesObject | undefined, pod: PodLike | undefined): boolean =>
   one === asked || (pod !== undefined && hasLabels(podLabels(pod), one.spec?.selector as ServiceSnapshot['selector']))
 
@@ -198,7 +198,7 @@ const workloadSnapshots = (
   const { on, of } = countEnrolled(to, namespaceLabels)
   const labels = podLabels(pod)
   const metadata = { name: application, namespace, labels: { ...labels } }
-  // a ztunnel sends what is for a pod through its waypoint, whether or not the pod is on the mesh
+  // a ztunnel sends requests for a pod through the pod's waypoint, even if the pod is off the mesh
   const { waypoint, doubt } = findWaypoint(
     { metadata },
     toNamespace?.metadata ?? {},

@@ -27,13 +27,13 @@ export type Decision = Ruling & {
 }
 
 type Ruling = {
-  /** False also where it is undecided: what is not known is not promised. */
+  /** False also where it is undecided: an unknown result is no permission. */
   readonly allowed: boolean
   /** False where the result is unknown offline: an external authorizer decides, a policy is unreadable, or an attribute is missing. */
   readonly decided: boolean
-  /** The enforcement point that decides; `destination` when no proxy guards it. */
+  /** The enforcement point that decides, or `destination` if no proxy guards that. */
   readonly at: EnforcementPoint['at'] | 'destination'
-  /** The deciding policy as `namespace/name`; of several ALLOW policies without a match, the nearest miss. */
+  /** The deciding policy as `namespace/name`. If no ALLOW policy matches, it is the nearest miss. */
   readonly policy?: string
   /** Relations that requested the policy. */
   readonly relations: readonly string[]
@@ -45,8 +45,8 @@ export type Requesters = (policy: Parameters<typeof parseRequesters>[0]) => read
 type PointResult = { readonly point: EnforcementPoint; readonly verdict: EnforcementResult }
 
 /**
- * Evaluates a request, and decides nothing where something could be otherwise that is not known: which namespace is the root, whether a
- * sidecar has a say, which of the pods takes part, or which of two waypoints.
+ * Evaluates a request. The result is undecided if an unknown could change it: the root namespace, a sidecar, the pod that takes part, or the waypoint that
+ * a connection takes.
  */
 export const evaluate = (
   request: AccessRequest,
@@ -67,10 +67,10 @@ export const evaluate = (
   return { ...rest, allowed: false, decided: false, relations: [], sentence: writeDoubt(request, doubt) }
 }
 
-/** Tells if a request has another answer there than the one that is given. */
+/** Tells if this request gets another answer than the given one. */
 type IsOther = (request: AccessRequest, snapshot: ClusterSnapshot) => boolean
 
-/** The reason why the answer depends on which pods take part, where they differ. */
+/** Returns the reason why the answer depends on the pods that take part, if they differ. */
 const podsDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
   const { client, destination } = snapshot.differing ?? {}
   const [, ...others] = eachPods(request, snapshot)
@@ -81,7 +81,7 @@ const podsDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: I
     : undefined
 }
 
-/** The reason why the answer depends on which of two waypoints a connection takes. */
+/** Returns the reason why the answer depends on the waypoint that a connection takes, if two share the connections. */
 const canaryDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
   const { waypoint, canary } = sharedService(request, snapshot) ?? {}
   const isShared = waypoint && canary && eachPods(request, byCanaries(snapshot)).some((one) => isOther(...one))
@@ -92,11 +92,11 @@ const canaryDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther:
 
 const byCanaries = (snapshot: ClusterSnapshot): ClusterSnapshot => ({ ...snapshot, isByCanaries: true })
 
-/** The Service that is asked for, where two waypoints share its connections. */
+/** The requested Service, if two waypoints share its connections. */
 const sharedService = ({ to }: AccessRequest, snapshot: ClusterSnapshot) =>
   snapshot.services.find((one) => one.namespace === to.namespace && one.name === to.service && isShared(one, snapshot))
 
-/** The request between each kind of pods that may take part. */
+/** Lists the request and the snapshot for each pair of kinds of pods that may take part. */
 export const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) => [
   [request, snapshot] as const,
   ...(snapshot.others ?? []).map(
@@ -111,7 +111,7 @@ export const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) => [
 const isOtherwise = (one: Decision, { allowed, decided }: Decision): boolean =>
   one.allowed !== allowed || one.decided !== decided
 
-/** The reason why the answer depends on which namespace is Istio's root namespace, where that is not known. */
+/** Returns the reason why the answer depends on Istio's root namespace, if that is unknown. */
 const rootDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
   const { rootNamespace, otherRoots = [] } = snapshot
   const isDecisive = otherRoots.some((other) => {
@@ -121,13 +121,13 @@ const rootDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: I
     )
   })
   return isDecisive
-    ? `which namespace is Istio's root namespace is not known, ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= says it)`
+    ? `Istio's root namespace is not known: it may be ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= sets it)`
     : undefined
 }
 
 /**
- * Decides as Istio's ambient mode does. A waypoint sees the client and HTTP, a Gateway's proxy sees HTTP, the pod's
- * ztunnel sees connections. Unknown context neither allow nor deny.
+ * Decides as Istio's ambient mode does. A waypoint sees the client and HTTP. A Gateway's proxy sees HTTP. The pod's ztunnel sees connections only. An
+ * unknown attribute neither allows nor denies.
  */
 const decide = (request: AccessRequest, snapshot: ClusterSnapshot, requesters: Requesters): Decision => {
   const { points, steps, bypassed } = findProxyChain(request, snapshot)
@@ -150,14 +150,17 @@ const decide = (request: AccessRequest, snapshot: ClusterSnapshot, requesters: R
   }
 }
 
-/** A request goes no further than the first point that refuses it for certain. */
+/** Enforces the points in order, up to the first that certainly refuses the request. */
 const enforceAll = (points: readonly EnforcementPoint[]): PointResult[] => {
   const verdicts = points.map((point) => ({ point, verdict: enforce(point) }))
   const end = verdicts.findIndex(({ verdict }) => verdict.outcome === 'denied')
   return end === -1 ? verdicts : verdicts.slice(0, end + 1)
 }
 
-/** Of two that allow, the first knows the client, the second perhaps only the waypoint. */
+/**
+ * Returns the first result that denies, else an undecided one, else one that allows. Of two that allow, the first is of the point that knows the client:
+ * the second may see only the waypoint.
+ */
 const findDeciding = (passed: readonly PointResult[]): PointResult | undefined =>
   ['denied', 'undecided', 'allowed'].flatMap((outcome) =>
     passed.filter(({ verdict }) => verdict.outcome === outcome),

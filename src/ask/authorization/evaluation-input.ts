@@ -58,7 +58,7 @@ const resolveEnds = (query: Query, observed: ObservedCluster): Ends => {
 
 const doubtsOf = ({ client, destination }: Ends): string[] => [...client.doubts, ...destination.doubts]
 
-/** The namespaces of what is on the mesh at either end, and that Istio does not look at. */
+/** Lists doubts about namespaces that Istio does not discover, for the ends that are on the mesh. */
 const discoveryDoubts = (
   { client, destination }: Ends,
   { fromNamespace, toNamespace, meshConfigs = [] }: ObservedCluster,
@@ -73,7 +73,7 @@ const discoveryDoubts = (
   return meshConfigs.flatMap((config) => namespaces.flatMap((namespace) => undiscovered(config, namespace) ?? []))
 }
 
-/** Resolves the ends for each pair of the kinds of pods that run at either, where there is more than one. */
+/** Resolves the ends for each pair of kinds of pods, if either side has more than one kind. */
 const resolveOthers = (
   query: Query,
   observed: ObservedCluster,
@@ -106,7 +106,7 @@ const resolveOthers = (
   }
 }
 
-/** More than any rollout makes; each is decided on its own. */
+/** More than any rollout produces. Each pair is decided on its own. */
 const MOST_PAIRS = 32
 
 const TOO_MANY = 'the pods of either side differ in more ways than are looked at'
@@ -121,7 +121,7 @@ type Mesh = Pick<
   readonly notes: readonly string[]
 }
 
-/** Resolves the mesh from the query, else Istio's own config, else the beacon's config, which may be mistaken, else Istio's defaults. */
+/** Resolves the mesh. The query wins over Istio's own config, that over the beacon's config, which may be wrong, and that over Istio's defaults. */
 export const resolveMesh = (
   query: Pick<Query, 'rootNamespace' | 'trustDomain'>,
   { memory, beacon, meshConfigs = [] }: Pick<ObservedCluster, 'memory' | 'beacon' | 'meshConfigs'>,
@@ -159,7 +159,10 @@ const readPolicies = ({
   }
 }
 
-/** Makes a policy that Istio has not taken one that proxies may not go by yet. Those of meshstep keep their target. */
+/**
+ * Marks a policy that Istio has not taken as unreadable, because proxies may not enforce it yet. The target is kept where it cannot have changed: in a
+ * first generation, and in policies of meshstep.
+ */
 const asUntaken = (
   read: ReturnType<typeof readAuthorizationPolicy>,
   why: string | undefined,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { Method, Port } from '../../core/policies/endpoint.ts'
 import { ClientName, TargetName } from './side.ts'
 
-/** A request of which somebody says whether it has to pass. */
+/** A request, with the expected result. */
 export const Expectation = z.strictObject({
   from: ClientName.optional(),
   to: TargetName,
@@ -13,10 +13,10 @@ export const Expectation = z.strictObject({
 })
 export type Expectation = z.infer<typeof Expectation>
 
-/** An expectation of an application's own config: `to` is itself unless it says otherwise. */
+/** An expectation in an application's own config. `to` defaults to the application itself. */
 export const OwnExpectation = z.strictObject({ ...Expectation.shape, to: TargetName.optional() })
 
-/** The expectations in a config that are about its application: of others it learns nothing. */
+/** Lists the expectations in a config that concern its application. Others are left out, because they would tell the application about its neighbours. */
 export const expectationsOf = (
   { namespace, application }: { readonly namespace: string; readonly application: string },
   config: { readonly expect?: readonly z.infer<typeof OwnExpectation>[] | undefined } | undefined,

@@ -13,7 +13,7 @@ declare module '../../core/state/config.ts' {
   interface Config extends ExpectationsConfig {}
 }
 
-/** The requests that an application expects to pass, or not to. */
+/** The feature that checks if the requests of an application pass or fail as its config expects. */
 export const expectations = {
   name: 'expectations',
   config: expectationsConfig,

@@ -15,7 +15,7 @@ const Listener = z.object({
     .optional(),
 })
 
-/** The fields read of a Gateway. An invalid spec or status counts as empty. */
+/** The relevant fields of a Gateway. An invalid spec or status counts as empty. */
 export const Gateway = z.object({
   metadata: z.object({ labels: Texts.default({}), annotations: Texts.default({}) }),
   spec: z
@@ -25,7 +25,7 @@ export const Gateway = z.object({
 })
 export type Gateway = z.infer<typeof Gateway>
 
-/** Tells if a waypoint admits Services of a namespace with these labels. By default it admits those of its own. */
+/** Tells if a waypoint admits Services of a namespace with these labels. By default it admits those of its own namespace. */
 export const admits = ({ spec }: Gateway, isOwn: boolean, namespaceLabels: Labels): boolean => {
   const listener = spec.listeners.find(({ protocol, port }) => protocol === 'HBONE' && port === HBONE_PORT)
   const { from = 'Same', selector } = listener?.allowedRoutes?.namespaces ?? {}
@@ -35,7 +35,7 @@ export const admits = ({ spec }: Gateway, isOwn: boolean, namespaceLabels: Label
 
 const HBONE_PORT = 15_008
 
-/** Tells if a listener may ask clients for certificates of their own: Istio and the Gateway API have several ways to say so. */
+/** Tells if a listener may ask clients for their own certificates. Istio and the Gateway API have several fields for this. */
 export const takesCertificates = ({ spec }: Gateway, port: number): boolean => {
   const tls = spec.listeners.find((one) => one.port === port)?.tls
   return (
@@ -45,5 +45,5 @@ export const takesCertificates = ({ spec }: Gateway, port: number): boolean => {
   )
 }
 
-/** Tells if a waypoint takes traffic: istiod ignores one without an address. */
+/** Tells if a waypoint has an address. istiod ignores a waypoint without one. */
 export const hasAddress = ({ status: { addresses } }: Gateway): boolean => addresses.length > 0

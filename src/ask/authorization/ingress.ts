@@ -6,7 +6,7 @@ import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 import { Gateway, takesCertificates } from './gateway.ts'
 import { GATEWAY_NAME, type ObservedPods } from './pods.ts'
 
-/** A Gateway of that name which takes traffic from outside: not a waypoint, nor one between networks. */
+/** Finds the Gateway of this name that takes traffic from outside. Waypoints and east-west gateways are left out. */
 export const findIngress = (
   gateways: readonly KubernetesObject[] | undefined,
   { namespace, application }: Subject,
@@ -20,7 +20,10 @@ const MESH_CLASSES = ['istio-waypoint', 'istio-east-west']
 
 const gatewayClass = (spec: KubernetesObject['spec']): string => String(spec?.gatewayClassName)
 
-/** Returns its pods, or the one Istio would make. That runs as `{name}-{class}` unless an annotation names another ServiceAccount. */
+/**
+ * Returns the Gateway's running pods, or else the pod that Istio would create. That pod runs as `{name}-{class}` unless an annotation names another
+ * ServiceAccount.
+ */
 export const gatewayPods = ({ metadata, spec }: KubernetesObject, running: readonly PodLike[]): ObservedPods => {
   const { name, annotations } = metadata
   const serviceAccountName = gatewayAccount(annotations, `${name}-${gatewayClass(spec)}`)
@@ -30,7 +33,7 @@ export const gatewayPods = ({ metadata, spec }: KubernetesObject, running: reado
 
 const CARRIES: Readonly<Record<string, 'http' | 'tcp'>> = { HTTP: 'http', HTTPS: 'http', TLS: 'tcp', TCP: 'tcp' }
 
-/** Finds the protocol of the listener on a port, or says that there is no listener. */
+/** Finds the protocol of the listener on a port, or reports that there is none. */
 export const findListener = (
   gateway: KubernetesObject,
   port: number,

@@ -4,12 +4,12 @@ import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import type { ClusterSnapshot } from './evaluate.ts'
 import { GATEWAY_NAME, isOnMesh, type ObservedPods, serviceAccountName } from './pods.ts'
 
-/** All that an answer may depend on in the pods of a side, besides if they are on the mesh, by its name in a sentence. */
+/** The properties of pods on which an answer may depend, besides enrolment, by their name in a sentence. */
 export type Aspects = Readonly<Record<string, (pod: PodLike) => unknown>>
 
 export const CLIENT_ASPECTS: Aspects = { ServiceAccounts: serviceAccountName }
 
-/** Of labels only those that something selects: controllers set others on each pod, or for each revision. */
+/** Selects the properties of destination pods. Labels count only if something selects them, because controllers set other labels on each pod or revision. */
 export const destinationAspects = (snapshot: ClusterSnapshot): Aspects => {
   const keys = selectedKeys(snapshot)
   return {
@@ -41,7 +41,7 @@ const namedPorts = ({ spec }: PodLike): unknown =>
 
 type Labels = Readonly<Record<string, string>>
 
-/** Divides pods into kinds that differ in an aspect, or in being on the mesh, with one running pod for each. */
+/** Divides pods into kinds that differ in enrolment or in another property. Each kind is represented by one running pod. */
 export const kindsOfPods = (pods: ObservedPods, namespace: Labels, aspects: Aspects): ObservedPods[] => {
   if (pods.running.length < 2) return [pods]
   const kinds = Map.groupBy(pods.running, (pod) =>
@@ -50,7 +50,7 @@ export const kindsOfPods = (pods: ObservedPods, namespace: Labels, aspects: Aspe
   return kinds.size > 1 ? [...kinds.values()].map((alike) => ({ ...pods, running: alike.slice(0, 1) })) : [pods]
 }
 
-/** Tells in words how the pods on the mesh differ, or all pods where none is on it; undefined where they are alike. */
+/** Describes how the pods on the mesh differ, or all pods if none is on it. Returns undefined if they are alike. */
 export const describeKinds = ({ running }: ObservedPods, namespace: Labels, aspects: Aspects): string | undefined => {
   const enrolled = running.filter((pod) => isOnMesh(pod, namespace))
   const pods = enrolled.length > 0 ? enrolled : running

@@ -10,7 +10,7 @@ import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Requesters } from './evaluate.ts'
 
-/** Reads the state of an application; undefined without a readable memory. */
+/** Reads the state of an application. Returns undefined without a readable memory. */
 export const findState = async (
   memories: Pick<Memories, 'read'>,
   kubernetes: Kubernetes,
@@ -41,13 +41,13 @@ export const findMesh = (states: readonly (State | undefined)[]): MeshConfig | u
 const standing = (state: State | undefined): RelationEntry[] =>
   state === undefined ? [] : relationsIn(state).filter((entry) => stands(state, entry))
 
-/** Tells if the relation carries the application's requests to the beacon. */
+/** Tells if the application sends its requests to a beacon over this relation. */
 const isMessenger = ({ interface: name, role }: RelationEntry): boolean =>
   name === 'service_mesh' && role === 'requires'
 
 /**
- * Names the relations that a person made for a policy. The relation that carried the request of `target` to its beacon is replaced by
- * those that its policies name, with `source` where it has any.
+ * Names the relations behind a policy as a person made them. The relation of `target` with its beacon only carries a request. It is replaced by the
+ * relations that the policies of `target` name: those with `source`, if there are any.
  */
 export const humanRequesters =
   (target: Subject, state: State | undefined, source: Subject | undefined): Requesters =>

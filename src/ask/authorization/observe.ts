@@ -20,29 +20,29 @@ import type { GatewayClasses } from './waypoint.ts'
 
 /** The cluster state read for one query. */
 export type ObservedCluster = {
-  /** Of all namespaces; undefined where the API server does not know the kind. */
+  /** The policies of all namespaces. Undefined if the API server does not serve the kind. */
   readonly policies: readonly KubernetesObject[] | undefined
   readonly gateways: readonly KubernetesObject[] | undefined
   readonly peerAuthentications?: readonly KubernetesObject[] | undefined
   readonly gatewayClasses?: GatewayClasses | undefined
-  /** The ConfigMaps of Istio's own config that are there. */
+  /** The existing ConfigMaps of Istio's own config. */
   readonly meshConfigs?: readonly KubernetesObject[] | undefined
-  /** Of the policies and Services, those that Istio has not taken yet. @default none */
+  /** The policies and Services that Istio has not taken yet. @default none */
   readonly untaken?: readonly Unenforced[] | undefined
-  /** Of the namespace of the destination. */
+  /** The Services of the destination's namespace. */
   readonly services: readonly KubernetesObject[]
   readonly fromNamespace: KubernetesObject | undefined
   readonly toNamespace: KubernetesObject | undefined
   readonly from: ObservedPods | undefined
   readonly to: ObservedPods | undefined
-  /** The states of the destination and of a beacon. */
+  /** The state of the destination. `beacon` is that of a beacon. */
   readonly memory?: State | undefined
   readonly beacon?: State | undefined
 }
 
 /**
- * Reads the cluster state for one query. It takes twelve calls at once, one more for Istio's own config, and one each for a beacon, for the classes
- * of waypoints that do not say what they are for, for the pods of either side, and for the proxies of a Gateway.
+ * Reads the cluster state for one query. It makes twelve calls at once, and one more for Istio's own config. One more call each reads a beacon, the
+ * GatewayClasses of waypoints that do not name their purpose, the pods of either side, and the proxies of a Gateway.
  */
 export const observeForQuery = async (
   memories: Pick<Memories, 'read'>,
@@ -84,13 +84,13 @@ export const observeForQuery = async (
   }
 }
 
-/** The cluster as objects say of these names, also where the mesh has yet to take them; without names as all do. */
+/** Treats the named objects as taken by the mesh, even if they are pending. Without names, it treats all objects so. */
 export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>): ObservedCluster => ({
   ...observed,
   untaken: names ? (observed.untaken ?? []).filter(({ held }) => !names.has(held)) : [],
 })
 
-/** Tells if the class of a waypoint says what it is for, as it does not say so itself. */
+/** Tells if the purpose of a waypoint follows from its GatewayClass, because its own label is missing. */
 export const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
   ownValue(labels, 'istio.io/waypoint-for') === undefined
 
@@ -103,18 +103,17 @@ const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
   }
 }
 
-/** Finds an object; undefined where there is none, or it may not be read. */
+/** Finds an object. Returns undefined if it does not exist, or may not be read. */
 const findReadable = async (kubernetes: Kubernetes, reference: Reference): Promise<KubernetesObject | undefined> =>
   await ifPermitted(kubernetes.find(reference))
 
-/** Lists a kind; undefined where its CustomResourceDefinition is not installed. */
+/** Lists a kind. Returns undefined if its CustomResourceDefinition is not installed. */
 const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> =>
   await ifServed(kubernetes.list(kind, undefined))
 
-/** The client that pods are found with. */
 type Reader = Pick<Kubernetes, 'find' | 'list'>
 
-/** Finds the pods of a side as it is named: of a workload, else of a Service, else of a Gateway; or those that no workload has. */
+/** Finds the pods of a side by its name: those of a workload, else of a Service, else of a Gateway. A side may also name pods without a workload. */
 export const findSide = async (
   kubernetes: Reader,
   side: Side,
@@ -128,7 +127,7 @@ const findWorkloadOf = async (kubernetes: Reader, side: Side): Promise<ObservedP
 
 const isApplication = ({ kind }: Side): boolean => kind === undefined || kind === 'application'
 
-/** Finds the pods of a workload, or of a StatefulSet and a Deployment of one name; undefined where there is none. */
+/** Finds the pods of a workload, or of a StatefulSet and a Deployment with the same name. Returns undefined if there is neither. */
 const findPods = async (
   kubernetes: Reader,
   { namespace, application: name }: Subject,
@@ -141,7 +140,7 @@ const findPods = async (
     [statefulSet ?? deployment, statefulSet && deployment].map((one) => one && findPodsOf(kubernetes, one)),
   )
   if (first === undefined || second === undefined) return first
-  // of a second workload of the name, which is asked about as well, the template stands for the pods that it has not
+  // the pods of both workloads count; for a workload without pods its template stands in
   return {
     ...first,
     running: [first, second].flatMap(({ template, running }) => (running.length > 0 ? running : (template ?? []))),
@@ -149,12 +148,12 @@ const findPods = async (
 }
 
 const findPodsOf = async (kubernetes: Reader, workload: KubernetesObject): Promise<ObservedPods> => {
-  // a rollout that is under way, paused, or left to whoever deletes pods has some that are not as the template says
+  // a rollout that is in progress, paused or OnDelete leaves pods that differ from the template
   const pods = await kubernetes.list('Pod', workload.metadata.namespace, formatSelector(workload))
   return { template: podTemplate(workload), running: pods.filter((pod) => isLive(pod) && isPodOf(workload, pod)) }
 }
 
-/** Finds the pods behind a name that no workload has: of a Service, else of a Gateway. */
+/** Finds the pods behind a name that no workload has: those of a Service, else of a Gateway. */
 const findOtherPods = async (
   kubernetes: Reader,
   side: Side,
@@ -167,13 +166,13 @@ const findOtherPods = async (
   return side.kind === undefined || side.kind === 'gateway' ? await findProxies(kubernetes, side, gateways) : undefined
 }
 
-/** Finds the live pods that no workload has and that are called so, by what controls them or by themselves. */
+/** Finds the live pods without a workload that have this name. The name is that of their controller, else their own. */
 const findLonePods = async (kubernetes: Reader, side: Side): Promise<ObservedPods | undefined> => {
   const running = await listLonePods(kubernetes, side.namespace, (pod) => lonePodName(pod) === side.application)
   return running.length > 0 ? { running } : undefined
 }
 
-/** Finds who runs as an account, of no workload; where nobody does, a pod on the mesh that would. */
+/** Finds the pods without a workload that run as a ServiceAccount. If there are none, returns a pod on the mesh that would. */
 const findAccount = async (kubernetes: Reader, { namespace, application }: Side): Promise<ObservedPods> => {
   const runsAs = (pod: KubernetesObject) => serviceAccountName(pod as PodLike) === application
   const running = await listLonePods(kubernetes, namespace, runsAs)
@@ -204,7 +203,7 @@ const listServicePods = async (kubernetes: Reader, { metadata, spec }: Kubernete
   return { running: await listPods(kubernetes, metadata.namespace ?? '', matchLabels) }
 }
 
-/** Lists the pods of a Gateway of that name, if any. */
+/** Lists the pods of a Gateway of that name. Returns undefined if there is no such Gateway. */
 const findProxies = async (
   kubernetes: Reader,
   subject: Subject,

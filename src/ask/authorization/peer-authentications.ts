@@ -20,7 +20,7 @@ const Peer = z.object({
 
 const peerIn = perObject((object: KubernetesObject) => Peer.safeParse(object))
 
-/** Parses the PeerAuthentications of the cluster. An unreadable one refuses nobody, and a note says so. */
+/** Parses the PeerAuthentications of the cluster. An unreadable one is ignored, with a note. */
 export const readPeerAuthentications = ({
   peerAuthentications = [],
 }: Pick<ObservedCluster, 'peerAuthentications'>): { peerAuthentications: PeerAuthentication[]; notes: string[] } => {

@@ -8,22 +8,22 @@ import { controllerNamed, isLive, isPodOf } from '../../platform/kubernetes/pods
 
 type Labels = Readonly<Record<string, string>>
 
-/** The pods of a workload, or of a Service without one, which have no template. */
+/** The pods of a workload, or of a Service. Pods of a Service have no template. */
 export type ObservedPods = {
   readonly template?: PodLike
-  /** Live ones: they decide, and the template only where there are none. */
+  /** The live pods. The template counts only if there are none. */
   readonly running: readonly PodLike[]
 }
 
-/** Returns a running pod, one on the mesh where there is any, else the template; undefined where none is known. */
+/** Returns a running pod, preferably one on the mesh, else the template. Returns undefined if neither is known. */
 export const typicalPod = ({ template, running }: ObservedPods, namespace: Labels): PodLike | undefined =>
   running.find((pod) => isOnMesh(pod, namespace)) ?? running[0] ?? template
 
-/** Lists the pods that run and, as one more, the next that is made of the template. */
+/** Lists the running pods, and the next pod that the template would make. */
 export const allPods = ({ template, running }: ObservedPods): readonly PodLike[] =>
   template ? [template, ...running] : running
 
-/** Kubernetes runs pods as the ServiceAccount `default` where the pod spec names none. */
+/** Kubernetes runs pods as the ServiceAccount `default` if the pod spec names none. */
 export const serviceAccountName = ({ spec }: PodLike): string => spec?.serviceAccountName ?? 'default'
 
 /** Counts the pods on the mesh and all pods; a template without pods counts as one. */
@@ -39,12 +39,12 @@ export const isOnMesh = (pod: PodLike, namespace: Labels): boolean =>
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
   areEnrolling(labels) || (ownValue(labels, ENROLMENT_LABEL) !== 'none' && areEnrolling(namespace))
 
-/** Tells if any of the pods, or the next one made of their template, has a sidecar or may get one. */
+/** Tells if any of the pods, or the next one from their template, has or may get a sidecar. */
 export const someMayHaveSidecar = (pods: ObservedPods, namespace: Labels): boolean =>
   allPods(pods).some((pod) => mayHaveSidecar(pod, namespace))
 
 /**
- * Tells if a pod has a sidecar of Istio's, or may get one: it has an identity without a ztunnel, and enforces policies itself
+ * Tells if a pod has an Istio sidecar, or may get one. Such a pod has an identity without a ztunnel, and enforces policies itself
  * (istio.io/latest/docs/setup/additional-setup/sidecar-injection).
  */
 export const mayHaveSidecar = (pod: PodLike, namespace: Labels): boolean => {
@@ -62,25 +62,28 @@ const INJECT = 'sidecar.istio.io/inject'
 /** Tells if the pod is a proxy that Istio runs for a Gateway. */
 export const isGateway = (pod: PodLike): boolean => gatewayName(pod) !== undefined
 
-/** The Gateway that a pod is a proxy of. */
+/** The Gateway whose proxy the pod is. */
 export const gatewayName = (pod: PodLike): string | undefined => ownValue(podLabels(pod), GATEWAY_NAME)
 
 export const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 
-/** The number of the port that is called so by a container. */
+/** Finds the number of a named container port. */
 export const findNamedPort = ({ spec }: PodLike, wanted: string): number | undefined =>
   spec?.containers?.flatMap(({ ports = [] }) => ports).find(({ name }) => name === wanted)?.containerPort
 
-/** The StatefulSet or Deployment that a pod says it is of: there may be none of that name, as where that was deleted without its pods, or another one. */
+/**
+ * Names the StatefulSet or Deployment that a pod claims to belong to. It may be gone, if it was deleted without its pods, or another one may have its
+ * name.
+ */
 export const saidWorkload = (pod: KubernetesObject): Reference | undefined => {
   const { kind, name } = controllerNamed(pod) ?? {}
   const { namespace } = pod.metadata
   return name !== undefined && (kind === 'StatefulSet' || kind === 'Deployment') ? { kind, namespace, name } : undefined
 }
 
-/** Tells if a pod runs that is of no workload, and of no Gateway: of a job, a daemon, or by itself. `workload` is the one that it says it is of. */
+/** Tells if a pod is live and belongs to no workload or Gateway: it is of a job or a DaemonSet, or alone. `workload` is the one that the pod claims. */
 export const isLonePod = (pod: KubernetesObject, workload: KubernetesObject | undefined): boolean =>
   isLive(pod) && !isGateway(pod as PodLike) && !(workload && isPodOf(workload, pod))
 
-/** The name that such a pod is told by: of what controls it, else its own. */
+/** The name for a pod without a workload: that of its controller, else its own. */
 export const lonePodName = (pod: KubernetesObject): string => controllerNamed(pod)?.name ?? pod.metadata.name

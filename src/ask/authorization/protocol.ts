@@ -9,7 +9,7 @@ export type ServicePortSpec = {
   readonly appProtocol?: string
 }
 
-/** The ports of a Service that the mesh carries: those of TCP. A port of UDP may have the number of one. */
+/** Lists the TCP ports of a Service: the mesh carries no others. A UDP port may have the same number. */
 export const tcpPorts = ({ spec }: KubernetesObject): readonly ServicePortSpec[] =>
   ((spec?.ports ?? []) as (ServicePortSpec & { readonly protocol?: string })[]).filter(
     ({ protocol = 'TCP' }) => protocol === 'TCP',
@@ -18,20 +18,19 @@ export const tcpPorts = ({ spec }: KubernetesObject): readonly ServicePortSpec[]
 const HTTP = ['http', 'http2', 'grpc', 'grpc-web', 'http_proxy']
 const TCP = ['tcp', 'https', 'tls', 'mongo', 'redis', 'mysql']
 
-/** Of Kubernetes' own names for an appProtocol. */
+/** The standard values of appProtocol in Kubernetes. */
 const STANDARD: Readonly<Record<string, 'http' | 'tcp'>> = {
   'kubernetes.io/h2c': 'http',
   'kubernetes.io/ws': 'http',
   'kubernetes.io/wss': 'tcp',
 }
 
-/** Ports without protocol detection, because the server speaks first: SMTP, DNS, MySQL, MongoDB. */
+/** Ports without protocol detection because the server speaks first: SMTP, DNS, MySQL, MongoDB. */
 const SERVER_FIRST = [25, 53, 3306, 27_017]
 
 /**
- * Detects the protocol that a waypoint assumes for a port. It reads appProtocol, else the name up to the first hyphen; undefined where
- * Istio inspects each connection (istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection). Encrypted traffic is
- * TCP.
+ * Detects the protocol that a waypoint assumes for a port. appProtocol wins over the port name up to its first hyphen. Returns undefined if Istio inspects
+ * each connection (istio.io/latest/docs/ops/configuration/traffic-management/protocol-selection). Encrypted traffic is TCP.
  */
 export const detectProtocol = ({ port, name = '', appProtocol }: ServicePortSpec): 'http' | 'tcp' | undefined => {
   if (appProtocol !== undefined && Object.hasOwn(STANDARD, appProtocol)) return STANDARD[appProtocol]
@@ -42,7 +41,7 @@ export const detectProtocol = ({ port, name = '', appProtocol }: ServicePortSpec
   return TCP.includes(protocol) || SERVER_FIRST.includes(port) ? 'tcp' : undefined
 }
 
-/** Says that a Service lacks a port, and which it has: `has no port 90, but 80 and 443`. */
+/** Reports the missing port of a Service and the existing ones: `has no port 90, but 80 and 443`. */
 export const lacksPort = (ports: readonly ServicePortSpec[], port: number | string): string => {
   const others = ports.map((one) => String(one.port))
   return `has no port ${port}, ${others.length > 0 ? `but ${joinAnd(others)}` : 'nor any other'}`

@@ -12,11 +12,11 @@ const A_TRUST_DOMAIN = 'expected a trust domain: at most 253 letters, digits, do
 const fields = {
   /** Absent for a client outside the cluster. */
   from: ClientName.transform(parseSide).optional(),
-  /** A Service, a workload, or a Gateway: `{namespace}/gateway/{name}` is the Gateway, and `{namespace}/pod/{name}` pods that no workload has, whatever else has their name. */
+  /** A Service, a workload or a Gateway. `{namespace}/gateway/{name}` is always the Gateway. `{namespace}/pod/{name}` is always pods without a workload. */
   to: TargetName.transform(parseSide),
   /** The client's IP address. */
   address: z.union([z.ipv4(), z.ipv6()], 'expected an IP address').optional(),
-  /** That of the Service, or of the pod when it is asked `via=pod`. */
+  /** The port of the Service, or of the pod with `via=pod`. */
   port: Port,
   method: Method.optional(),
   path: z
@@ -33,7 +33,7 @@ const fields = {
     .string()
     .regex(/^[-\w.]{1,253}$/, A_TRUST_DOMAIN)
     .optional(),
-  /** Istio's: policies in it hold for every namespace. */
+  /** Istio's root namespace. Its policies apply to every namespace. */
   rootNamespace: Namespace.optional(),
   /** Tells if istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY. @default unknown */
   autoAllowWaypoint: z
@@ -53,10 +53,10 @@ const Query = z
   })
 export type Query = z.infer<typeof Query>
 
-/** The address of a client of which nothing is known but that it is outside of the mesh: one for documentation. */
+/** The address of an arbitrary client outside the mesh. It is reserved for documentation (RFC 5737). */
 export const OUTSIDE = '203.0.113.1'
 
-/** Parses a query. Throws Refused, 400, naming the first invalid parameter. */
+/** Parses a query. Throws Refused, 400, with the name of the first invalid parameter. */
 export const parseQuery = (query: URLSearchParams): Query => {
   const names = [...query.keys()]
   const repeated = names.find((name, index) => names.indexOf(name) !== index)

@@ -1,9 +1,12 @@
 import * as z from 'zod'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 
-/** A side of a request. Things of several kinds may have one name. */
+/** A side of a request. Objects of several kinds may share one name. */
 export type Side = Subject & {
-  /** An application is a workload or a Service, a pod one that no workload has, and `sa` whoever runs as a ServiceAccount. @default an application, else a Gateway */
+  /**
+   * `application` is a workload or a Service. `pod` is pods without a workload. `sa` is all pods that run as a ServiceAccount. @default an application,
+   * else a Gateway
+   */
   readonly kind?: 'application' | 'gateway' | 'pod' | 'sa' | undefined
 }
 
@@ -14,7 +17,7 @@ const A_TARGET =
   'expected {namespace}/{application}, {namespace}/gateway/{name} or {namespace}/pod/{name}, each of at most 63 lower-case letters, digits and hyphens'
 export const A_CLIENT = A_TARGET.replace(' or ', ', ').replace(', each', ' or {namespace}/sa/{ServiceAccount}, each')
 
-/** The names of what may be asked for, and of what may ask: `shop/db`, `shop/gateway/db`, `shop/pod/db`, and `shop/sa/db`. */
+/** The names of destinations, such as `shop/db`, `shop/gateway/db` and `shop/pod/db`. Clients may also have the form `shop/sa/db`. */
 export const TargetName = z
   .string(A_TARGET)
   .regex(new RegExp(`^${LABEL}/((gateway/)?${LABEL}|pod/${SUBDOMAIN})$`), A_TARGET)
@@ -22,13 +25,13 @@ export const ClientName = z
   .string(A_CLIENT)
   .regex(new RegExp(`^${LABEL}/((gateway/)?${LABEL}|(pod|sa)/${SUBDOMAIN})$`), A_CLIENT)
 
-/** Names a side: `shop/db`, `shop/gateway/db` or `shop/pod/db`. */
+/** Names a side, such as `shop/db`, `shop/gateway/db` or `shop/pod/db`. */
 export const sideName = ({ kind, ...subject }: Side): string => {
   const { namespace, application } = subject
   return kind === undefined || kind === 'application' ? subjectName(subject) : `${namespace}/${kind}/${application}`
 }
 
-/** Reads the name of a side. */
+/** Parses the name of a side. */
 export const parseSide = (text: string): Side => {
   const [namespace = '', kind = '', application] = text.split('/')
   return application === undefined
@@ -36,7 +39,7 @@ export const parseSide = (text: string): Side => {
     : { namespace, kind: kind as Side['kind'], application }
 }
 
-/** Says that nothing runs of a side. */
+/** Reports that no pods of a side exist. */
 export const nothingRuns = ({ kind, namespace, application }: Side): string =>
   kind === 'pod'
     ? `there is no pod ${namespace}/${application} that no StatefulSet and no Deployment has`

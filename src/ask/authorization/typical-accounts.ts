@@ -2,10 +2,10 @@ import type { Rule } from '../../mesh/istio/authorization-policy.ts'
 import { valuesIn } from '../../mesh/istio/rule-values.ts'
 import type { Identity } from './evaluate/request-context.ts'
 
-/** Accounts as a value of a rule says them: each part is a name or a pattern, and what is absent is open. */
+/** Accounts as a rule names them. Each part is a name or a pattern. An absent part matches all. */
 export type NamedAccounts = { readonly [part in keyof Identity]?: string | undefined }
 
-/** Lists what a rule of a policy in `home` says of accounts. */
+/** Lists the accounts that a rule of a policy in `home` names. */
 export const accountsIn = (rule: Rule, home: string): NamedAccounts[] =>
   valuesIn(rule).flatMap(({ of, values }): NamedAccounts[] => {
     if (of === 'source.principal') return values.map(accountsOfPrincipal)
@@ -20,16 +20,16 @@ export const accountsIn = (rule: Rule, home: string): NamedAccounts[] =>
 
 const PIECES = 5
 
-/** Reads what a principal says, `TRUST_DOMAIN/ns/NAMESPACE/sa/ACCOUNT`, or a pattern of them, of which the rest is open. */
+/** Parses a principal `TRUST_DOMAIN/ns/NAMESPACE/sa/ACCOUNT`, or a pattern of one. Missing parts match all. */
 export const accountsOfPrincipal = (pattern: string): NamedAccounts => {
   const pieces = pattern.split('/').slice(-PIECES)
-  // what begins with a wildcard is known from its end
+  // a pattern with a leading wildcard is read from its end
   const before = pattern.startsWith('*') ? Array.from({ length: PIECES - pieces.length }, () => '*') : []
   const [trustDomain, , namespace, , serviceAccount] = [...before, ...pieces]
   return { trustDomain, namespace, serviceAccount }
 }
 
-/** Stands for whatever a pattern leaves open. No name has it, so that no other pattern matches it by chance. */
+/** Stands for the text that a wildcard leaves open. It is no valid name, so no other pattern matches it by chance. */
 export const OTHER = '~'
 
 const MOST_NAMES = 2_000
@@ -37,8 +37,8 @@ const MOST_NAMES = 2_000
 export const isName = (part: string | undefined): part is string => part !== undefined && !part.includes('*')
 
 /**
- * Lists a name for each set of these values that one may match together: all names, and one for each beginning of a pattern with each end. Undefined
- * where these are too many, or a value has several wildcards, of which no beginning and end say what it matches.
+ * Lists a name for each set of these values that one name may match: all names, and one for each combination of a pattern's beginning and end. Returns
+ * undefined if these are too many, or if a value has several wildcards.
  */
 export const typicalNames = (values: readonly string[]): string[] | undefined => {
   const patterns = values.filter((value) => value.includes('*'))

@@ -4,7 +4,7 @@ import { readingOnce } from '../../platform/kubernetes/client.ts'
 import { expected } from './check-expectations.ts'
 import { expectationsOf } from './expectation.ts'
 
-/** A sentence for each expectation that the cluster does not meet; it is read only for applications that expect anything. */
+/** Writes a sentence for each expectation that the cluster does not meet. It reads the cluster only if the application has expectations. */
 export const unmetExpectations: NonNullable<Feature['unmet']> = async (memories, kubernetes, subject, config) => {
   const expectations = expectationsOf(subject, config)
   if (expectations.length === 0) return []

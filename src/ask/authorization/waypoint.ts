@@ -9,13 +9,13 @@ import { admits, Gateway, hasAddress } from './gateway.ts'
 type Labels = Readonly<Record<string, string>>
 
 export type WaypointResult = {
-  /** The one that takes the traffic. */
+  /** The waypoint that takes the traffic. */
   readonly waypoint?: Waypoint
-  /** A second one, to which Istio sends a share of the connections. */
+  /** A second waypoint, to which Istio sends a share of the connections. */
   readonly canary?: Canary
-  /** The reason why no waypoint is used, though labels name one. */
+  /** The reason why no waypoint is used although labels name one. */
   readonly bypassed?: string
-  /** The reason why it is not known if a waypoint is used. */
+  /** The reason why it is unknown if the waypoint is used. */
   readonly doubt?: string | undefined
 }
 
@@ -24,12 +24,12 @@ export type GatewayClasses = readonly KubernetesObject[] | 'unreadable'
 
 const WHOSE = { service: 'Services', workload: 'pods' }
 
-/** Of Gateways that pass traffic on within the mesh. */
+/** Controllers of Gateways that forward traffic within the mesh. */
 const MESH_CONTROLLERS = ['istio.io-mesh-controller', 'istio.io-eastwest-controller']
 
 /**
- * Finds the waypoint of a Service or a pod as istiod does (pilot/pkg/serviceregistry/ambient/waypoints.go). Its own labels precede
- * those of its namespace, `home`; `gateways` are of all namespaces. A Service may have a second one, since Istio 1.31.
+ * Finds the waypoint of a Service or a pod as istiod does (pilot/pkg/serviceregistry/ambient/waypoints.go). The object's own labels win over those of its
+ * namespace, `home`. `gateways` are those of all namespaces. Since Istio 1.31 a Service may have a second waypoint.
  */
 export const findWaypoint = (
   { metadata: { namespace = '', labels = {}, annotations = {} } }: Pick<KubernetesObject, 'metadata'>,
@@ -46,7 +46,7 @@ export const findWaypoint = (
   if (wanted === undefined || isOfWaypoint) return {}
   const primary = findNamed(wanted, scope)
   if (primary.waypoint === undefined || traffic === 'workload') return primary
-  // the namespace has a say about the canary only where it names the waypoint
+  // the namespace can name a canary only if it also names the waypoint
   return { ...primary, ...findCanary(named === 0 ? [levels[0] ?? {}] : levels, primary.waypoint, scope) }
 }
 
@@ -55,7 +55,7 @@ const CANARY = `${USE}-canary`
 
 type Level = Pick<KubernetesObject['metadata'], 'labels' | 'annotations'>
 
-/** Finds the canary of a Service. One that is not there, not for Services, the same, or of a weight that is none takes nothing. */
+/** Finds the canary of a Service. It takes nothing if it does not exist, is not for Services, is the primary waypoint, or has an invalid weight. */
 const findCanary = (
   levels: readonly Level[],
   primary: Waypoint,
@@ -81,7 +81,7 @@ type Scope = {
   readonly gatewayClasses: GatewayClasses
 }
 
-/** Finds the waypoint of a name, in a namespace of its own where one is said. */
+/** Finds a waypoint by its name and namespace. */
 const findNamed = (
   { name, namespace: home }: { readonly name: string; readonly namespace: string },
   { namespace, namespaceLabels, gateways, traffic, gatewayClasses }: Scope,
@@ -105,7 +105,7 @@ const gatewayIn = perObject((object: KubernetesObject): Gateway => Gateway.parse
 
 const PURPOSE = 'istio.io/waypoint-for'
 
-/** Finds the traffic that a waypoint takes, by its own label, else by that of its class; undefined where that cannot be read. */
+/** Finds the traffic that a waypoint takes, by its own label, else by that of its class. Returns undefined if the class cannot be read. */
 const findPurpose = (
   { metadata: { labels }, spec: { gatewayClassName } }: Gateway,
   classes: GatewayClasses,

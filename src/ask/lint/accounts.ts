@@ -13,7 +13,7 @@ import { serviceAccountName } from '../authorization/pods.ts'
 import { type Cluster, type Istio, listReadable, unlisted, unreadable } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
-/** Workloads that a grant names, and does not let in; and clients that a person's policy names, and that are nobody. */
+/** Reports workloads that a grant names but does not let in, and clients in other people's policies that do not exist. */
 export const accountFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise<Found[]> => {
   const policies = cluster.policies.flatMap((object) => {
     const read = readAuthorizationPolicy(object)
@@ -54,7 +54,7 @@ const problemOf = (workload: KubernetesObject): string | undefined => {
     : `its pods run as the ServiceAccount ${account}, and what is granted to ${name} lets in pods of the ServiceAccount ${name} alone: set serviceAccountName: ${name} in the template of the ${workload.kind}`
 }
 
-/** An account that nothing runs as may be a ServiceAccount all the same: nothing is said of it where these may not be listed. */
+/** Reports accounts that no pod runs as and no ServiceAccount has. If ServiceAccounts may not be listed, it reports only that. */
 const unknownAccounts = async (
   kubernetes: Kubernetes,
   policies: readonly AuthorizationPolicy[],
@@ -107,7 +107,7 @@ const unknownNamespaces = async (
   return found.flat()
 }
 
-/** The namespaces that a policy names whole, each once. */
+/** Lists the namespaces that a policy names without wildcards, each once. */
 const namespacesNamed = (policy: AuthorizationPolicy): { policy: AuthorizationPolicy; name: string }[] => {
   const values = (policy.spec.rules ?? []).flatMap(valuesIn).filter(({ of }) => of === 'source.namespace')
   const names = new Set(values.flatMap((one) => one.values).filter((name) => !name.includes('*')))
@@ -116,13 +116,13 @@ const namespacesNamed = (policy: AuthorizationPolicy): { policy: AuthorizationPo
 
 type Named = { readonly written: string; readonly namespace: string; readonly account: string }
 
-/** The trust domains that this mesh is known to have. */
+/** Lists the known trust domains of this mesh. */
 const domainsOf = ({ trustDomains }: Istio): string[] =>
   trustDomains ? [trustDomains.own, ...trustDomains.aliases, CLUSTER_LOCAL] : [CLUSTER_LOCAL]
 
 const CLUSTER_LOCAL = 'cluster.local'
 
-/** The accounts of this mesh that a policy names whole, each once: nothing here tells of those of another one. */
+/** Lists the accounts of this mesh that a policy names without wildcards, each once. Accounts of another mesh cannot be checked here. */
 const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy, istio: Istio): Named[] => {
   const domains = domainsOf(istio)
   const named = rules.flatMap(valuesIn).flatMap(({ of, values }): Named[] => {
@@ -141,9 +141,9 @@ const accountsNamed = ({ metadata, spec: { rules = [] } }: AuthorizationPolicy, 
 }
 
 type Accounts = {
-  /** Those that exist; undefined where they may not be listed. */
+  /** The existing ServiceAccounts. Undefined if they may not be listed. */
   readonly accounts: ReadonlySet<string> | undefined
-  /** Those that something is to run as, as far as it may be read. */
+  /** The ServiceAccounts that pods, workloads or Gateways run as, as far as these may be read. */
   readonly running: ReadonlySet<string>
 }
 
@@ -161,7 +161,10 @@ const accountsIn = async (kubernetes: Kubernetes, namespace: string, { gateways 
   }
 }
 
-/** A ztunnel compares the trust domain as it is written; an Envoy knows aliases, and cluster.local for the own one. */
+/**
+ * Reports unknown trust domains. A ztunnel compares the text of the trust domain. An Envoy also knows aliases, and takes cluster.local for the own trust
+ * domain.
+ */
 const unknownDomains = (policy: AuthorizationPolicy, istio: Istio): Found[] => {
   if (istio.trustDomains === undefined) return []
   const known = isForPods(policy.spec) ? [istio.trustDomains.own] : domainsOf(istio)

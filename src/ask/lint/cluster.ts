@@ -5,39 +5,39 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { isLive } from '../../platform/kubernetes/pods.ts'
 
-/** A namespace and what its findings depend on elsewhere. */
+/** A namespace, and the objects elsewhere on which its findings depend. */
 export type Cluster = {
   readonly namespace: string
   readonly home: KubernetesObject | undefined
   readonly services: readonly KubernetesObject[]
   readonly workloads: readonly KubernetesObject[]
-  /** Live ones. */
+  /** The live pods. */
   readonly pods: readonly KubernetesObject[]
-  /** Of all namespaces; undefined where they may not be listed. */
+  /** The Gateways of all namespaces. Undefined if they may not be listed. */
   readonly gateways: readonly KubernetesObject[] | undefined
   /** AuthorizationPolicies of the namespace. */
   readonly policies: readonly KubernetesObject[]
-  /** Those of the root namespace, where that is another one; undefined where they may not be listed. */
+  /** The AuthorizationPolicies of the root namespace, unless it is this namespace. Undefined if they may not be listed. */
   readonly rootPolicies: readonly KubernetesObject[] | undefined
-  /** PeerAuthentications of the namespace; undefined where they may not be listed. */
+  /** PeerAuthentications of the namespace. Undefined if they may not be listed. */
   readonly peerAuthentications: readonly KubernetesObject[] | undefined
   readonly istio: Istio
-  /** Sentences on what may not be read. */
+  /** Sentences about objects that may not be read. */
   readonly unread: readonly string[]
 }
 
 export type Istio = {
-  /** The ConfigMap with Istio's own config; absent where it may not be read. */
+  /** The ConfigMap with Istio's own config. Absent if it may not be read. */
   readonly config?: KubernetesObject | undefined
   readonly rootNamespace: string
-  /** It may have any root namespace, as its config may not be read. */
+  /** The root namespace is a guess, because Istio's config may not be read. */
   readonly isUnread?: true
-  /** Absent where Istio's own config cannot be read. */
+  /** Absent if Istio's own config cannot be read. */
   readonly trustDomains?: { readonly own: string; readonly aliases: readonly string[] } | undefined
   readonly version?: IstioVersion | undefined
 }
 
-/** Reads it once. Rejects where the namespace's own objects may not be listed. */
+/** Reads the namespace once. Rejects if the namespace's own objects may not be listed. */
 export const readCluster = async (kubernetes: Kubernetes, namespace: string): Promise<Cluster> => {
   const [home, services, statefulSets, deployments, pods, gateways, policies, peerAuthentications, istio] =
     await Promise.all([
@@ -66,13 +66,13 @@ export const readCluster = async (kubernetes: Kubernetes, namespace: string): Pr
   }
 }
 
-/** Says that objects may not be listed. */
+/** Reports that objects may not be listed. */
 export const unlisted = (objects: string): string =>
-  `${objects} may not be listed: what depends on them is not looked at`
+  `${objects} may not be listed: findings that depend on them are missing`
 
-/** Says that an object may not be read. */
+/** Reports that an object may not be read. */
 export const unreadable = (reference: Parameters<typeof nameOf>[0]): string =>
-  `${nameOf(reference)} may not be read: what depends on it is not looked at`
+  `${nameOf(reference)} may not be read: findings that depend on it are missing`
 
 const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
   const found = await ifPermitted(kubernetes.find(meshConfigReference()).then((config) => ({ config })))
@@ -84,7 +84,7 @@ const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
   return { config, rootNamespace, trustDomains: { own, aliases }, version }
 }
 
-/** Lists a kind in a namespace, or in all; undefined where that may not be done. There is none of a kind that is not served. */
+/** Lists a kind in a namespace, or in all. Returns undefined if that is not permitted, and an empty list for a kind that is not served. */
 export const listReadable = async (
   kubernetes: Kubernetes,
   kind: Kind,
@@ -92,13 +92,13 @@ export const listReadable = async (
 ): Promise<readonly KubernetesObject[] | undefined> =>
   await ifPermitted(ifServed(kubernetes.list(kind, namespace)).then((objects) => objects ?? []))
 
-/** The next pod of a workload, which may have none now, as its template makes it. */
+/** Makes the next pod of a workload from its template. The workload may have no pods at the moment. */
 const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {
   const { metadata = {}, ...rest } = (spec?.template ?? {}) as Partial<KubernetesObject>
   return { ...rest, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, ...(namespace && { namespace }) } }
 }
 
-/** The live pods, and the next one of each workload. */
+/** Lists the live pods, and the next pod of each workload. */
 export const podsAndNext = ({ pods, workloads }: Pick<Cluster, 'pods' | 'workloads'>): KubernetesObject[] => [
   ...pods,
   ...workloads.map(nextPod),

@@ -13,7 +13,7 @@ import { type Found, foundIn } from './finding.ts'
 import { peerAuthenticationFindings } from './peer-authentications.ts'
 import { mistakeFindings, refusedFindings } from './policies.ts'
 
-/** Finds what an object of a file says otherwise than it means, as far as it tells itself. */
+/** Reports mistakes in an object of a file, as far as the object alone shows them. */
 export const objectFindings = (object: KubernetesObject): Found[] => {
   if (object.kind === 'AuthorizationPolicy') return [...nameFindings(object), ...policyFindings(object)]
   if (object.kind === 'PeerAuthentication') return [...nameFindings(object), ...peerAuthenticationFindings([object])]
@@ -32,7 +32,7 @@ const nameFindings = (object: KubernetesObject): Found[] => {
           foundIn(
             object,
             'namespace-missing',
-            'it has no metadata.namespace, and is made in the one that whoever applies it has chosen',
+            'it has no metadata.namespace, so its namespace is that of the context in which it is applied',
           ),
         ]),
   ]
@@ -47,13 +47,13 @@ const policyFindings = (object: KubernetesObject): Found[] => {
   ]
 }
 
-/** Tells if pods are selected by a label that those of Gateways have; Istio's own gateways have `istio`. */
+/** Tells if the selector has a label of Gateway pods. Istio's own gateways have the label `istio`. */
 const selectsGateways = ({ spec: { selector } }: AuthorizationPolicy): boolean =>
   [GATEWAY_NAME, 'istio'].some((label) => Object.hasOwn(selector?.matchLabels ?? {}, label))
 
 const Config = z.object({ rawPolicies: z.array(RawPolicy).default([]) })
 
-/** The policies in a config document; the rest of the config is judged where it is taken. */
+/** Checks the policies in a config document. The rest of the config is checked when it is sent. */
 const documentFindings = (object: KubernetesObject): Found[] => {
   if (ownValue(object.metadata.labels, DOCUMENT_LABEL) !== 'config') return []
   const { namespace = '' } = object.metadata

@@ -8,8 +8,8 @@ import { ALLOW, allowedBy, type Finding, unallowed, unknownAllowed } from './fin
 export type FileFinding = Finding & { readonly file: string; readonly line: number }
 
 /**
- * Finds what policies in a text, and in its config documents, say otherwise than they mean, as far as they tell themselves: no cluster is asked. A comment in a document,
- * `# meshstep: allow ID, ID because …`, or its annotation, allows what is meant so. Throws InvalidYaml.
+ * Finds mistakes in the policies of a text and of its config documents. It asks no cluster, so it finds only those that the text shows. A comment in a
+ * document, `# meshstep: allow ID, ID because …`, or the annotation of its object allows findings. Throws InvalidYaml.
  */
 export const fileFindings = (text: string, file: string): FileFinding[] => {
   let end = 0
@@ -35,7 +35,7 @@ const documentsIn = (text: string) => {
   }
 }
 
-/** An API server leaves out what is null before it looks at an object, but not in a list. */
+/** Removes null fields as an API server does before it validates an object. Nulls in lists stay. */
 const withoutNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value
@@ -45,7 +45,7 @@ const withoutNulls = (value: unknown): unknown => {
 
 const KINDS = ['AuthorizationPolicy', 'PeerAuthentication', 'ConfigMap']
 
-/** One without metadata is a finding, and none that is passed over. */
+/** Reads an object. One without metadata is kept, because that is a finding. */
 const objectIn = (value: unknown): KubernetesObject[] => {
   const { kind, metadata, ...rest } = (
     typeof value === 'object' && value !== null ? value : {}
@@ -62,13 +62,13 @@ const objectsIn = (value: unknown): KubernetesObject[] => {
   return (Array.isArray(items) ? items : [value]).flatMap(objectIn)
 }
 
-/** The comments of a document, as the object that a Namespace is in a cluster. */
+/** Reads the comments of a document. They become an object, so that they count as the annotations of a Namespace do in a cluster. */
 const commentsOf = (text: string): KubernetesObject => {
   const allowed = [...text.matchAll(/#\s*meshstep:\s*allow\s+(.+)/g)].flatMap(([, ids = '']) => allowedBy(ids))
   return { apiVersion: '', kind: '', metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
 }
 
-/** The findings that a document allows of all that is in it, by its comments and the annotation of its object. */
+/** Collects the findings that a document allows, by its comments and the annotation of its object. */
 const allowing = ({ metadata }: KubernetesObject, comments: KubernetesObject): KubernetesObject => {
   const allowed = [comments.metadata, metadata].flatMap((one) => allowedBy(ownValue(one.annotations, ALLOW) ?? ''))
   return { ...comments, metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }

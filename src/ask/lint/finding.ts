@@ -2,10 +2,10 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { RULE_IDS, type RuleId } from './rule-ids.ts'
 
-/** A probable mistake: its id, the application or object that it is about, and what to do. */
+/** A probable mistake: its id, the application or object concerned, and the remedy. */
 export type Finding = { readonly rule: RuleId; readonly about: string; readonly message: string }
 
-/** A finding and the object that may allow it. */
+/** A finding, with the object whose annotation may allow it. */
 export type Found = Finding & { readonly in?: KubernetesObject }
 
 export const foundIn = (object: KubernetesObject, rule: RuleId, message: string): Found => ({
@@ -13,16 +13,16 @@ export const foundIn = (object: KubernetesObject, rule: RuleId, message: string)
   in: object,
 })
 
-/** On an object or its Namespace: ids of findings that are meant to be so, separated by commas; a reason may follow. */
+/** The annotation of an object or its Namespace with the ids of intended findings, separated by commas. A reason may follow. */
 export const ALLOW = 'meshstep.dev/allow'
 
-/** The findings that neither their object nor their Namespace allows. */
+/** Leaves out findings that their object or the Namespace allows. */
 export const unallowed = (found: readonly Found[], home: KubernetesObject | undefined): Finding[] =>
   found
     .filter((one) => ![one.in, home].some((object) => allowedIn(object).includes(one.rule)))
     .map(({ in: _, ...finding }) => finding)
 
-/** Ids that an object allows and no finding has. */
+/** Reports allowed ids that no finding has. */
 export const unknownAllowed = (object: KubernetesObject, allowing = object): Found[] =>
   allowedIn(allowing)
     .filter((id) => !RULE_IDS.some((known) => known === id))
@@ -31,6 +31,6 @@ export const unknownAllowed = (object: KubernetesObject, allowing = object): Fou
 const allowedIn = (object: KubernetesObject | undefined): string[] =>
   allowedBy(ownValue(object?.metadata.annotations, ALLOW) ?? '')
 
-/** The ids at the beginning of a text: `selects-all, port-unknown because of the proxy`. */
+/** Parses the ids at the beginning of a text such as `selects-all, port-unknown because of the proxy`. */
 export const allowedBy = (text: string): string[] =>
   (/^\s*[-\w]+(?:\s*,\s*[-\w]+)*/.exec(text)?.[0] ?? '').split(',').flatMap((id) => id.trim() || [])

@@ -34,13 +34,13 @@ import { workloadFindings } from './workloads.ts'
 
 export type { Finding } from './finding.ts'
 
-/** Answers what is probably not meant in a namespace. Rejects with Refused for a sender that may not send events about all of it. */
+/** Lists probable mistakes in a namespace. Rejects with Refused if the sender may not send events about the whole namespace. */
 export type Lint = (query: URLSearchParams, authorization: string | undefined) => Promise<Finding[]>
 
 type Dependencies = {
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
-  /** Without it documents are taken, whoever wrote them. */
+  /** Without it, documents of any author are accepted. */
   authorizeAuthor?: AuthorizeAuthor | undefined
   features: Features
   clock: Clock
@@ -50,7 +50,7 @@ type Dependencies = {
 
 const Query = z.strictObject({ namespace: Namespace })
 
-/** Each reads all of a namespace. */
+/** Each question reads a whole namespace. */
 const MOST_AT_ONCE = 4
 
 export const createLint = (dependencies: Dependencies): Lint => {
@@ -102,7 +102,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
   }
 }
 
-/** The reasons for which Istio refuses a policy, each of which is found by itself. */
+/** Findings that already give a reason why Istio refuses a policy. */
 const REFUSED: readonly Found['rule'][] = [
   'policy-ineffective',
   'policy-refused',

@@ -2,7 +2,7 @@ import { peerAuthenticationProblem } from '../../mesh/istio/peer-authentication.
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type Found, foundIn } from './finding.ts'
 
-/** PeerAuthentications that Istio would refuse. One may be there all the same, from before its schema was. */
+/** Reports PeerAuthentications that Istio would refuse. One may exist nevertheless, if it is older than the schema. */
 export const peerAuthenticationFindings = (objects: readonly KubernetesObject[]): Found[] =>
   objects.flatMap((object) => {
     const problem = peerAuthenticationProblem(object)

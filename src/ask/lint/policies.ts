@@ -21,7 +21,7 @@ import { findWaypoint } from '../authorization/waypoint.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
-/** AuthorizationPolicies of which something has no effect, or another than it says. */
+/** Reports AuthorizationPolicies that have no effect, or another effect than they state. */
 export const policyFindings = (cluster: Cluster): Found[] => [
   ...cluster.policies.flatMap((object) => findingsOf(object, cluster)),
   ...auditFindings(cluster),
@@ -41,7 +41,7 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   ]
 }
 
-/** Mistakes where pods have a ztunnel; clients of an Envoy may also have principals of others. */
+/** Mistakes that concern ztunnels only. Clients of an Envoy may also have principals of other issuers. */
 const OF_ZTUNNELS: readonly Found['rule'][] = [
   'http-without-waypoint',
   'policy-ineffective',
@@ -49,13 +49,13 @@ const OF_ZTUNNELS: readonly Found['rule'][] = [
   'trust-domain-unseen',
 ]
 
-/** Findings of the mistakes of a policy, as far as they are any where it is for Envoys. */
+/** Turns mistakes of a policy into findings. For Envoys it leaves out mistakes that concern ztunnels only. */
 export const mistakeFindings = (object: KubernetesObject, mistakes: PolicyMistake[], isOfEnvoys: boolean): Found[] =>
   mistakes
     .filter(({ id }) => !isOfEnvoys || !OF_ZTUNNELS.includes(id))
     .map(({ id, says }) => foundIn(object, id, `it ${says}`))
 
-/** Tells if a policy of pods selects Envoys alone: those of Gateways, and pods with a sidecar. No selector reaches a waypoint. */
+/** Tells if a policy of pods selects only Envoys: proxies of Gateways, and pods with a sidecar. A selector does not reach waypoints. */
 const isForEnvoys = ({ spec }: AuthorizationPolicy, cluster: Cluster): boolean => {
   if (!isForPods(spec)) return false
   const selected = podsAndNext(cluster).filter(({ metadata: { labels = {} } }) =>
@@ -69,12 +69,12 @@ const isForEnvoys = ({ spec }: AuthorizationPolicy, cluster: Cluster): boolean =
 const isWaypoint = ({ metadata: { labels } }: KubernetesObject): boolean =>
   ownValue(labels, 'gateway.istio.io/managed') === 'istio.io-mesh-controller'
 
-/** The problems for which Istio would refuse a policy. One may be there all the same, from before its webhook was. */
+/** Reports the problems for which Istio would refuse a policy. The policy may exist nevertheless, if it is older than the webhook. */
 export const refusedFindings = (object: KubernetesObject, policy: AuthorizationPolicy): Found[] =>
   policyProblems(policy).map(({ path, message }) => foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`))
 
 const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
-  // one of another namespace is told as such
+  // another finding reports targets in other namespaces
   const targets = targetsOf(policy.spec).filter(({ namespace = '' }) => ['', cluster.namespace].includes(namespace))
   const found = targets.map((target) => ({ target, objects: objectsOf(target, cluster) }))
   const all = servicesOf(policy, cluster)
@@ -99,7 +99,7 @@ const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
   ]
 }
 
-/** The Services that a policy refers to; undefined where it refers to anything else, as a port may be that of any target. */
+/** Lists the Services that a policy refers to. Returns undefined if it refers to anything else, because then its ports may be those of another target. */
 const servicesOf = ({ spec }: AuthorizationPolicy, cluster: Cluster): KubernetesObject[] | undefined => {
   const targets = targetsOf(spec)
   const services = targets.flatMap((target) =>
@@ -110,7 +110,7 @@ const servicesOf = ({ spec }: AuthorizationPolicy, cluster: Cluster): Kubernetes
   return services.length === targets.length ? services : undefined
 }
 
-/** The ports of all targets of a policy; undefined where these are not known, as of a waypoint, which has those of many Services. */
+/** Lists the ports of all targets of a policy. Returns undefined if they are unknown. This includes waypoints, which have the ports of many Services. */
 const portsAt = (policy: AuthorizationPolicy, cluster: Cluster): WaypointPort[] | undefined => {
   const services = servicesOf(policy, cluster)
   if (services) return services.flatMap(portsOf)
@@ -132,13 +132,13 @@ const listenersOf = ({ spec }: KubernetesObject): WaypointPort[] =>
 const portsOf = (service: KubernetesObject): WaypointPort[] =>
   tcpPorts(service).map((one) => ({ port: one.port, protocol: detectProtocol(one) }))
 
-/** The object that a target reference names, or none; undefined where that is not known. */
+/** Lists the object that a target reference names, if it exists. Returns undefined if that is unknown. */
 const objectsOf = ({ kind, name }: TargetRef, { namespace, gateways, services }: Cluster) =>
   ownValue({ Gateway: gateways, Service: services }, kind)?.filter(
     ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
   )
 
-/** Returns the reason why no waypoint enforces what is for a Service, if any is known. */
+/** Returns the reason why no waypoint enforces policies of a Service, if one is known. */
 const bypassReason = (service: KubernetesObject, { home, gateways }: Cluster): string | undefined => {
   const { namespace, name } = service.metadata
   if (isHeadless(service))
@@ -171,11 +171,11 @@ const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
     : []
 }
 
-/** Dry runs: proxies tell a metrics server what these would refuse, and none is named here. */
+/** Reports dry runs. Proxies count the requests that these would refuse, but no metrics server is configured here. */
 const auditFindings = ({ namespace, policies }: Cluster): Found[] => {
   const audited = policies.filter(isDryRun)
   if (audited.length === 0) return []
-  const message = `what ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse is not seen here, as no metrics server is named: waypoints count it, and pods are told of none`
+  const message = `requests that ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse are not shown here, because no metrics server is configured: waypoints count them, and pods get no dry runs`
   return [{ rule: 'audit-unseen', about: `Namespace ${namespace}`, message }]
 }
 

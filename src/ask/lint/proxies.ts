@@ -17,20 +17,20 @@ import { type Cluster, podsAndNext } from './cluster.ts'
 
 export type Port = { readonly port: number; readonly protocol?: 'http' | 'tcp' | undefined }
 
-/** A proxy with what is behind it, and the policies that it enforces. */
+/** A proxy, the pods or Services behind it, and the policies that it enforces. */
 export type MeshProxy = {
   readonly at: 'waypoint' | 'ztunnel'
-  /** The name of what is behind it, for people. */
+  /** The name of the pods or the Service behind it, for people. */
   readonly of: string
   readonly allows: readonly AuthorizationPolicy[]
   readonly denies: readonly AuthorizationPolicy[]
   readonly ports: readonly Port[] | 'any'
   readonly trustDomain: string
-  /** A request as it comes there. */
+  /** Builds the enforcement point for a request that arrives there. */
   point(context: RequestContext, protocol?: 'http' | 'tcp'): EnforcementPoint
 }
 
-/** Lists the proxies of a namespace, one of those that enforce the same before the same. */
+/** Lists the proxies of a namespace. Of several that guard the same target with the same policies, one is listed. */
 export const proxiesIn = (cluster: Cluster): MeshProxy[] => {
   const snapshot = snapshotOf(cluster)
   const proxies = [...waypointsIn(cluster, snapshot), ...ztunnelsIn(cluster, snapshot)]
@@ -56,7 +56,7 @@ export const snapshotOf = ({ policies, rootPolicies = [], istio }: Cluster) => {
 
 export type Snapshot = ReturnType<typeof snapshotOf>
 
-/** Tells if a policy has a rule that every request matches. */
+/** Tells if a policy has a rule without conditions, which matches every request. */
 export const isForEverybody = ({ spec: { rules = [] } }: AuthorizationPolicy): boolean =>
   rules.some(({ from = [], to = [], when = [] }) => from.length + to.length + when.length === 0)
 
@@ -66,7 +66,7 @@ const waypointsIn = ({ namespace, home, services, gateways = [] }: Cluster, snap
   services.flatMap((service): Attached[] => {
     const { name } = service.metadata
     const { waypoint } = findWaypoint(service, home?.metadata ?? {}, gateways)
-    // what is for a headless Service goes straight to the pods
+    // requests to a headless Service go straight to the pods
     if (waypoint === undefined || isHeadless(service)) return []
     const { policies } = waypointPolicies(snapshot, { namespace, name }, waypoint)
     const ports = tcpPorts(service).flatMap((one): Port[] => {

@@ -3,7 +3,7 @@ import type { State } from '../../core/state/state.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Found } from './finding.ts'
 
-/** Endpoints that the config names and no relation has. */
+/** Reports endpoints that the config names and no relation has. */
 export const relationEndpointFindings = (subject: Subject, state: State): Found[] =>
   unknownEndpoints(state).map((unknown) => ({
     rule: 'endpoint-unknown',

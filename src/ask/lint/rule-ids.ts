@@ -1,4 +1,4 @@
-/** The ids of all that lint may find. What each means is told by the command and the docs alone (rules.ts): no server loads that. */
+/** The ids of all findings. Their meaning is in rules.ts, which only the command and the docs load, not the server. */
 export const RULE_IDS = [
   'account-unknown',
   'allow-hidden',

@@ -1,6 +1,6 @@
 import { RULES } from './rules.ts'
 
-/** The page of docs about all findings, in Markdown. */
+/** Writes the Markdown page about all findings. */
 export const rulesMarkdown = (): string => `# Findings
 
 \`meshstep lint\` names probable mistakes in a namespace. \`meshstep lint -f FILE…\` needs no cluster: it checks the AuthorizationPolicies and

@@ -1,15 +1,15 @@
 import type { RuleId } from './rule-ids.ts'
 
-/** A kind of finding: how bad it is, what it means, and what to do. */
+/** A kind of finding: its level, its meaning and the remedy. */
 export type Rule = {
-  /** A level of SARIF: a sure mistake, a probable mistake, or good to know. */
+  /** A level of SARIF: `error` is a certain mistake, `warning` a probable one, `note` is information. */
   readonly level: 'error' | 'warning' | 'note'
   readonly title: string
   readonly meaning: string
   readonly remedy: string
 }
 
-/** All that lint may find, by id: the rules of SARIF and the page of docs follow from this table. */
+/** All findings by id. The rules of SARIF and the page of the docs are generated from this table. */
 export const RULES: Readonly<Record<RuleId, Rule>> = {
   'account-unknown': {
     level: 'warning',

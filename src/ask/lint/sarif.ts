@@ -2,7 +2,7 @@ import type { FileFinding } from './files.ts'
 import type { Finding } from './finding.ts'
 import { RULES } from './rules.ts'
 
-/** Findings as SARIF 2.1.0 (docs.oasis-open.org/sarif/sarif/v2.1.0), as a pull request shows them. */
+/** Formats findings as SARIF 2.1.0 (docs.oasis-open.org/sarif/sarif/v2.1.0), which code forges show in a pull request. */
 export const sarif = (findings: readonly (Finding | FileFinding)[], version: string): object => {
   const ids = Object.keys(RULES)
   return {

@@ -12,9 +12,9 @@ import { isForEverybody, type MeshProxy, proxiesIn } from './proxies.ts'
 import { typicalRequests } from './typical-requests.ts'
 
 /**
- * Policies that decide nothing beside others of the same proxies: an ALLOW beside one that lets in everybody, a rule of an ALLOW of which DENY
- * policies refuse all, and a DENY that refuses nothing that is let in. Each is told that is so wherever the policy is enforced in the namespace;
- * those of the root namespace are enforced elsewhere too, and are not judged.
+ * Reports policies that other policies of the same proxies make pointless: an ALLOW beside one that lets in everybody, an ALLOW rule whose requests DENY
+ * policies all refuse, and a DENY that refuses no allowed request. A policy is reported only if this is so at each proxy of the namespace that enforces
+ * it. Policies of the root namespace are not checked, because proxies elsewhere enforce them too.
  */
 export const shadowingFindings = (cluster: Cluster): Found[] => {
   if (cluster.namespace === cluster.istio.rootNamespace) return []
@@ -34,7 +34,7 @@ export const shadowingFindings = (cluster: Cluster): Found[] => {
   })
 }
 
-/** A waypoint may serve other namespaces as well. */
+/** Tells if a policy refers to a Gateway. A waypoint may serve other namespaces as well. */
 const isForGateway = ({ spec }: AuthorizationPolicy): boolean => targetsOf(spec).some(({ kind }) => kind === 'Gateway')
 
 const placesOf = (proxies: readonly MeshProxy[]): string => `at ${joinAnd([...new Set(proxies.map(({ of }) => of))])}`
@@ -43,7 +43,7 @@ const shadowedFindings = (policy: AuthorizationPolicy, proxies: readonly MeshPro
   const opening = proxies.map(({ allows }) => allows.find(isForEverybody))
   if (isForEverybody(policy) || opening.length === 0 || opening.includes(undefined)) return []
   const open = joinAnd([...new Set(opening.flatMap((one) => (one ? [policyName(one)] : [])))])
-  const message = `${placesOf(proxies)} it restricts nobody, as ${open} lets in everybody`
+  const message = `${placesOf(proxies)} it restricts nobody, because ${open} lets everybody in`
   return [foundIn(policy, 'policy-shadowed', message)]
 }
 
@@ -61,14 +61,17 @@ const hiddenFindings = (
   if (applying.length === 0 || applying.some(({ by }) => by.length === 0)) return []
   const names = joinAnd([...new Set(applying.flatMap(({ by }) => by))])
   const places = placesOf(applying.map(({ proxy }) => proxy))
-  const message = `its rules[${index}] lets in nobody any more, as a DENY policy refuses what it names: ${names}, ${places}`
+  const message = `its rules[${index}] no longer lets anybody in, because a DENY policy refuses all its requests: ${names}, ${places}`
   return [foundIn(policy, 'allow-hidden', message)]
 }
 
-/** The DENY policies that refuse all that the policy lets in; none where something is left, or may be, and undefined where it lets in nothing anyway. */
+/**
+ * Lists the DENY policies that together refuse every request that the policy allows. Returns an empty list if a request may pass, and undefined if the
+ * policy allows none.
+ */
 const refusing = (policy: AuthorizationPolicy, proxy: MeshProxy): string[] | undefined => {
   const requests = typicalRequests([policy, ...proxy.denies], proxy)
-  // something may be left
+  // too many requests to check: one may pass
   if (requests === undefined) return []
   const names = new Set<string>()
   for (const request of requests) {
@@ -83,7 +86,7 @@ const refusing = (policy: AuthorizationPolicy, proxy: MeshProxy): string[] | und
 const mayMatch = (policy: AuthorizationPolicy, request: EnforcementPoint): boolean =>
   matchPolicy(policy, request).is !== 'no'
 
-/** One that matches nothing by itself is told for that. */
+/** Reports a DENY that refuses no allowed request. Another finding reports a DENY that matches no request at all. */
 const idleFindings = (policy: AuthorizationPolicy, proxies: readonly MeshProxy[]): Found[] => {
   const matching = proxies.filter((proxy) => meets([policy], proxy))
   const isUseful = ({ allows, ...proxy }: MeshProxy) =>

@@ -6,8 +6,8 @@ import { accountsIn, isName, type NamedAccounts, typicalNames } from '../authori
 import type { MeshProxy } from './proxies.ts'
 
 /**
- * One client for each class of those that the sources of the policies tell apart, whoever is there; undefined in it is one without an identity.
- * Undefined where they tell apart too many.
+ * Lists one client for each class of clients that the sources of the policies distinguish, whether or not such a client exists. An undefined entry is a
+ * client without an identity. Returns undefined if there are too many classes.
  */
 export const typicalClients = (
   policies: readonly AuthorizationPolicy[],
@@ -32,7 +32,7 @@ export const typicalClients = (
 
 const MOST_CLIENTS = 2_000
 
-/** Lists a client for each set of these values that one may match together: a value matches one by its parts alone. */
+/** Lists one client for each set of these values that one client may match. Each part of a value is matched separately. */
 const clientsOf = (said: readonly NamedAccounts[], own: string): Identity[] | undefined => {
   const named = said.map((one) => (one.trustDomain === 'cluster.local' ? { ...one, trustDomain: own } : one))
   const isWhole = ({ namespace, serviceAccount }: NamedAccounts) => isName(namespace) && isName(serviceAccount)

@@ -6,8 +6,8 @@ import type { MeshProxy, Port } from './proxies.ts'
 import { typicalClients } from './typical-clients.ts'
 
 /**
- * One request for each class of clients, ports, hosts, methods and paths that the policies tell apart at a proxy, whoever is there. Undefined
- * where they name more paths or clients that cross one another than are told apart, so that nothing can be concluded of all requests.
+ * Lists one request for each class of clients, ports, hosts, methods and paths that the policies distinguish at a proxy, whether or not such a client
+ * exists. Returns undefined if there are too many classes, because then no conclusion holds for all requests.
  */
 export const typicalRequests = (
   policies: readonly AuthorizationPolicy[],
@@ -26,7 +26,7 @@ export const typicalRequests = (
   return pointsOf(clients, requests, proxy)
 }
 
-/** Pods may listen on any port: those that policies name, and one that none of them names. */
+/** Lists the ports to check. Pods may listen on any port, so for them these are the ports that policies name, and one other. */
 const portsOf = (policies: readonly AuthorizationPolicy[], { ports }: MeshProxy): readonly Port[] => {
   if (ports !== 'any') return ports
   const named = new Set(portsIn(policies))

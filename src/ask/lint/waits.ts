@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
 import type { Found } from './finding.ts'
 
-/** Waits of applications for others, and labels that are not applied to them. */
+/** Reports waits of applications for others, and labels that are not applied. */
 export const waitFindings = async (
   dependencies: AssessDependencies,
   subjects: readonly Subject[],
@@ -27,7 +27,7 @@ export const waitFindings = async (
   return findings
 }
 
-/** Policies of others that the mesh refuses, or has not taken yet; those of applications are among their waits. */
+/** Reports policies of others that the mesh refuses, or has not taken yet. Policies of applications are among their waits. */
 export const unenforcedFindings = async (
   { features: { mesh }, kubernetes, clock }: Pick<AssessDependencies, 'features' | 'kubernetes' | 'clock'>,
   policies: readonly KubernetesObject[],
@@ -47,10 +47,10 @@ export const unenforcedFindings = async (
   })
 }
 
-/** The time after which a resync has looked at everything again, with as much for its own time. */
+/** The interval of a resync, and the same time again for the resync to finish. */
 const RESYNCED = 30 * 60 * 1000
 
-/** Tells apart what waits since a moment, and what a resync found waiting still; pods that nothing replaces wait for a person. */
+/** Selects the finding for a wait. A wait that a resync did not end is long. Pods that nothing replaces wait for a person. */
 const waitRule = ({ held, since }: Wait, clock: Pick<Clock, 'now'>): Found['rule'] => {
   if (held.startsWith(LABELS_OF_PODS)) return 'pods-unlabelled'
   return since !== undefined && clock.now() - Date.parse(since) > RESYNCED ? 'waiting-long' : 'waiting'

@@ -14,10 +14,10 @@ import { type Cluster, podsAndNext } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 import { isForEverybody, type Snapshot, snapshotOf } from './proxies.ts'
 
-/** Services whose waypoint lets somebody in, and is let in itself by no port of some of the pods behind. */
+/** Reports Services whose waypoint allows requests, while some of the pods refuse the waypoint on all ports. */
 export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
   const { namespace, home, services, gateways = [], rootPolicies, istio } = cluster
-  // what is not known may let it in
+  // an unread policy or trust domain may let the waypoint in
   if (rootPolicies === undefined || istio.trustDomains === undefined) return []
   const snapshot = snapshotOf(cluster)
   const labels = home?.metadata.labels ?? {}
@@ -35,7 +35,7 @@ export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
   })
 }
 
-/** Tells if the policies of a waypoint let in anybody. */
+/** Tells if the policies of a waypoint may allow a client. */
 const isOpen = (policies: readonly AuthorizationPolicy[]): boolean => {
   const allows = policies.filter((policy) => actionOf(policy) === 'ALLOW' && !isDryRun(policy))
   return allows.length === 0 || allows.some(({ spec: { rules = [] } }) => rules.length > 0)
@@ -46,7 +46,7 @@ const isBehind = (pod: KubernetesObject, { spec = {} }: KubernetesObject): boole
   return selector !== undefined && hasLabels(podLabels(pod), selector)
 }
 
-/** The reason why a pod refuses the waypoint at all ports of the Service; undefined where it may let it in at one. */
+/** Returns the reason why a pod refuses the waypoint on all ports of the Service. Returns undefined if it may accept the waypoint on one. */
 const refusalOf = (
   { namespace, name, serviceAccount }: Waypoint,
   service: KubernetesObject,
@@ -55,7 +55,7 @@ const refusalOf = (
 ): string | undefined => {
   const to = { namespace: service.metadata.namespace ?? '', application: serviceAccountName(pod) }
   const workload = { namespace: to.namespace, name: to.application, labels: podLabels(pod), onMesh: true }
-  // who closes pods to everybody means it
+  // a DENY without conditions is intended
   const policies = snapshot.policies.filter((policy) => actionOf(policy) !== 'DENY' || !isForEverybody(policy))
   const answers = podPorts(service, pod).map((port) =>
     evaluate({ from: { namespace, serviceAccount }, to, port }, { ...snapshot, policies, workloads: [workload] }),
@@ -66,7 +66,7 @@ const refusalOf = (
     : undefined
 }
 
-/** The ports of a pod to which those of a Service lead. */
+/** Lists the pod ports to which the ports of a Service forward. */
 const podPorts = (service: KubernetesObject, pod: KubernetesObject): number[] =>
   tcpPorts(service).map(({ port, targetPort = port }) =>
     typeof targetPort === 'number' ? targetPort : (findNamedPort(pod, targetPort) ?? port),

@@ -6,14 +6,14 @@ import { podLabels, podTemplate } from '../../platform/kubernetes/pod-like.ts'
 import { type Cluster, listReadable, podsAndNext } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
-/** Waypoints of the namespace that no label names, and labels that name none. */
+/** Reports waypoints of the namespace that no label names, and labels that name a missing waypoint. */
 export const waypointFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise<Found[]> => [
   ...(await unusedFindings(kubernetes, cluster)),
   ...missingFindings(cluster),
 ]
 
 const missingFindings = ({ gateways, home, services, workloads }: Cluster): Found[] => {
-  // what may not be listed may be there
+  // an unlisted waypoint may exist
   if (gateways === undefined) return []
   const templates = workloads.map((workload) => ({
     ...workload,
@@ -29,7 +29,7 @@ const missingFindings = ({ gateways, home, services, workloads }: Cluster): Foun
   )
 }
 
-/** Those of other namespaces are read only where one may count, and may be. */
+/** Reports unused waypoints. It reads objects of other namespaces only if a waypoint is unused in its own. */
 const unusedFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise<Found[]> => {
   const { namespace, gateways = [], home, services } = cluster
   const own = gateways.filter(
@@ -39,7 +39,7 @@ const unusedFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise
   const idle = own.filter((gateway) => !here.some((object) => leadsTo(object, gateway)))
   if (idle.length === 0) return []
   const elsewhere = await Promise.all(KINDS.map((kind) => listReadable(kubernetes, kind, undefined)))
-  // what may not be read may lead there
+  // an unread object may use the waypoint
   if (elsewhere.includes(undefined)) return []
   const [statefulSets = [], deployments = [], ...others] = elsewhere
   const naming = [
@@ -53,7 +53,7 @@ const unusedFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise
     )
 }
 
-/** Those that may lead to a waypoint; workloads by their templates. */
+/** Kinds that may use a waypoint. Workloads do so by their templates. */
 const KINDS = ['StatefulSet', 'Deployment', 'Namespace', 'Service', 'ServiceEntry', 'Pod'] as const
 
 const leadsTo = (object: KubernetesObject, gateway: KubernetesObject): boolean =>

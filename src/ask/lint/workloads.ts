@@ -11,7 +11,10 @@ import { isPodOf } from '../../platform/kubernetes/pods.ts'
 import type { Cluster } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
-/** A StatefulSet and a Deployment of one name, of which an application labels the first alone; and pods that lack labels of their template. */
+/**
+ * Reports a StatefulSet and a Deployment of the same name, because an application labels only the StatefulSet. It also reports pods that lack labels of
+ * their template.
+ */
 export const workloadFindings = (
   { targets }: Pick<Features, 'targets'>,
   { namespace, workloads, pods }: Cluster,
@@ -25,7 +28,7 @@ export const workloadFindings = (
       .filter(({ kind }) => kind === 'Workload')
       .map(({ name }) => ({ subject, state, name })),
   )
-  // those of applications are among their waits
+  // the waits of an application already report its pods
   const others = workloads.filter(({ metadata }) => !labelled.some(({ name }) => name === metadata.name))
   return [
     ...labelled
@@ -44,7 +47,7 @@ export const workloadFindings = (
   ]
 }
 
-/** Of labels those that Istio reads: controllers set others on each pod. */
+/** Reports pods that lack labels of their template. Only labels that Istio reads count, because controllers set others on each pod. */
 const unlabelled = (workload: KubernetesObject, pods: readonly KubernetesObject[]): Found[] => {
   const { namespace = '', name: application } = workload.metadata
   const template = podTemplate(workload).metadata?.labels ?? {}

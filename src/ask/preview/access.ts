@@ -6,11 +6,11 @@ import { tcpPorts } from '../authorization/protocol.ts'
 import { OUTSIDE } from '../authorization/query.ts'
 import { type Change, compareRequests, inputOrNothing } from './compare-requests.ts'
 
-/** Requests to a port of a Service, and whether they pass. */
+/** Requests to a port of a Service, and their result. */
 export type Access = Change & { readonly port: number }
 
 /**
- * The access through a Service that there is now, as changes from none: what policies say, and what is open as none says anything. `from` is absent for a
+ * Lists the current access through a Service as changes from no access. It includes access that is open because no policy applies. `from` is absent for a
  * client outside the mesh.
  */
 export const accessNow = async (
@@ -18,7 +18,7 @@ export const accessNow = async (
   to: Subject,
   { memories, kubernetes }: { readonly memories: Pick<Memories, 'read'>; readonly kubernetes: Kubernetes },
 ): Promise<Access[]> => {
-  // without a client it is asked what stock Istio does: what nobody has a word about counts as open
+  // without a client the question is about stock Istio: requests that no policy covers count as allowed
   const pair = { ...(from ? { from } : { address: OUTSIDE, autoAllowWaypoint: false }), to, via: 'service' } as const
   const observed = await observeForQuery(memories, kubernetes, { ...pair, port: 1 })
   return servicePorts(observed, to).flatMap((port) =>

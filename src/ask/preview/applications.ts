@@ -2,7 +2,7 @@ import { subjectName } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { Side } from '../authorization/side.ts'
 
-/** The applications among objects: a workload of a namespace, or a Service that is named like none. */
+/** Lists the applications among objects, one for each name of a workload or a Service. Objects that a Gateway owns do not count. */
 export const applicationsIn = (objects: readonly KubernetesObject[]): Side[] => {
   const found = objects.flatMap(({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
     ['StatefulSet', 'Deployment', 'Service'].includes(kind) &&

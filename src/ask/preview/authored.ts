@@ -4,8 +4,8 @@ import { AUTHOR, AUTHOR_GROUPS, type Author, DOCUMENT_LABEL } from '../../platfo
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 /**
- * Documents as whoever asks would write them: those that name no author name them, and a message says so. Throws Refused, 403, for one that
- * names somebody else, or a group that whoever asks is not in, as the API server would refuse it.
+ * Treats documents as written by the asker. A document without an author gets the asker as its author, with a message. Throws Refused, 403, for a document
+ * with another author, or with a group that the asker is not in, as the API server would refuse it.
  */
 export const authoredBy = (
   author: Author,

@@ -8,8 +8,8 @@ const LAST_APPLIED = 'f:kubectl.kubernetes.io/last-applied-configuration'
 type Fields = { readonly [element: string]: Fields }
 
 /**
- * The field managers of an object once kubectl has taken over, as `kubectl apply --server-side` does, what it applied before: fields that it is given no
- * more go away then, as they do without. Undefined where it has applied nothing that way.
+ * Returns the field managers of an object after `kubectl apply --server-side` has migrated fields from client-side apply. Without this, fields that are
+ * missing from the next apply would stay. Returns undefined if the object was never applied client-side.
  */
 export const takenOver = ({ metadata: { managedFields = [] } }: KubernetesObject): ManagedFields[] | undefined => {
   const taken = managedFields.filter((one) => one.operation === 'Update' && keepsLastApplied(one))
@@ -30,7 +30,7 @@ const annotationsOf = (one: ManagedFields): Fields => fieldsOf(one)['f:metadata'
 
 const keepsLastApplied = (one: ManagedFields): boolean => Object.hasOwn(annotationsOf(one), LAST_APPLIED)
 
-/** It stays with whoever wrote it, as nobody gives it. */
+/** Removes the last-applied annotation: it stays with its manager, because no server-side apply sets it. */
 const withoutLastApplied = (one: ManagedFields): Fields => {
   const { [LAST_APPLIED]: _, ...annotations } = annotationsOf(one)
   const { 'f:metadata': metadata, ...others } = fieldsOf(one)

@@ -9,27 +9,27 @@ import { ofAnyOtherPath, type Witness, witnessesOf } from './witnesses.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'undecided'
 
-/** The requests of one client whose answer changes. What is absent is any. */
+/** Requests of one client whose result changes. An absent field matches any value. */
 export type Change = {
   readonly host?: string
   readonly method?: string
   readonly path?: string
-  /** Any but these, which policies name. */
+  /** Any host except these, which policies name. */
   readonly notHosts?: readonly string[]
   readonly notMethods?: readonly string[]
   readonly notPaths?: readonly string[]
-  /** Connections that carry no HTTP, where these answer otherwise. */
+  /** Connections without HTTP, if their result differs. */
   readonly carries?: 'tcp'
   readonly before: Verdict
   readonly after: Verdict
 }
 
-/** The two sides of a request that is compared. A side is undefined where there is nothing to be asked, and so nothing passes. */
+/** The two sides of a compared request. A side is undefined if the destination or the client does not exist, so that nothing passes. */
 export type Pair = readonly [EvaluationInput | undefined, EvaluationInput | undefined]
 
 export type Compared = {
   readonly changes: readonly Change[]
-  /** The reasons why it is not known of some requests whether their answer changes. */
+  /** The reasons why it is unknown if the result of some requests changes. */
   readonly doubts: readonly string[]
 }
 
@@ -38,8 +38,8 @@ type Verdicts = { readonly before: Verdict; readonly after: Verdict }
 type Cell = { readonly method: Witness; readonly path: Witness; readonly before: Verdict; readonly after: Verdict }
 
 /**
- * Compares the answers to all requests of a client to a port: of each host, method and path that policies tell apart. Where it is not known in which of some
- * `ways` they are sent, an answer stays what it is where it does in each.
+ * Compares the results of all requests of a client to a port, for each host, method and path that policies distinguish. If the client may send a request
+ * in several `ways`, a result counts as unchanged if it is unchanged in each of them.
  */
 export const compareRequests = (given: Pair, givenWays: readonly Pair[] = []): Compared => {
   const doubts = new Set<string>()
@@ -60,7 +60,7 @@ export const compareRequests = (given: Pair, givenWays: readonly Pair[] = []): C
     host,
     cells: methods.flatMap((method) =>
       paths.map((path): Cell => {
-        // where nobody looks at it, a request is a connection
+        // if no proxy sees HTTP, a request is a connection
         const request = seen ? { host: host.value, method: method.value, path: path.value } : {}
         return { method, path, ...decide(request) }
       }),
@@ -78,7 +78,7 @@ export const compareRequests = (given: Pair, givenWays: readonly Pair[] = []): C
   return { changes: [...changes, ...(seen ? plain(pair, changes, decide) : [])], doubts: [...doubts] }
 }
 
-/** The change of connections without HTTP, where a port declares no protocol, unless all that it carries changes alike. */
+/** Compares connections without HTTP, if a port declares no protocol. The list is empty if HTTP requests change in the same way. */
 const plain = (pair: Pair, changes: readonly Change[], decide: (request: Request) => Verdicts): Change[] => {
   if (pair.every((side) => side?.request.to.protocol === 'http')) return []
   const verdicts = decide({ carries: 'tcp' })
@@ -88,10 +88,10 @@ const plain = (pair: Pair, changes: readonly Change[], decide: (request: Request
   return verdicts.before === verdicts.after || isTold ? [] : [{ carries: 'tcp', ...verdicts }]
 }
 
-/** Said where more requests are told apart than are asked about. */
-export const TOO_MANY = 'policies tell more requests apart than are asked about, as by paths that cross one another'
+/** The doubt if policies distinguish more requests than are compared. */
+export const TOO_MANY = 'policies distinguish more requests than are compared, for example by paths that overlap'
 
-/** Returns the input of an evaluation; undefined where there is nothing to be asked. */
+/** Returns the input of an evaluation. Returns undefined if the client or the destination does not exist. */
 export const inputOrNothing = (...asked: Parameters<typeof buildInput>): EvaluationInput | undefined => {
   try {
     return buildInput(...asked)
@@ -101,7 +101,7 @@ export const inputOrNothing = (...asked: Parameters<typeof buildInput>): Evaluat
   }
 }
 
-/** The same request, sent straight to the pods. */
+/** Returns the same request, sent straight to the pods. */
 export const pastWaypoints = ({ request, snapshot, steps }: EvaluationInput): EvaluationInput => ({
   request: { ...request, ...straight(request) },
   snapshot: { ...snapshot, others: snapshot.others?.map((one) => ({ ...one, ...straight(one) })) },
@@ -123,7 +123,7 @@ const verdictOf = (
   return { is: decided ? 'denied' : 'undecided', sentence }
 }
 
-/** Tells if an answer stays what it is, though it is not known: with each value of a flag of istiod it is known, and the same. */
+/** Tells if an undecided result is certainly unchanged: for either value of istiod's auto-allow flag it is decided, and the same on both sides. */
 const isSettled = (pair: Pair, request: Request): boolean =>
   [true, false].every((autoAllowWaypoint) => {
     const [old, now] = pair.map((side) =>
@@ -138,26 +138,26 @@ const isSettled = (pair: Pair, request: Request): boolean =>
     return old?.is === now?.is && old?.is !== 'undecided'
   })
 
-/** The same request with the policies that may hold for it: of a cluster these are few, and each is asked about for every request. */
+/** Reduces the policies to those that may apply to the request. Every request evaluates each policy, and only a few of a cluster's policies apply. */
 const narrowed = ([before, after]: Pair): Pair => {
   const narrow = (side: EvaluationInput | undefined) =>
     side && { ...side, snapshot: { ...side.snapshot, policies: side.snapshot.policies.filter(mayHoldFor(side)) } }
   return [narrow(before), narrow(after)]
 }
 
-/** False for policies that refer to Services alone, none of them the one that is asked for, or that select other pods. */
+/** Tells if a policy may apply. It does not if it refers only to other Services, or selects other pods. */
 const mayHoldFor =
   ({ request: { to }, snapshot }: EvaluationInput) =>
   ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
     const isElsewhere =
       targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== to.service)
     const workloads = [snapshot, ...(snapshot.others ?? [])].flatMap((one) => one.workloads)
-    // pods that are not known are taken to have the name of their application
+    // unknown pods are assumed to have the name of their application
     const pods = [...workloads.map(({ labels }) => labels), to.gateway?.labels ?? { [NAME_LABEL]: to.application }]
     return !isElsewhere && pods.some((labels) => hasLabels(labels, selector?.matchLabels))
   }
 
-/** As few changes as say it: of all methods and paths, of all methods of a path, of all paths of a method, or of both. */
+/** Merges changes into as few as possible: one for all methods and paths, for all methods of a path, for all paths of a method, or for one of each. */
 const merged = (cells: readonly Cell[], asked: Partial<Change>): Change[] => {
   const changed = cells.filter(({ before, after }) => before !== after)
   const [first] = changed
@@ -192,14 +192,14 @@ const merged = (cells: readonly Cell[], asked: Partial<Change>): Change[] => {
 const isSame = (some: readonly Cell[]): boolean =>
   some.every(({ before, after }) => before === some[0]?.before && after === some[0]?.after)
 
-/** The methods or paths all of whose requests change alike. */
+/** Lists the methods or paths whose requests all change in the same way. */
 const whole = (cells: readonly Cell[], by: 'method' | 'path'): Witness[] =>
   [...new Set(cells.map((cell) => cell[by]))].filter((witness) => {
     const row = cells.filter((cell) => cell[by] === witness)
     return row.every((cell) => cell.before !== cell.after) && isSame(row)
   })
 
-/** The paths of the same method that change alike. */
+/** Lists the paths of the same method that change in the same way. */
 const alikePaths = (cells: readonly Cell[], cell: Cell): Witness[] =>
   cells.flatMap((one) => (one.method === cell.method && isSame([one, cell]) ? [one.path] : []))
 
@@ -210,7 +210,7 @@ const verdictsOf = ({ before, after }: Cell): Pick<Change, 'before' | 'after'> =
 const namedBy = (by: 'method' | 'path', witness: Witness, alike: readonly string[]): Partial<Change> =>
   by === 'method' ? named('method', 'notMethods', witness, alike) : named('path', 'notPaths', witness, alike)
 
-/** Names a witness. What is narrower and changes alike needs no exception. */
+/** Names a witness. Narrower patterns are exceptions only if they change differently. */
 const named = (
   field: 'host' | 'method' | 'path',
   notField: 'notHosts' | 'notMethods' | 'notPaths',

@@ -22,12 +22,12 @@ import { type Sees, visibleChanges } from './difference/visible.ts'
 import { createWorld } from './difference/world.ts'
 import { pendingMessages } from './pending-policies.ts'
 
-/** Objects that were read for a plan, and what becomes of them. */
+/** Objects that a plan has read, before and after it. */
 type Forked = { readonly before: readonly KubernetesObject[]; readonly after: readonly KubernetesObject[] }
 
 export type ComparedAccess = {
   readonly access: readonly AccessChange[]
-  /** The targets that were not compared, each with the reason. */
+  /** The targets that are not compared, each with the reason. */
   readonly incomplete: readonly string[]
   readonly messages: readonly string[]
 }
@@ -35,15 +35,15 @@ export type ComparedAccess = {
 type Options = {
   readonly memories: Pick<Memories, 'read'>
   readonly kubernetes: Kubernetes
-  /** Tells if whoever asks may see an application, or a namespace; everybody may see all without it. */
+  /** Tells if the asker may see an application or a namespace. Without it, everything may be seen. */
   readonly sees?: Sees
-  /** Namespaces that the plan is about. */
+  /** Namespaces that the plan concerns. */
   readonly near: ReadonlySet<string>
   readonly autoAllowWaypoint?: boolean | undefined
   readonly hasTime: () => boolean
 }
 
-/** Compares who may reach whom before and after a plan, in all of the cluster that can be read. */
+/** Compares all access before and after a plan, in the readable part of the cluster. */
 export const compareAccess = async (forked: Forked, options: Options): Promise<ComparedAccess> => {
   const { memories, kubernetes, sees, near, autoAllowWaypoint, hasTime } = options
   const cluster = await readDecidingObjects(memories, kubernetes, { near })
@@ -73,16 +73,16 @@ export const compareAccess = async (forked: Forked, options: Options): Promise<C
       ...unseenTargets(cluster, changed, difference.clients, worlds),
       ...unknownServiceEntries(cluster, changed, difference.clients, worlds),
       ...(await unknownTargets(difference, sees)),
-      ...(isHidden ? ['access is lost, or may be, of applications that you may send no events about'] : []),
+      ...(isHidden ? ['access of applications that you may not send events about is lost, or may be'] : []),
     ],
     messages: pendingMessages(cluster.objects, spaces),
   }
 }
 
-/** Tells if answers may be others: also where pods alone change, which are told of no plan. */
+/** Tells if access may change. Changed pods count too, although a plan does not report them as changes. */
 export const decidesOtherwise = ({ before, after }: Forked): boolean => changedObjects(before, after).some(isDeciding)
 
-/** Both sides of a cluster: what a plan has read or made stands for what is there. */
+/** Builds both sides of a cluster. Objects that the plan has read or written replace those of the cluster. */
 const sidesOf = (
   cluster: Cluster,
   { before, after }: Forked,
@@ -94,7 +94,7 @@ const sidesOf = (
   const said = [...cluster.said].filter(([name]) => !replaced.has(name))
   const remaining = new Set(after.map(objectKey))
   const gone = before.filter((one) => !remaining.has(objectKey(one)))
-  // the pods of a workload go with it
+  // a deleted workload takes its pods along
   const left = kept.filter((one) => one.kind !== 'Pod' || !gone.some((workload) => isWorkloadOf(workload, one)))
   const side = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): Cluster => ({
     ...cluster,
@@ -109,11 +109,11 @@ const isWorkloadOf = (object: KubernetesObject, pod: KubernetesObject): boolean 
   object.metadata.namespace === pod.metadata.namespace &&
   isPodOf(object, pod)
 
-/** Tells if answers may depend on an object, but for memories. */
+/** Tells if results may depend on an object. Memories are handled apart. */
 const isDeciding = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
   (isKind(kind) && DECIDING.includes(kind)) || (kind === 'ConfigMap' && name === meshConfigReference().name)
 
-/** Names the targets of which nothing is known, though it was looked for, or that were not looked at. */
+/** Names the targets with an unknown result, and those that were not compared in time. */
 const unknownTargets = async (
   { doubts, left }: Pick<Difference, 'doubts' | 'left'>,
   sees: Sees = async () => true,
@@ -124,7 +124,9 @@ const unknownTargets = async (
     ...doubts.flatMap(({ to, why }, index) =>
       seen[index] ? [`whether access to ${sideName(to)} changes is not known: ${why}`] : [],
     ),
-    ...(hidden > 0 ? [`whether access to ${hidden} more changes is not known: you may send no events about them`] : []),
+    ...(hidden > 0
+      ? [`whether access to ${hidden} more changes is not known: you may not send events about them`]
+      : []),
     ...(left.length > 0
       ? [`there was no time to compare ${left.length} applications: ${left.map(sideName).join(', ')}`]
       : []),

@@ -1,7 +1,7 @@
 import type { Fork } from '../../embedded/fork.ts'
 import type { Transport } from '../../platform/kubernetes/client.ts'
 
-/** A side of a fork as a cluster whose API server is reached. */
+/** Connects to a side of a fork as if it were an API server. */
 export const forkTransport =
   (serve: Fork['before']): Transport =>
   ({ method, path, headers, body }) =>

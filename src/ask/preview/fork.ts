@@ -1,3 +1,6 @@
-/** The part that plans need beside the rest: a bundle of its own, so that an event never loads it. Errors that come in from outside are told by name. */
+/**
+ * The part of plans that needs the embedded API. It is a separate bundle, which events never load. Errors of the main bundle have other classes here, and
+ * are recognized by name.
+ */
 export { createFork } from '../../embedded/fork.ts'
 export { compareAccess, decidesOtherwise } from './compare.ts'

@@ -1,8 +1,8 @@
 import { matchesText } from '../authorization/evaluate/text.ts'
 
 /**
- * The ways to write what a pattern of hosts matches that patterns which tell upper and lower case apart, `cased`, may tell apart: as it is, as they are
- * written, and otherwise.
+ * Lists the spellings of a host pattern that `cased` patterns, which distinguish upper and lower case, may treat differently: as given, in the case of
+ * these patterns, and in another case.
  */
 export const hostCases = (pattern: string, cased: readonly string[]): string[] => {
   if (cased.length === 0) return [pattern]
@@ -19,7 +19,7 @@ export const hostCases = (pattern: string, cased: readonly string[]): string[] =
 const alternating = (text: string): string =>
   [...text].map((letter, index) => (index % 2 === 0 ? letter.toLowerCase() : letter.toUpperCase())).join('')
 
-/** Patterns match values that differ in case alone. */
+/** Compares without regard to case. */
 export const matchesHost = (pattern: string, value: string): boolean =>
   matchesText(pattern.toLowerCase(), value.toLowerCase())
 

@@ -9,7 +9,7 @@ import { type Event, readEvent } from '../../platform/cloudevents/cloud-event.ts
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Expectation } from '../authorization/expectation.ts'
 
-/** The input of a plan: events, and objects as `kubectl apply` would make them, in this order. */
+/** The input of a plan: events, and objects that are applied as `kubectl apply` would, in this order. */
 export type Proposal = {
   readonly events: readonly Event[]
   readonly objects: readonly KubernetesObject[]
@@ -22,8 +22,8 @@ const BATCH = 'application/cloudevents-batch+json'
 const STRUCTURED = 'application/cloudevents+json'
 
 /**
- * Reads one CloudEvent in either mode, a batch of them, or YAML or JSON documents: Kubernetes objects and lists of them, of any kind or of one, CloudEvents, and
- * `expect` lists. Throws Refused, 400, naming the document that is neither.
+ * Parses one CloudEvent in either mode, a batch of them, or YAML or JSON documents. A document is a Kubernetes object, a list of objects, a CloudEvent, or
+ * an `expect` list. Throws Refused, 400, with the number of a document that is none of these.
  */
 export const readProposal = async ({ headers, body }: Request, clock: Pick<Clock, 'yieldTurn'>): Promise<Proposal> => {
   const type = (headers['content-type'] ?? '').toLowerCase()
@@ -66,7 +66,7 @@ const contentOf = (document: Document.Parsed, index: number): unknown => {
   return value
 }
 
-/** A few aliases of aliases may be gigabytes. */
+/** Resolves aliases up to a limit. Nested aliases can expand to gigabytes. */
 const withoutAliases = (document: Document.Parsed, index: number): unknown => {
   try {
     return document.toJS({ maxAliasCount: 100 })
@@ -89,7 +89,7 @@ const NamedObject = z.looseObject({
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 })
 const List = z.looseObject({ kind: z.literal('List'), items: z.array(NamedObject) })
-/** As the API server answers a list of one kind: items need not say which. */
+/** A list of one kind, as the API server answers it. Its items may lack their kind. */
 const ListOfKind = z
   .looseObject({ apiVersion: z.string(), kind: z.string().endsWith('List'), items: z.array(z.looseObject({})) })
   .transform(({ apiVersion, kind, items }) =>

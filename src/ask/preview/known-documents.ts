@@ -8,17 +8,17 @@ import {
   nameOf,
 } from '../../platform/kubernetes/objects.ts'
 
-/** Documents that a plan can follow, and what there is to say of the others. */
+/** Documents that a plan can follow, and remarks on the others. */
 export type KnownDocuments = {
   readonly objects: readonly KubernetesObject[]
-  /** The reasons why not all that decides is compared. */
+  /** The reasons why the comparison of access is incomplete. */
   readonly incomplete: readonly string[]
   readonly messages: readonly string[]
 }
 
 /**
- * Selects the documents that a plan can follow, in the version of their group that it knows, those without a namespace in `namespace`. Throws Refused, 400,
- * where they need one and there is none.
+ * Selects the documents that a plan can follow, in the API version that it knows. A document without a namespace gets `namespace`. Throws Refused, 400, if
+ * a document needs a namespace and there is none.
  */
 export const knownDocuments = (
   documents: readonly KubernetesObject[],
@@ -38,7 +38,10 @@ export const knownDocuments = (
   }
 }
 
-/** Kinds of several groups may have one name. Versions of those that decide have the same fields. */
+/**
+ * Tells if a plan can follow an object. The group counts, because kinds of several groups may share a name. Any version counts for kinds that affect
+ * access, because their versions have the same fields.
+ */
 const isKnown = (object: KubernetesObject): boolean => {
   const { apiVersion, kind } = object
   if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion)) return false
@@ -57,7 +60,7 @@ const placed = (object: KubernetesObject, namespace: string | undefined): Kubern
   return { ...known, metadata: { ...metadata, namespace } }
 }
 
-/** Groups, and kinds of others, no object of which says who may reach whom or makes pods. Of all that is not listed here nobody knows. */
+/** Groups, and kinds of other groups, whose objects neither affect access nor make pods. Nothing is assumed of objects that are not listed here. */
 const DECIDES_NOTHING = new Set([
   ...['/LimitRange', '/PersistentVolume', '/PersistentVolumeClaim', '/ResourceQuota'],
   ...['apiextensions.k8s.io', 'apiregistration.k8s.io', 'autoscaling', 'certificates.k8s.io', 'coordination.k8s.io'],

@@ -1,20 +1,20 @@
 import { matchesPath } from '../authorization/evaluate/path.ts'
 
-/** Patterns of paths that something matches together, and an example of it. */
+/** Path patterns with a common match, and an example of it. */
 export type Overlap = { readonly patterns: readonly string[]; readonly value: string }
 
 const TEMPLATE = /(\{\*\*?\})/
 
 export const isTemplate = (pattern: string): boolean => TEMPLATE.test(pattern)
 
-/** The work that is done for the patterns of a target, in characters of what is kept on the way: policies that are meant need a small part of it. */
+/** The limit of work for the patterns of a target, in characters of intermediate results. Realistic policies need a small part of it. */
 const MOST_WORK = 2_000_000
 
 type Work = { left: number }
 
 /**
- * Finds what path templates match together with one another, and with `prefix*` and `*suffix`: a path for each such set of patterns. Not all
- * are found where that is more work than is done; `isWhole` says so.
+ * Finds the sets of path patterns that one path can match, with such a path for each. A set has templates, `prefix*` and `*suffix`. `isWhole` is false if
+ * the limit of work is reached before all are found.
  */
 export const overlapsOf = (named: readonly string[]): { overlaps: readonly Overlap[]; isWhole: boolean } => {
   const work = { left: MOST_WORK }
@@ -34,7 +34,7 @@ export const overlapsOf = (named: readonly string[]): { overlaps: readonly Overl
   return { overlaps: [...found.values()], isWhole: work.left > 0 }
 }
 
-/** A path that matches all of these patterns, and as few others as can be. */
+/** Finds a path that matches all of these patterns, and as few others as possible. */
 const commonPath = (patterns: readonly string[], named: readonly string[], work: Work): string | undefined => {
   work.left -= patterns.length
   if (!mayMeet(patterns)) return undefined
@@ -44,7 +44,7 @@ const commonPath = (patterns: readonly string[], named: readonly string[], work:
     .toSorted((one, other) => count(named, one) - count(named, other))[0]
 }
 
-/** False for patterns that begin otherwise, up to what they leave open: most do. */
+/** Tells if the literal beginnings of patterns are compatible. Most are not. */
 const mayMeet = (patterns: readonly string[]): boolean => {
   const beginnings = patterns.map((pattern) => pattern.replace(/(\{?\*).*/s, ''))
   return beginnings.every((one) => beginnings.every((other) => one.startsWith(other) || other.startsWith(one)))
@@ -55,7 +55,7 @@ const FILLERS = ['x', 'q', '0']
 const count = (named: readonly string[], path: string): number =>
   named.filter((pattern) => matchesPath(pattern, path)).length
 
-/** One character, or any number of characters: a `segment` has no slash, and at least one. */
+/** One character, or any number of characters. A `segment` has no slash, and at least one character. */
 type Step = { readonly is: string } | { readonly many: 'segment' | 'path' }
 
 const stepsOf = (pattern: string): Step[] =>
@@ -64,13 +64,13 @@ const stepsOf = (pattern: string): Step[] =>
     return piece === '{**}' || piece === '*' ? [{ many: 'path' }] : [...piece].map((is) => ({ is }))
   })
 
-/** The filling of what patterns leave open: the character that stands for it, and whether it may be nothing. */
+/** The filling for wildcards: its character, and the permission to be empty. */
 type Leaving = { readonly filler: string; readonly mayBeEmpty: boolean; readonly work: Work }
 
-/** The places in each pattern that a path has led to. */
+/** The positions in each pattern that a path has reached. */
 type State = { readonly at: readonly ReadonlySet<number>[]; readonly path: string }
 
-/** The shortest path that takes all patterns to their ends. */
+/** Finds the shortest path that reaches the end of all patterns. */
 const shortest = (
   patterns: readonly (readonly Step[])[],
   { filler, mayBeEmpty, work }: Leaving,
@@ -98,13 +98,13 @@ const shortest = (
   return undefined
 }
 
-/** A place, and those behind it that nothing leads to as well. */
+/** Lists a position, and the positions behind it that an empty wildcard reaches. */
 const skipped = (steps: readonly Step[], place: number): number[] => {
   const step = steps[place]
   return step && 'many' in step && step.many === 'path' ? [place, ...skipped(steps, place + 1)] : [place]
 }
 
-/** The places in a pattern that a letter leads to. */
+/** Lists the positions in a pattern that one more letter reaches. */
 const after = (steps: readonly Step[], places: ReadonlySet<number>, letter: string): number[] =>
   [...places].flatMap((place) => {
     const step = steps[place]

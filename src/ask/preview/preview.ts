@@ -23,18 +23,18 @@ import { knownDocuments } from './known-documents.ts'
 import { rehearse } from './rehearse.ts'
 import { isTelling, type ReportedStep } from './reported-step.ts'
 
-/** The effects that events and documents would have. All of it is JSON. */
+/** The effects of events and documents, as JSON. */
 export type Plan = {
-  /** The steps that would change something, or wait, in their order. */
+  /** The steps that would change something or wait, in their order. */
   readonly steps: readonly ReportedStep[]
-  /** The last step of each application that would wait, or have something to say, in the end. */
+  /** The last step of each application that would still wait or have a message at the end. */
   readonly outcomes: readonly ReportedStep[]
   readonly objects: readonly ObjectChange[]
   readonly access: readonly AccessChange[]
   readonly expectations: readonly Expected[]
-  /** The targets that were not compared, each with the reason: access to them may be lost as well. */
+  /** The targets that are not compared, each with the reason. Access to them may be lost as well. */
   readonly incomplete: readonly string[]
-  /** Sentences about the answer itself. */
+  /** Remarks on the answer itself. */
   readonly messages: readonly string[]
 }
 
@@ -45,7 +45,7 @@ export type Asked = {
   readonly authorization?: string | undefined
   /** Documents are deleted instead of applied. */
   readonly isDeletion?: boolean
-  /** The namespace of documents that name none. */
+  /** The namespace for documents without one. */
   readonly namespace?: string | undefined
   readonly autoAllowWaypoint?: boolean | undefined
   readonly trace?: Trace
@@ -63,16 +63,16 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-/** The time that is left to answer with what was compared until then. */
+/** The time that is kept for the answer. A comparison that takes longer is cut. */
 const ANSWER_MILLISECONDS = 2_000
 
-/** Plans that are made at a time: each holds what it reads of the cluster in memory. */
+/** The limit of concurrent plans. Each holds the objects that it reads in memory. */
 const MOST_AT_ONCE = 2
 
 /**
- * Plans what events and documents would do: the cluster is read, and they and all that follows from them run on a fork of it in memory.
- * Nothing is written: of the cluster's API a plan has GET alone. Rejects with Refused for what a step or the API server would refuse, and
- * for whoever may not send the events, and leaves out what the sender may not see.
+ * Plans the effect of events and documents. It reads the cluster, and runs the steps on a fork of it in memory. It writes nothing: its only verb is GET.
+ * Rejects with Refused if a step or the API server would refuse the input, or the sender may not send the events. It leaves out objects that the sender
+ * may not see.
  */
 export const createPreview = (dependencies: Dependencies): Preview => {
   const { transport, clock, timeoutMilliseconds } = dependencies
@@ -132,7 +132,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
 
 const NOTHING: ComparedAccess = { access: [], incomplete: [], messages: [] }
 
-/** A cluster that takes no writes. */
+/** Wraps the transport so that it refuses writes. */
 const readingFrom =
   (transport: Transport): Transport =>
   async (request) => {
@@ -159,12 +159,12 @@ const visibleChanges = async (sender: Sender | undefined, changes: readonly Obje
       ...shown.flatMap(({ object, diff }) => (diff === '' ? [`${object} is not shown: you may not get it`] : [])),
       ...(hidden === 0
         ? []
-        : [`${hidden} more objects would change, of applications that you may send no events about`]),
+        : [`${hidden} more objects would change, which belong to applications that you may not send events about`]),
     ],
   }
 }
 
-/** Tells if the sender may see what is in an object: one that meshstep made, or makes, follows from what they may send. */
+/** Tells if the sender may see the content of an object. The content of objects that meshstep writes follows from events, which the sender may send. */
 const mayRead = async (sender: Sender | undefined, { before }: ObjectChange): Promise<boolean> =>
   sender === undefined ||
   before === undefined ||
@@ -173,7 +173,10 @@ const mayRead = async (sender: Sender | undefined, { before }: ObjectChange): Pr
 
 const bare = ({ object, change }: ObjectChange): ObjectChange => ({ object, change, diff: '' })
 
-/** Ours say whose they are; a workload or Service is its application's; everything else is the namespace's. */
+/**
+ * Names the application that an object belongs to. Objects of meshstep name it in a label. A workload or a Service belongs to the application of its name.
+ * Any other object belongs to its namespace.
+ */
 const whoseIs = ({ before, after }: ObjectChange): { namespace: string; application?: string } => {
   const { kind, metadata } = (after ?? before) as KubernetesObject
   const { namespace = metadata.name, name, labels = {} } = metadata

@@ -34,23 +34,23 @@ type Performance = {
   readonly isDeletion: boolean
 }
 
-/** The limit of events that follow from one. More of them are taken for a loop. */
+/** The limit of events that follow from one. More count as a loop. */
 const MOST_EVENTS = 2_000
 
-/** The limit of rounds in which waiting applications look again, as they would with each event or ping. */
+/** The limit of rounds in which waiting applications are checked again, as each event or ping would do. */
 const MOST_LOOKS = 3
 
 const TOO_MANY_EVENTS = `more than ${MOST_EVENTS} events follow: what comes after them is not planned`
 const TOO_MANY_LOOKS = `applications that wait go on after ${MOST_LOOKS} looks: what comes after them is not planned`
 
 export type Rehearsed = {
-  /** In their order. */
+  /** The steps, in their order. */
   readonly steps: readonly ReportedStep[]
-  /** The reasons why not all that follows was played. */
+  /** The reasons why the rehearsal is incomplete. */
   readonly incomplete: readonly string[]
 }
 
-/** Plays a proposal, and all that follows from it, on a fork. Answers with the steps that were taken. */
+/** Runs a proposal, and everything that follows from it, on a fork. Resolves with the steps. */
 export const rehearse = async (
   { features, functions, authorizeAuthor, clock, environment, timeoutMilliseconds }: Dependencies,
   fork: Fork,
@@ -81,7 +81,7 @@ export const rehearse = async (
   for (const object of proposal.objects) {
     await sender?.authorize(namespaceOf(object))
     await write(connect(deadline), object, isDeletion)
-    // a document's author is whoever asks, of all that follows nobody
+    // the asker is the author of documents; the events that follow have no author
     for (const event of fork.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
     await settle()
   }
@@ -100,7 +100,7 @@ export const rehearse = async (
   return { steps, incomplete: [...incomplete] }
 }
 
-/** Handles the events that the cluster's sources send for the writes so far, and tells if that came to an end. */
+/** Handles the events that the cluster's sources send for the writes so far. Tells if they came to an end. */
 const isSettled = async (fork: Fork, handle: Handle): Promise<boolean> => {
   let left = MOST_EVENTS
   for (let events = fork.events(); events.length > 0; events = fork.events()) {
@@ -111,7 +111,7 @@ const isSettled = async (fork: Fork, handle: Handle): Promise<boolean> => {
   return true
 }
 
-/** Lets those that wait look again, and tells if that came to an end. */
+/** Lets waiting applications check again. Tells if that came to an end. */
 const isQuiet = async (steps: readonly ReportedStep[], look: () => Promise<void>): Promise<boolean> => {
   for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
     const before = steps.length
@@ -123,14 +123,14 @@ const isQuiet = async (steps: readonly ReportedStep[], look: () => Promise<void>
 
 const isDocument = ({ extensions }: Event): boolean => extensions.kind === 'ConfigMap'
 
-/** A Namespace is what is in it. */
+/** Returns the namespace of an object. A Namespace counts as its content. */
 const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject): { namespace: string } => {
   if (kind === 'Namespace') return { namespace: name }
   if (namespace === undefined) throw new Refused(400, `${kind} ${name}: expected metadata.namespace`)
   return { namespace }
 }
 
-/** Applies or deletes an object as kubectl does. Rejects with Refused, 400, where the API server would refuse it. */
+/** Applies or deletes an object as kubectl does. Rejects with Refused, 400, if the API server would refuse it. */
 const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletion: boolean): Promise<void> => {
   const { kind, metadata } = object
   const title = nameOf({ kind, ...metadata })
@@ -146,7 +146,10 @@ const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletio
     }
     if (found === undefined) throw new Refused(400, `${title} does not exist`)
     if (kind === 'Namespace')
-      throw new Refused(400, `${title}: a plan does not follow what goes with it: name what is in it, each by itself`)
+      throw new Refused(
+        400,
+        `${title}: a plan does not follow the objects that are deleted with it: name each of them instead`,
+      )
     await kubernetes.remove(found)
   } catch (error) {
     throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error

@@ -1,6 +1,6 @@
 import type { DoneStep } from '../../core/events/handle.ts'
 
-/** A step of a plan: what a step that is taken would be logged as. */
+/** A step of a plan, in the form of a log entry of a real step. */
 export type ReportedStep = Omit<DoneStep, 'time' | 'milliseconds' | 'effects' | 'published'>
 
 export const reportedStep = ({
@@ -11,5 +11,5 @@ export const reportedStep = ({
   ...step
 }: DoneStep): ReportedStep => step
 
-/** Tells if a step is worth reporting: not if it wrote no more than its memory. */
+/** Tells if a step is worth reporting. A step that only wrote its memory is not. */
 export const isTelling = ({ status, messages }: ReportedStep): boolean => status !== 'unchanged' || messages.length > 0

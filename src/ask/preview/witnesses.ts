@@ -7,20 +7,17 @@ import { matchesGlob, matchesText } from '../authorization/evaluate/text.ts'
 import { hostCases, matchesHost } from './host-cases.ts'
 import { overlapsOf } from './overlaps.ts'
 
-/**
- * A value that stands for all that policies do not tell apart from it: of what matches `label`, or of all where there is none, what matches none of
- * `not`.
- */
+/** A value that represents all values that policies treat alike. These match `label`, or any value without a label, and match none of `not`. */
 export type Witness = {
   readonly value: string | undefined
   readonly label?: string
   readonly not: readonly string[]
 }
 
-/** A field of an operation that has witnesses: each port is asked for by itself. */
+/** A field of an operation with witnesses. Ports are compared one by one instead. */
 type Field = Exclude<OperationField, 'ports'>
 type Witnesses = { readonly [field in Field]: readonly Witness[] } & {
-  /** False where policies tell more requests apart than these: paths that cross one another, or whatever they leave. */
+  /** False if policies distinguish more requests than these: by crossing paths, or outside of all patterns. */
   readonly isWhole: boolean
 }
 
@@ -28,9 +25,9 @@ const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TR
 
 type Text = {
   readonly matches: (pattern: string, value: string) => boolean
-  /** Values that a pattern matches, where `filler` stands for whatever it leaves open, with `tail` where that may be several segments. */
+  /** Makes a value that a pattern matches. `filler` replaces wildcards, with `tail` if they may have several segments. */
   readonly of: (pattern: string, filler: string, tail: string) => string
-  /** Values that no pattern is likely to match; `mark` and `end` are what patterns may leave open. */
+  /** Makes values that probably no pattern matches. `mark` and `end` vary their start and end. */
   readonly others: (mark: string, end: string, depth: number) => readonly string[]
 }
 
@@ -60,18 +57,15 @@ const TEXTS: Readonly<Record<Field, Text>> = {
 
 const OTHER_PATH = '/.meshstep/none-of-the-others'
 
-/** Says a sentence about a path that stands for all others of these. */
+/** Rewrites a sentence about the path that represents all others. */
 export const ofAnyOtherPath = (sentence: string): string => sentence.replace(` ${OTHER_PATH}`, ' for any other path')
 
 const FILLERS = ['x', 'qz', '0-0']
 
-/**
- * Hosts, methods and paths on either side of what the policies say: one for each set of patterns that something matches together, and one that
- * matches none.
- */
+/** Lists the hosts, methods and paths that the policies distinguish: one for each set of patterns with a common match, and one that matches none. */
 export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses => {
   const [hosts, methods, paths] = [
-    // a condition tells upper and lower case of hosts apart, where an operation does not
+    // a condition distinguishes upper and lower case of hosts, an operation does not
     witnesses('hosts', namedIn(policies, 'host'), namedIn(policies, 'request.headers[:authority]')),
     witnesses('methods', namedIn(policies, 'request.headers[:method]')),
     witnesses('paths', namedIn(policies, 'path')),
@@ -87,7 +81,7 @@ type Told = { readonly all: readonly Witness[]; readonly isWhole: boolean }
 const witnesses = (field: Field, named: readonly string[], cased: readonly string[] = []): Told =>
   known(JSON.stringify([field, named, cased]), readWitnesses)
 
-/** The same few policies are asked about for many clients and ports. */
+/** Many clients and ports have the same few policies. */
 const known = createMemo(256 * 1024)
 
 const readWitnesses = (text: string): Told => {
@@ -103,7 +97,7 @@ const witnessesFor = (field: Field, plain: readonly string[], cased: readonly st
     ...cased.filter((pattern) => matchesText(pattern, value)).map((pattern) => `${pattern} as it is`),
   ]
   const other = otherThan(field, named, (value) => matched(value).length > 0)
-  // a host is asked for only where it matters, as most policies name none
+  // a host is given only if policies name one, and most name none
   if (named.length === 0) return { all: [{ value: field === 'hosts' ? undefined : other, not: [] }], isWhole: true }
   const least = (values: readonly string[]) =>
     values.toSorted((one, other) => matched(one).length - matched(other).length)[0] ?? ''
@@ -137,10 +131,10 @@ const witnessesFor = (field: Field, plain: readonly string[], cased: readonly st
   }
 }
 
-/** Patterns that match all that there is. */
+/** Patterns that match every value. */
 const WHATEVER = ['*', '/*', '{**}', '/{**}']
 
-/** A value that no pattern matches; undefined where none is found. */
+/** Finds a value that no pattern matches. Returns undefined if it finds none. */
 const otherThan = (
   field: Field,
   named: readonly string[],
@@ -155,14 +149,14 @@ const otherThan = (
   return undefined
 }
 
-/** The most segments that a pattern has. */
+/** Returns the largest number of segments in a pattern. */
 const depthOf = (named: readonly string[]): number => Math.max(0, ...named.map((pattern) => pattern.split('/').length))
 
 const MARKS = ['t', 'q', ...'abcdefghijklmnoprsuvwxyz0123456789']
 
 const NONE = { overlaps: [], isWhole: true }
 
-/** The patterns of others that match something of this one's, and not its own example. */
+/** Lists the other patterns that overlap with this one and do not match its example. */
 const narrower = ({ label = '', value }: Witness, all: readonly Witness[], matches: Text['matches']): string[] =>
   all.flatMap((other) =>
     other.label !== undefined &&
@@ -173,16 +167,16 @@ const narrower = ({ label = '', value }: Witness, all: readonly Witness[], match
       : [],
   )
 
-/** Between patterns that all match: none has a blank. */
+/** Separates patterns that all match. No pattern has a blank. */
 const BOTH = ' & '
 
 const matchesLabel = (label: string, value: string, matches: Text['matches']): boolean =>
   label.split(BOTH).every((pattern) => (isOverlap(pattern) ? matchesGlob : matches)(pattern, value))
 
-/** Made of two patterns: a `*` between others is none of Istio's. */
+/** Tells if a label is made of two patterns. Only then is a `*` in its middle. */
 const isOverlap = (label: string): boolean => /[^*{]\*[^*}]/.test(label)
 
-/** Values that begin as one pattern says and end as another one does. */
+/** Lists labels that begin as one pattern and end as another. */
 const overlaps = (named: readonly string[]): string[] => {
   const isPrefix = (text: string) => text.length > 1 && text.endsWith('*') && !text.startsWith('*')
   const isSuffix = (text: string) => text.length > 1 && text.startsWith('*') && !text.endsWith('*')
@@ -191,7 +185,7 @@ const overlaps = (named: readonly string[]): string[] => {
     .flatMap((prefix) => named.filter(isSuffix).map((suffix) => `${prefix}${suffix.slice(1)}`))
 }
 
-/** The ports that policies name, beside those that something listens on. */
+/** Lists the ports that policies name. */
 export const portsIn = (policies: readonly AuthorizationPolicy[]): number[] => [
   ...new Set(namedIn(policies, 'destination.port').map(Number).filter(Number.isInteger)),
 ]

@@ -9,17 +9,17 @@ export type PolicyView = {
   readonly namespace: string
   readonly name: string
   readonly action: string
-  /** The object whose requests it decides about: `Service db`, `pods app=db`, `Gateway way`, or `everything`. */
+  /** The object whose requests it decides: `Service db`, `pods app=db`, `Gateway way`, or `everything`. */
   readonly target: string
-  /** The clients that it allows, or denies: service accounts, or `anybody`. Nobody if it is empty. */
+  /** The clients that it allows or denies: service accounts, or `anybody`. An empty list means no client. */
   readonly sources: readonly string[]
   /** The application that wrote it. */
   readonly owner: string
-  /** The relations that asked for it. */
+  /** The relations that requested it. */
   readonly requestedBy: readonly string[]
 }
 
-/** The policies among `objects` that an application wrote, asked for, or has at its own Service or pods. */
+/** Lists the policies among `objects` that an application wrote or requested. */
 export const policyViews = (subject: Subject, objects: readonly KubernetesObject[]): PolicyView[] =>
   objects
     .map((object) => ({ object, owner: ownerOf(object), requestedBy: parseRequesters(object) }))
@@ -58,7 +58,7 @@ const targetOf = ({ targetRefs = [], targetRef, selector }: Spec): string => {
   return labels.length > 0 ? `pods ${labels.join(',')}` : 'everything'
 }
 
-/** `cluster.local/ns/shop/sa/web` is `shop/web`. */
+/** Lists the sources, with `cluster.local/ns/shop/sa/web` as `shop/web`. */
 const sourcesOf = ({ rules = [] }: Spec): string[] => {
   const sources = rules.flatMap(({ from }) =>
     from === undefined ? ['anybody'] : from.flatMap(({ source = {} }) => source.principals ?? ['anybody']),

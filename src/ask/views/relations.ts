@@ -6,7 +6,7 @@ import { publishedIn, type State, stands } from '../../core/state/state.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 
-/** A relation with what both of its sides say. */
+/** A relation, with the published data of both sides. */
 export type RelationView = {
   readonly id: number
   readonly endpoint: string
@@ -15,16 +15,16 @@ export type RelationView = {
   /** `namespace/application` */
   readonly remote: string
   readonly remoteEndpoint?: string
-  /** False for one that is over, and not forgotten yet, and for one whose id another relation has. */
+  /** False if the relation has ended and is not forgotten yet, or if another relation has its id. */
   readonly stands: boolean
-  /** The ConfigMap that it is kept in. */
+  /** The ConfigMap of the document that declares it. */
   readonly document?: string
   readonly says: Databag
-  /** The databag that the other side published in its memory, else the one that a platform sent for it. */
+  /** The databag in the peer's memory, else the last one that the platform sent. */
   readonly hears: Databag
-  /** A provider: it has granted what is asked for, or is about to revoke it. */
+  /** At a provider: the request is granted, and the grant is not being revoked. */
   readonly granted?: boolean
-  /** A requirer: its workload carries labels that the relation asks for. */
+  /** At a requirer: its workload has or gets labels of the relation. */
   readonly holds?: boolean
 }
 

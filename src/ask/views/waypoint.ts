@@ -2,7 +2,7 @@ import { USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import type { Config } from '../../core/state/config.ts'
 import { waypointName } from '../../mesh/istio/names.ts'
 
-/** The name of the waypoint that a beacon runs, or that the labels of an application name; undefined without one. */
+/** Names the waypoint that a beacon runs, or that the labels of an application name. Returns undefined without one. */
 export const waypointOf = ({
   namespace,
   application,

@@ -7,12 +7,12 @@ import { send } from '../send.ts'
 export const config = (program: Command): void => {
   program
     .command('config')
-    .summary('give an application its config, as a whole')
+    .summary('set the whole config of an application')
     .argument('<application>', '[namespace/]application')
     .requiredOption('-f, --file <path>', 'YAML or JSON; - for stdin')
     .option(
       '--dry-run',
-      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+      'print the effect without sending anything; exit code 2 if access would be lost, 3 if that is not known',
     )
     .addHelpText('after', "\nExample:\n  echo 'mesh: {}' | meshstep -n bookinfo config beacon -f -")
     .action((name: string, { file, dryRun }: { file: string; dryRun?: true }, command: Command) =>
@@ -24,10 +24,10 @@ export const config = (program: Command): void => {
     )
 }
 
-/** Throws Failure for text that is neither YAML nor JSON, and for none: an empty config takes everything back. */
+/** Parses YAML or JSON. Throws Failure for invalid text, and for empty text, because an empty config would revoke everything. */
 export const parsed = (text: string, file: string): unknown => {
   const value = parsedOrThrown(text, file)
-  if (value === null) throw new Failure(`${file}: expected YAML or JSON, got nothing; {} says that nothing is meant`)
+  if (value === null) throw new Failure(`${file}: expected YAML or JSON, got nothing; an empty config is {}`)
   return value
 }
 

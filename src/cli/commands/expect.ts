@@ -8,8 +8,8 @@ import { withQuery } from '../server.ts'
 export const expect = (program: Command): void => {
   program
     .command('expect')
-    .summary('check what has to be allowed or refused')
-    .description('Checks a list of expectations against the cluster as it is. Exit code 2 when one is not met.')
+    .summary('check that requests are allowed or refused as expected')
+    .description('Checks a list of expectations against the current cluster. Exit code 2 if one is not met.')
     .requiredOption(
       '-f, --file <path...>',
       'YAML or JSON with `expect: [{from, to, port, method, path, allowed}]`; - for stdin',

@@ -9,18 +9,18 @@ type Options = { port: string; method?: string; path?: string; host?: string; vi
 export const explain = (program: Command): void => {
   program
     .command('explain')
-    .summary('say whether a request would pass, and why')
-    .description('Says whether a request would pass, and why. Exit code 2 when it would not, or that is not known.')
+    .summary('tell if a request would pass, and why')
+    .description('Tells if a request would pass, and why. Exit code 2 if it would not, or if that is not known.')
     .argument(
       '<from>',
       '[namespace/]application, or namespace/gateway/name, namespace/pod/name or namespace/sa/account',
     )
     .argument('<to>', '[namespace/]application, or namespace/gateway/name or namespace/pod/name')
     .requiredOption('--port <number>', 'the port of the Service')
-    .option('--method <method>', 'as GET')
-    .option('--path <path>', 'as /details/0')
+    .option('--method <method>', 'the method, such as GET')
+    .option('--path <path>', 'the path, such as /details/0')
     .option('--host <host>', 'the Host header')
-    .option('--via <way>', 'service, or pod for a request straight to a pod')
+    .option('--via <way>', 'service, or pod: send the request to the Service, or straight to a pod')
     .addOption(autoAllowWaypoint())
     .addHelpText(
       'after',

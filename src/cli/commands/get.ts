@@ -12,8 +12,8 @@ export const get = (program: Command): void => {
     .command('get')
     .summary('show applications, relations or policies')
     .addArgument(new Argument('<what>').choices(WHAT))
-    .argument('[application]', 'of this one alone')
-    .option('-A, --all-namespaces', 'of all namespaces that you may see')
+    .argument('[application]', 'only of this application')
+    .option('-A, --all-namespaces', 'in all namespaces that you may see')
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo get relations\n  meshstep get applications -A')
     .action((what: What, name: string | undefined, options: Options, command: Command) =>
       withServer(command, async (settings) =>
@@ -83,7 +83,7 @@ const everyApplicationTable = (views: readonly Row[]): string =>
 
 type Related = { id: number; interface: string; provider: string; requirer: string; stands: boolean; granted?: boolean }
 
-/** Each relation once, of both sides. */
+/** Lists each relation once, from the reports of both sides. */
 const relationsIn = (views: readonly ApplicationView[]): Related[] => {
   const byKey = new Map<string, Related>()
   for (const { namespace, application, relations = [] } of views)

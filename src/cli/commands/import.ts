@@ -9,14 +9,17 @@ import { print, say } from '../output.ts'
 export const importFrom = (program: Command): void => {
   program
     .command('import')
-    .summary('write relation documents of what Juju has')
+    .summary('write relation documents for the relations of Juju')
     .description(
-      'Writes relation documents of what Juju has: what juju status and juju show-unit print with --format json, and the table of juju status --relations. Exit code 2 when a relation cannot be derived.',
+      'Writes relation documents for the relations of Juju, from the output of juju status and juju show-unit with --format json, and from the table of juju status --relations. Exit code 2 if a relation cannot be derived.',
     )
     .addArgument(new Argument('<platform>').choices(['juju']))
-    .argument('<file...>', 'what Juju printed; - for stdin. Units and tables belong to the status before them')
+    .argument('<file...>', 'output of Juju; - for stdin. Units and tables belong to the preceding status')
     .option('--peers', 'write peer relations, too')
-    .option('--author <user>', 'name who applies the documents, where senders are authenticated (kubectl auth whoami)')
+    .option(
+      '--author <user>',
+      'the user who will apply the documents, if senders are authenticated (kubectl auth whoami)',
+    )
     .addHelpText(
       'after',
       '\nExample:\n  (juju status --format json; juju status --relations; juju show-unit --format json web/0) | meshstep import juju -',

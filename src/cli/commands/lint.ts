@@ -13,13 +13,13 @@ type Found = Finding | FileFinding
 export const lint = (program: Command): void => {
   program
     .command('lint')
-    .summary('name what is probably not meant')
+    .summary('find probable mistakes')
     .description(
-      'Names what is probably not meant in a namespace, or with -f in policies of files, without a cluster. Exit code 2 when there is something; a note alone is none.',
+      'Finds probable mistakes in a namespace, or with -f in policies in files, without a cluster. Exit code 2 if it finds anything worse than a note.',
     )
     .option(
       '-f, --file <path...>',
-      'YAML or JSON with policies of Istio or config documents, a folder of it, or - for stdin',
+      'YAML or JSON with policies of Istio or config documents, a folder of such files, or - for stdin',
     )
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo lint\n  meshstep lint -f policies/ -o sarif > lint.sarif')
     .action(async ({ file }: { file?: string[] }, command: Command) => {
@@ -36,10 +36,10 @@ export const lint = (program: Command): void => {
     })
 }
 
-/** A note is good to know, and nothing to fail for. */
+/** Tells if a finding makes the command fail. A note does not. */
 const isCounted = ({ rule }: Found): boolean => RULES[rule].level !== 'note'
 
-/** A pull request knows files by their path in the repository. */
+/** Makes the path relative, because a pull request names files by their path in the repository. */
 const fromHere = (found: Found): Found => ('file' in found ? { ...found, file: relative('', found.file) } : found)
 
 const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {

@@ -15,7 +15,7 @@ const DRAW: Readonly<Record<'mermaid' | 'svg' | 'json', (graph: Graph) => string
 export const map = (program: Command): void => {
   program
     .command('map')
-    .summary('draw applications and who may use whom')
+    .summary('draw applications and their relations')
     .description('Draws applications and their relations: -o mermaid, svg or json.')
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo map -o svg > map.svg')
     .action((_: unknown, command: Command) => {

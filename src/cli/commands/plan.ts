@@ -9,12 +9,12 @@ type Options = { file: string[]; delete?: true; diff?: true; failOn: FailOn; aut
 export const plan = (program: Command): void => {
   program
     .command('plan')
-    .summary('say what documents and events would do')
+    .summary('show the effect of documents and events')
     .description(
-      'Says what documents and events would do, and who gains and who loses access. Exit code 2 when access is lost or an expectation is not met, 3 when not all could be compared.',
+      'Shows the effect of documents and events without applying them: changed objects, and gained or lost access. Exit code 2 if access is lost or an expectation is not met, 3 if not everything could be compared.',
     )
-    .requiredOption('-f, --file <path...>', 'YAML or JSON, a folder of it, or - for stdin')
-    .option('--delete', 'as if the documents were deleted')
+    .requiredOption('-f, --file <path...>', 'YAML or JSON, a folder of such files, or - for stdin')
+    .option('--delete', 'plan the deletion of the documents')
     .option('--diff', 'print each object’s change as a unified diff')
     .addOption(new Option('--fail-on <what>', 'when to exit with 2').choices(['lose', 'widen', 'none']).default('lose'))
     .addOption(autoAllowWaypoint())

@@ -14,10 +14,12 @@ import { ErrorAnswer, type Server } from '../server.ts'
 export const record = (program: Command): void => {
   program
     .command('record')
-    .summary('pass events on, and keep them in a file')
-    .description('Takes events, keeps each as a line of a file, and passes it on, until it is interrupted.')
-    .argument('<file>', 'where to keep them; what is there stays')
-    .option('--port <number>', 'where to take events', wholeNumber(0, 65_535), 8090)
+    .summary('record events in a file, and forward them')
+    .description(
+      'Takes events, writes each to a line of a file, and forwards it to the functions, until it is interrupted.',
+    )
+    .argument('<file>', 'the file to append to')
+    .option('--port <number>', 'the port to listen on', wholeNumber(0, 65_535), 8090)
     .addHelpText('after', '\nExample:\n  meshstep record events.jsonl --port 8090')
     .action((path: string, { port }: { port: number }, command: Command) =>
       withServer(command, async ({ server }) => {
@@ -41,7 +43,7 @@ export const record = (program: Command): void => {
     )
 }
 
-/** The status of the functions' answer, or of what no event is; 502 where the functions do not answer. */
+/** Returns the status of the functions' answer, or of an invalid event. It is 502 if the functions do not answer. */
 const statusOf = (error: Error): number =>
   error instanceof ErrorAnswer || error instanceof InvalidEvent ? error.status : 502
 
@@ -53,7 +55,7 @@ const opened = async (opening: Promise<unknown>, what: string): Promise<void> =>
   }
 }
 
-/** Questions are passed on as they are; events are kept first. */
+/** Forwards questions as they are, and events after they are recorded. */
 const passOn = async (server: Server, request: IncomingMessage, keep: (line: string) => void): Promise<unknown> => {
   const { method, url = '/' } = request
   const problem = hostOrOriginProblem(request.headers, [])
@@ -65,7 +67,7 @@ const passOn = async (server: Server, request: IncomingMessage, keep: (line: str
   return await server.post(url, 'application/cloudevents+json', line)
 }
 
-/** The event in CloudEvents' JSON format. */
+/** Formats the event in CloudEvents' JSON format. */
 const lineOf = ({ extensions, data, ...attributes }: Event): string => {
   const content = data instanceof Uint8Array ? { data_base64: Buffer.from(data).toString('base64') } : { data }
   return JSON.stringify({ specversion: '1.0', ...attributes, ...extensions, ...content })

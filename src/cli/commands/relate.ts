@@ -11,12 +11,12 @@ export const relate = (program: Command): void => {
     .command('relate')
     .summary('relate two applications')
     .description(
-      'Relates two applications. The first one provides its endpoint to the second; to a beacon an application is related as its consumer.',
+      'Relates two applications. The first one provides its endpoint to the second. An application that is related to a beacon is its consumer.',
     )
     .argument('<application>', '[namespace/]application[:endpoint]')
     .argument('<remote>', '[namespace/]application[:endpoint]')
-    .option('--interface <name>', 'the interface (default: by the endpoint, else http)')
-    .option('--role <role>', 'provides or requires, of the first one (default: provides)')
+    .option('--interface <name>', 'the interface (default: that of a known endpoint, else http)')
+    .option('--role <role>', 'the role of the first application, provides or requires (default: provides)')
     .option(
       '--id <number>',
       'the id of the relation (default: that of the same relation, else the next one)',
@@ -24,7 +24,7 @@ export const relate = (program: Command): void => {
     )
     .option(
       '--dry-run',
-      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+      'print the effect without sending anything; exit code 2 if access would be lost, 3 if that is not known',
     )
     .addHelpText(
       'after',

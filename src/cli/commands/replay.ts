@@ -10,10 +10,10 @@ export const replay = (program: Command): void => {
   program
     .command('replay')
     .summary('send recorded events again')
-    .description('Sends the events of a file, one JSON CloudEvent a line. Exit code 2 when one is refused.')
-    .argument('<file>', 'as `meshstep record` writes it; - for stdin')
-    .option('--shuffle [seed]', 'in an order of chance, the same for the same seed')
-    .option('--repeat <times>', 'each so many times', wholeNumber(1, 1_000), 1)
+    .description('Sends the events of a file, one JSON CloudEvent on each line. Exit code 2 if one is refused.')
+    .argument('<file>', 'a file of `meshstep record`; - for stdin')
+    .option('--shuffle [seed]', 'in a random order, which is the same for the same seed')
+    .option('--repeat <times>', 'send each event this many times', wholeNumber(1, 1_000), 1)
     .addHelpText('after', '\nExample:\n  meshstep replay events.jsonl --shuffle 7 --repeat 2')
     .action((path: string, { shuffle, repeat }: Options, command: Command) =>
       withServer(command, async ({ server, format }) => {
@@ -31,7 +31,7 @@ const seedOf = (shuffle: string | true): number => {
   return seed
 }
 
-/** Fisher and Yates, by a generator of Park and Miller. */
+/** Shuffles by Fisher and Yates, with the generator of Park and Miller. */
 const shuffled = <T>(items: readonly T[], seed: number): T[] => {
   const result = [...items]
   let state = (Math.abs(Math.trunc(seed)) % 2_147_483_646) + 1

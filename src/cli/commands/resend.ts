@@ -11,9 +11,9 @@ export const resend = (program: Command): void => {
     .command('resend')
     .summary('send dead letters again')
     .description(
-      'Sends what could not be delivered, with the ids that it had. Exit code 2 when one is refused, 1 when one cannot be sent, or there is none.',
+      'Sends dead letters again, with their original ids. Exit code 2 if one is refused, 1 if one cannot be sent, or if there are none.',
     )
-    .argument('<file>', 'the log of the dead-letter sink, or events one a line; - for stdin')
+    .argument('<file>', 'the log of the dead-letter sink, or one event on each line; - for stdin')
     .addHelpText('after', '\nExample:\n  kubectl -n meshstep logs deploy/dead-letter | meshstep resend -')
     .action((path: string, _options: object, command: Command) =>
       withServer(command, async ({ server, format }) => {

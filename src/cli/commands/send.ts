@@ -7,12 +7,12 @@ export const send = (program: Command): void => {
   program
     .command('send')
     .summary('send any event')
-    .argument('<type>', 'as resync or dev.meshstep.resync.v1')
+    .argument('<type>', 'the type, such as resync or dev.meshstep.resync.v1')
     .argument('<subject>', 'namespace or namespace/application')
     .option('-f, --file <path>', 'the data, YAML or JSON; - for stdin')
     .option(
       '--dry-run',
-      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+      'print the effect without sending anything; exit code 2 if access would be lost, 3 if that is not known',
     )
     .addHelpText('after', '\nExample:\n  meshstep send resync bookinfo')
     .action((type: string, subject: string, { file, dryRun }: { file?: string; dryRun?: true }, command: Command) =>

@@ -1,22 +1,22 @@
 import { type Command, Option } from 'commander'
 import type { Said } from '../local.ts'
 
-/** Adds what a person says at the start to a command. */
+/** Adds the options of the start to a command. */
 export const withSaid = (command: Command): Command =>
   command
     .addOption(
-      new Option('--host <address>', 'where to listen; ALLOWED_HOSTS has other names that lead there').default(
+      new Option('--host <address>', 'the address to listen on; other host names for it go into ALLOWED_HOSTS').default(
         '127.0.0.1',
       ),
     )
     .option('-y, --yes', 'act on the cluster of KUBECONFIG without asking')
-    .option('--without-authentication', 'with --host: take events of other machines without a token')
+    .option('--without-authentication', 'with --host: take events from other machines without a token')
 
 export const start = (program: Command): void => {
   withSaid(program.command('start'))
     .summary('serve the functions here, to try them')
     .description(
-      'Serves all functions at PORT (8080) of this machine alone, on the cluster that KUBECONFIG names, once that is agreed to, or else on a small Kubernetes API of its own with an example, at EMBEDDED_PORT (8001).',
+      'Serves all functions at PORT (8080), for this machine only. They act on the cluster of KUBECONFIG if it is set and you agree, else on a small embedded Kubernetes API with an example, at EMBEDDED_PORT (8001).',
     )
     .addHelpText('after', '\nExample:\n  meshstep start')
     .action(async (said: Said) => {

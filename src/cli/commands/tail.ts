@@ -13,7 +13,7 @@ export const tail = (program: Command): void => {
     .command('tail')
     .summary('show steps as they are taken')
     .description('Shows the steps that the functions take in a namespace, until it is interrupted.')
-    .option('--count <number>', 'end after so many', wholeNumber(1))
+    .option('--count <number>', 'end after this many steps', wholeNumber(1))
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo tail')
     .action(({ count = Number.POSITIVE_INFINITY }: { count?: number }, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
@@ -29,14 +29,14 @@ export const tail = (program: Command): void => {
     )
 }
 
-/** A line of each step, or a document of YAML. */
+/** The text of a step: a line, or a YAML document. */
 const TEXT: Readonly<Record<Format, (step: DoneStep) => string>> = {
   table: stepRow,
   json: (step) => JSON.stringify(step),
   yaml: (step) => `---\n${stringify(step)}`,
 }
 
-/** The data of server-sent events; the connection ends with who reads them. Throws Failure for one that says why no more are sent. */
+/** Reads the data of server-sent events, and ends the connection with the last reader. Throws Failure with the reason if the server ends the stream. */
 export async function* stepsIn(stream: AsyncIterable<Uint8Array>): AsyncGenerator<DoneStep> {
   const input = Readable.from(stream)
   try {

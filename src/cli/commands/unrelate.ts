@@ -7,13 +7,13 @@ import { send } from '../send.ts'
 export const unrelate = (program: Command): void => {
   program
     .command('unrelate')
-    .summary('end a relation of two applications')
+    .summary('end the relation of two applications')
     .argument('<application>', '[namespace/]application[:endpoint]')
     .argument('<remote>', '[namespace/]application')
-    .option('--id <number>', 'which one, where there are several', wholeNumber(0))
+    .option('--id <number>', 'the id of the relation, if there are several', wholeNumber(0))
     .option(
       '--dry-run',
-      'print what would happen, and do nothing; exit code 2 when access would be lost, 3 when that is not known',
+      'print the effect without sending anything; exit code 2 if access would be lost, 3 if that is not known',
     )
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo unrelate details:details productpage')
     .action((first: string, second: string, options: { id?: number; dryRun?: true }, command: Command) =>

@@ -11,7 +11,6 @@ type Remote = {
   units?: Record<string, Record<string, unknown>>
 }
 
-/** A relation document, for `kubectl apply`. */
 export type RelationDocument = {
   readonly apiVersion: 'v1'
   readonly kind: 'ConfigMap'
@@ -26,13 +25,13 @@ export type RelationDocument = {
 
 export type Imported = {
   readonly documents: readonly RelationDocument[]
-  /** Sentences about what is left out on purpose, or presumed. */
+  /** Sentences about parts that are left out on purpose, or assumed. */
   readonly notes: readonly string[]
-  /** Sentences about relations that cannot be derived, each with what is missing. */
+  /** Sentences about relations that cannot be derived, each with the missing input. */
   readonly unknown: readonly string[]
 }
 
-/** Interfaces whose databags meshstep reads. Those of others may hold credentials, and are not written. */
+/** Interfaces whose databags meshstep reads. Databags of other interfaces may have credentials, and are not written. */
 export const READ_INTERFACES: ReadonlySet<string> = new Set([
   'certificate_transfer',
   'cluster',
@@ -44,18 +43,18 @@ export const READ_INTERFACES: ReadonlySet<string> = new Set([
   'tracing',
 ])
 
-/** Addresses of pods, which Juju writes into each unit's databag. */
+/** Keys for addresses of pods, which Juju writes into each unit's databag. */
 const ADDRESS_KEYS: ReadonlySet<string> = new Set(['egress-subnets', 'ingress-address', 'private-address'])
 
-/** Interfaces in which it matters to meshstep who provides. */
+/** Interfaces for which meshstep must know the provider. */
 const ROLE_MATTERS: ReadonlySet<string> = new Set(['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'])
 
-/** One side of a relation, as one of its units sees it; `remote` is the local name of the other side. */
+/** One side of a relation, as one of its units reports it. `remote` is the local name of the peer. */
 type Side = { readonly application: string; readonly info: RelationInfo; readonly remote: string | undefined }
 
 type Result = { readonly document: RelationDocument } | { readonly note: string } | { readonly unknown: string }
 
-/** Derives relation documents of each model from what Juju says of all of them. */
+/** Derives relation documents for each model from Juju's output about all models. */
 export const importModels = (
   models: readonly Model[],
   { withPeers, author }: { withPeers: boolean; author?: string | undefined },
@@ -68,7 +67,7 @@ export const importModels = (
   }
 }
 
-/** A document that names who applies it. */
+/** Adds the author to a document. */
 const withAuthor = (document: RelationDocument, author: string | undefined): RelationDocument =>
   author === undefined
     ? document
@@ -95,7 +94,7 @@ const reasonToLeaveOut = (application: Application): string | undefined => {
   return application.life === 'dying' || application.life === 'dead' ? `is ${application.life}` : undefined
 }
 
-/** The sides that are known of each relation; both have its id. */
+/** Groups the reported sides of relations by relation id. */
 const sidesById = (model: Model): Map<number, Side[]> => {
   const sides = new Map<number, Side[]>()
   for (const [unit, relations] of model.units)
@@ -109,7 +108,7 @@ const sidesById = (model: Model): Map<number, Side[]> => {
   return new Map([...sides].toSorted(([one], [other]) => one - other))
 }
 
-/** The application at the other side: by its units, else by the status where that has one only. */
+/** Names the peer by its units, else by the status if that has only one. */
 const remoteOf = (model: Model, application: string, info: RelationInfo): string | undefined => {
   const [unit] = Object.keys(info['related-units'])
   if (unit !== undefined) return applicationOf(unit)
@@ -130,7 +129,7 @@ const isLeftOut = (model: Model, name: string): boolean => {
   return application !== undefined && reasonToLeaveOut(application) !== undefined
 }
 
-/** Names the relations that the status has and no unit was asked about, by one of their sides: nobody knows their ids. */
+/** Reports relations in the status without a reporting unit, once each. Their ids are unknown. */
 const withoutId = (model: Model, sides: readonly Side[]): Result[] => {
   const known = new Set(
     sides.flatMap(({ application, info, remote }) => [
@@ -156,13 +155,14 @@ const withoutId = (model: Model, sides: readonly Side[]): Result[] => {
 
 const importRelation = (asked: Asked, id: number, known: readonly Side[]): Result[] => {
   const { model, withPeers } = asked
-  // each side names the other where it could not itself
+  // each side names the other if the other could not
   const sides = known.map((side, at) => ({ ...side, remote: known[1 - at]?.application ?? side.remote }))
   const [side, ...others] = sides
   if (side === undefined || sides.some((one) => isLeftOut(model, one.application))) return []
   const { application, info, remote } = side
   const name = `${model.name}: relation ${id} of ${application}:${info.endpoint}`
-  if (remote === undefined) return [{ unknown: `${name}: its other side has no unit, and may be several applications` }]
+  if (remote === undefined)
+    return [{ unknown: `${name}: its peer has no unit, and may be one of several applications` }]
   if (isLeftOut(model, remote)) return []
   if (remote !== application) {
     const isHere = applicationNamed(model, remote) !== undefined && !info['cross-model']
@@ -181,11 +181,11 @@ const importLocal = (asked: Asked, id: number, sides: readonly [Side, ...Side[]]
   const kind = interfaceOf(model, first)
   if (kind === undefined) return [{ unknown: `${name}: its interface is missing: ${ADD_TABLE}` }]
   const roles = sides.map((side) => ({ side, role: roleOf(model, side) }))
-  // told to the one that asks for something: a consumer, or whoever lets others in
+  // the document belongs to the consumer of a mesh, else to the provider: these sides request policies
   const wanted = kind === 'service_mesh' ? 'requires' : 'provides'
   const { side, role } = roles.find((one) => one.role === wanted) ?? { side: first, role: roles[0]?.role }
   if (role !== undefined) return [documentOf(asked, id, side, role, kind)]
-  if (ROLE_MATTERS.has(kind)) return [{ unknown: `${name} (${kind}): who provides is missing: ${ADD_TABLE}` }]
+  if (ROLE_MATTERS.has(kind)) return [{ unknown: `${name} (${kind}): its provider is missing: ${ADD_TABLE}` }]
   const note = `${name} (${kind}): it is presumed that ${side.application} provides, which makes no difference to meshstep`
   return [documentOf(asked, id, side, 'provides', kind), { note }]
 }
@@ -198,7 +198,7 @@ const roleOf = (model: Model, side: Side): 'provides' | 'requires' | undefined =
   return row.provider === `${side.application}:${side.info.endpoint}` ? 'provides' : 'requires'
 }
 
-/** The row of the relation in Juju's table. */
+/** Finds the row of the relation in Juju's table. */
 const rowOf = ({ sides }: Model, { application, info, remote }: Side): Sides | undefined => {
   const both = [`${application}:${info.endpoint}`, `${remote}:${info['related-endpoint']}`]
   return sides.find(({ provider, requirer }) => both.includes(provider) && both.includes(requirer))
@@ -209,7 +209,7 @@ const interfaceOf = (model: Model, side: Side): string | undefined =>
     (one) => one.application === side.remote,
   )?.interface ?? rowOf(model, side)?.interface
 
-/** Another model's application, by the endpoint of its offer. */
+/** The application of another model behind an offer. */
 type Offered = { readonly model: string; readonly application: string; readonly endpoint: string }
 
 const importCrossModel = (asked: Asked, id: number, side: Side, name: string): Result[] => {
@@ -221,7 +221,7 @@ const importCrossModel = (asked: Asked, id: number, side: Side, name: string): R
     offeredAt(models, saas.url, side),
   ]
   if (endpoint === undefined || offered === undefined) {
-    const missing = `which application ${saas.url} is, is missing: add juju status --format json of that model`
+    const missing = `the application behind ${saas.url} is missing: add juju status --format json of its model`
     return [{ unknown: `${name}: ${missing}` }]
   }
   const remote = { namespace: offered.model, application: offered.application }
@@ -229,7 +229,10 @@ const importCrossModel = (asked: Asked, id: number, side: Side, name: string): R
   return [documentOf(asked, id, side, role, endpoint.interface, remote)]
 }
 
-/** The offering side sees neither name nor model of who consumes: these are known where there is one only. */
+/**
+ * Imports a relation at the offering side. That side sees neither the name nor the model of its consumer. They are known only if the offer has one
+ * consumer.
+ */
 const importOffered = (asked: Asked, id: number, side: Side, name: string): Result[] => {
   const { model, models } = asked
   const { application, info } = side
@@ -245,7 +248,7 @@ const importOffered = (asked: Asked, id: number, side: Side, name: string): Resu
   const [consumer] = consumers
   if (endpoint === undefined || consumer === undefined || consumers.length !== 1 || others.length !== 1)
     return [
-      { unknown: `${name}: who consumes the offer is missing, or is not one alone: add the status of that model` },
+      { unknown: `${name}: the consumer of the offer is missing, or there are several: add the status of its model` },
     ]
   const role = endpoint.role === 'provider' ? 'provides' : 'requires'
   const remote = { namespace: consumer.model, application: consumer.application }
@@ -270,7 +273,7 @@ const offeredAt = (models: readonly Model[], url: string, { info }: Pick<Side, '
   return model && offer && { model: model.name, application: offer.application, endpoint: info['related-endpoint'] }
 }
 
-/** Lists the applications of a model that consume offers of others. */
+/** Lists the applications of a model that consume offers of other models. */
 const consumersIn = (model: Model, models: readonly Model[]) =>
   [...sidesById(model).values()].flat().flatMap((side) => {
     const saas = saasNamed(model, side.remote ?? '')
@@ -278,7 +281,7 @@ const consumersIn = (model: Model, models: readonly Model[]) =>
     return of === undefined ? [] : [{ model: model.name, application: side.application, of }]
   })
 
-/** The relation as one side is told it, with the databags of the other one where meshstep reads them. */
+/** Builds the document for one side of a relation, with the databags of its peer if meshstep reads them. */
 const documentOf = (
   { model }: Asked,
   id: number,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Failure } from '../failure.ts'
 
-/** Juju 2 names the related application alone. */
+/** A related application. Juju 2 gives only its name. */
 const Related = z
   .union([z.string(), z.object({ 'related-application': z.string(), interface: z.string().optional() })])
   .transform((one) =>
@@ -20,7 +20,7 @@ const Application = z.object({
   units: z.record(z.string(), z.unknown()).default({}),
 })
 
-/** An entry that Juju could not make out has this alone. */
+/** An entry that Juju could not read has only an error. */
 const Unreadable = z.object({ 'status-error': z.string() })
 
 const Status = z.object({
@@ -56,7 +56,7 @@ export type RelationInfo = z.infer<typeof RelationInfo>
 /** The roles of a relation's sides, each `application:endpoint`. */
 export type Sides = { readonly provider: string; readonly requirer: string; readonly interface: string }
 
-/** A model: its status, and what was given of its units and of the roles in its relations. */
+/** A model: its status, and the given units and roles in relations. */
 export type Model = {
   readonly name: string
   readonly status: Status
@@ -69,8 +69,8 @@ type Input = { readonly path: string; readonly text: string }
 type Part = { readonly status: Status } | { readonly units: z.infer<typeof Units> } | { readonly sides: Sides[] }
 
 /**
- * Reads what Juju prints: `juju status --format json`, `juju show-unit --format json` and the table of `juju status --relations`. Units
- * and tables belong to the status before them, else to the first one. Throws Failure for anything else.
+ * Reads the output of Juju: `juju status --format json`, `juju show-unit --format json` and the table of `juju status --relations`. Units and tables
+ * belong to the preceding status, else to the first one. Throws Failure for other input.
  */
 export const readModels = (inputs: readonly Input[]): Model[] => {
   const parts = inputs.flatMap(partsOf)
@@ -94,7 +94,7 @@ const add = ({ units, sides }: Model, part: Part): void => {
   if ('units' in part) for (const [name, unit] of Object.entries(part.units)) units.set(name, unit['relation-info'])
 }
 
-/** A text is one JSON value, or values one a line with tables between them. */
+/** Parses a text, which is one JSON value, or one value on each line with tables between them. */
 const partsOf = ({ path, text }: Input): Part[] => {
   const whole = parsed(text)
   if (whole !== undefined) return [partOf(path, whole)]
@@ -127,7 +127,7 @@ const checked = <T>(path: string, schema: z.ZodType<T>, value: unknown): T => {
   throw new Failure(`${path}: ${describeIssues(result.error)}`)
 }
 
-/** Reads the table of relations, in which alone Juju says who provides; undefined where there is none. */
+/** Reads the table of relations, the only output in which Juju names the provider. Returns undefined if there is none. */
 const sidesIn = (lines: readonly string[]): Sides[] | undefined => {
   const start = lines.findIndex((line) => /^(Integration|Relation) provider\s+Requirer\s+Interface/.test(line))
   if (start < 0) return undefined

@@ -9,7 +9,7 @@ const Labels = z.record(z.string().regex(/^[a-zA-Z_]\w*$/, A_LABEL), z.string())
 
 const A_METRIC = 'expected the name of a metric'
 
-/** One rule of Prometheus or Loki. In `expr`, `%%juju_topology%%` becomes the labels of its application. */
+/** A rule of Prometheus or Loki. In `expr`, `%%juju_topology%%` stands for the labels of its application. */
 const Rule = z.union(
   [
     z.strictObject({
@@ -50,8 +50,8 @@ type Group = z.infer<typeof Group>
 type Labels = Readonly<Record<string, string>>
 
 /**
- * The rules to publish to Prometheus (`metrics`) or Loki (`logs`), undefined for none. Each application, in order, gets its labels on
- * each rule and in its expression.
+ * Builds the rules to publish to Prometheus (`metrics`) or Loki (`logs`), or undefined for none. Each rule and its expression get the labels of an
+ * application. The order of applications is kept.
  */
 export const alertRules = (
   rules: AlertRules | undefined,
@@ -85,7 +85,7 @@ const topologyLabels = ({ model, modelUuid, application, charm }: JujuTopology):
   juju_charm: charm,
 })
 
-/** Strings of PromQL and LogQL have JSON's double quotes and escapes. */
+/** Formats labels as a selector. Strings of PromQL and LogQL have JSON's double quotes and escapes. */
 const topologySelector = (labels: Labels): string =>
   Object.entries(labels)
     .map(([key, value]) => `${key}=${JSON.stringify(value)}`)

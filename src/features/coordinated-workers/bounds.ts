@@ -1,22 +1,22 @@
 import { lengthOf, literal } from './nginx/directives.ts'
 
-/** The items that one relation asks to route. */
+/** The items that one relation wants routed. */
 export type Share<T> = { readonly relation: string; readonly items: readonly T[] }
 
-/** The most bytes of nginx.conf for one relation, all workers, and all backends. A ConfigMap holds 1 MiB. */
+/** The limits of bytes in nginx.conf for one relation, all workers, and all backends. A ConfigMap holds 1 MiB. */
 export const MOST_BYTES = { relation: 192 * 1024, workers: 256 * 1024, backends: 384 * 1024 } as const
 
-/** The bytes of a location without its address, including the name that it may have. */
+/** The bytes of a location without its address, but with its name. */
 const LOCATION_BYTES = 256
 
-/** The most bytes that the routes to a URL or an address take in the file. */
+/** Returns the most bytes that the routes to an address take in the file. */
 export const routeBytes = (address: string): number => 2 * lengthOf(literal(address)) + LOCATION_BYTES
 
 type Bounded<T> = { readonly items: readonly T[]; readonly problems: readonly string[] }
 
 /**
- * Limits items to the room in the file, in order. A relation that takes too much is left out as a whole and named; where all together
- * take too much, the largest ones are: none keeps the others from being routed.
+ * Limits items to the room in the file, in order. A relation that takes too much is left out as a whole, and named. If all relations together take too
+ * much, the largest ones are left out, so that none can keep the others from being routed.
  */
 export const bounded = <T>(
   shares: readonly Share<T>[],
@@ -42,7 +42,7 @@ export const bounded = <T>(
       .map(({ relation, items: { length }, bytes }) =>
         bytes > MOST_BYTES.relation
           ? `${relation}: not routed: its ${length} addresses take up to ${bytes} bytes of nginx.conf, and one relation has room for ${MOST_BYTES.relation}; publish fewer or shorter ones`
-          : `${relation}: not routed: it takes most (${bytes} bytes) of more than the ${most} bytes that nginx.conf has room for`,
+          : `${relation}: not routed: it takes ${bytes} bytes, and all relations together exceed the ${most} bytes that nginx.conf has room for`,
       ),
   }
 }

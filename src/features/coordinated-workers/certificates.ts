@@ -7,15 +7,15 @@ import { jsonAt } from './read.ts'
 import { remoteUnits, unitTitle } from './relations.ts'
 import { endpointNames } from './settings.ts'
 
-/** The certificates of authorities, concatenated PEM; undefined without any relation that passes one. */
+/** The certificates of authorities as concatenated PEM. `pem` is undefined if no relation passes a certificate. */
 export type Authorities = { readonly pem: string | undefined; readonly problems: readonly string[] }
 
-/** The most bytes of certificates in the ConfigMap of nginx. */
+/** The limit of bytes of certificates in nginx's ConfigMap. */
 const MOST_BYTES = 128 * 1024
 
 /**
- * Collects the authorities of `certificate_transfer` relations: a list of the application (version 1), or `ca` and `chain` of each unit.
- * The cluster's own authority joins them, as its workers have certificates of it. Their order does not depend on the order of events.
+ * Collects the authorities of `certificate_transfer` relations: a list of the application (version 1), or `ca` and `chain` of each unit. The cluster's own
+ * authority is added, because it signs the certificates of workers. The result does not depend on the order of events.
  */
 export const collectAuthorities = (relations: EffectiveState['relations'], config: CoordinatorConfig): Authorities => {
   const passed = relationsWith(relations, { role: 'requires', endpoint: endpointNames(config).certificates }).map(
@@ -57,7 +57,7 @@ const readPassed = (relation: Relation): Passed => {
   }
 }
 
-/** Strings and lists of strings. PEM in a databag is a string, or JSON of one. */
+/** Reads strings, and lists of strings. PEM in a databag is a string, or JSON of a string. */
 const stringsAt = (databag: Databag, keys: readonly string[]): string[] =>
   keys.flatMap((key) => {
     const value = jsonAt(databag, key)
@@ -66,7 +66,7 @@ const stringsAt = (databag: Databag, keys: readonly string[]): string[] =>
 
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
 
-/** Certificates in the form that nginx reads; undefined for an invalid one. */
+/** Parses certificates into the form that nginx reads. An invalid one becomes undefined. */
 const parseCertificates = (text: string): (string | undefined)[] =>
   [...text.matchAll(PEM)].map(([block]) => {
     try {

@@ -6,7 +6,7 @@ import { firstGrpcPort } from './settings.ts'
 
 const A_ROLE = 'expected a role: at most 63 letters, digits and underscores, with hyphens, dots and spaces between them'
 
-/** Roles are listed in a databag, separated by commas. */
+/** A role. A databag lists roles with commas between them. */
 const Role = z
   .string()
   .max(63, A_ROLE)
@@ -45,7 +45,7 @@ const PodNames = {
 const EndpointName = z.string().min(1).max(253)
 const Text = z.string().min(1)
 
-/** The names of the application's endpoints. */
+/** The names of the coordinator's endpoints. */
 const Endpoints = z
   .strictObject({
     cluster: EndpointName.optional(),
@@ -104,7 +104,7 @@ const Fields = z.strictObject({
   endpoints: Endpoints.optional(),
 })
 
-/** The config of a coordinator. Defaults are applied where they are used, not stored. */
+/** The config of a coordinator. Defaults are applied on use, not stored. */
 export const CoordinatorConfig = Fields.superRefine((config, context) => {
   const message = rolesProblem(config)
   if (message !== undefined) context.addIssue({ code: 'custom', message })
@@ -116,7 +116,7 @@ export type CoordinatorConfig = z.infer<typeof CoordinatorConfig>
 export const WorkerConfig = z.strictObject({ roles: Roles, ...PodNames })
 export type WorkerConfig = z.infer<typeof WorkerConfig>
 
-/** Messages are the charm library's. */
+/** Finds contradictions between roles. The messages are those of the charm library. */
 const rolesProblem = ({ roles, metaRoles = {}, minimalDeployment = [] }: z.infer<typeof Fields>) => {
   const problems = [
     { names: Object.keys(metaRoles), subject: 'The meta keys', verb: 'are' },
@@ -151,7 +151,7 @@ const portsIssues = (config: z.infer<typeof Fields>) => {
   ]
 }
 
-/** A port without TLS takes HTTP/1.1 or HTTP/2, and not both. */
+/** Finds clashes of gRPC ports. A port without TLS takes either HTTP/1.1 or HTTP/2. */
 const grpcIssues = ({ telemetryProxy }: z.infer<typeof Fields>) => {
   const { httpPort, httpsPort, grpcPort } = telemetryProxy ?? {}
   if (grpcPort === undefined || ![grpcPort, grpcPort + 1].some((port) => port === httpPort || port === httpsPort))

@@ -23,24 +23,24 @@ export type TelemetryEndpoints = Pick<
 export type CoordinatorInput = Subject & {
   readonly config: CoordinatorConfig
   readonly relations: EffectiveState['relations']
-  /** The mesh labels for pods; undefined while the application is not on a mesh. */
+  /** The mesh labels for pods. Undefined while the application is not on a mesh. */
   readonly mesh?: MeshLabels | undefined
   readonly endpoints?: TelemetryEndpoints | undefined
-  /** The keys of relations that were given a config before. */
+  /** The keys of relations that already got a config. */
   readonly configured?: ReadonlySet<string> | undefined
 }
 
 export type Coordination = {
-  /** Policies inside the cluster, applied without a beacon; none without a mesh. */
+  /** Policies inside the cluster, which need no beacon. Empty without a mesh. */
   readonly meshPolicies: readonly RequestedPolicy[]
-  /** By the key of the relation. A relation that is absent keeps its published data. */
+  /** The databags by relation key. A missing relation keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]
 }
 
 /**
- * Derives the desired state of a coordinator. While roles are missing, workers without a config get labels alone; policies and published
- * data of the other workers do not wait for that.
+ * Derives the desired state of a coordinator. While roles are missing, workers without a config get only labels. Policies, and the data for other workers,
+ * do not wait for the missing roles.
  */
 export const coordinate = (input: CoordinatorInput): Coordination => {
   const { namespace, config, relations, mesh, configured = new Set() } = input
@@ -69,7 +69,7 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
   }
 }
 
-/** The reason to withhold a config from a relation. Invalid data of a unit are none. */
+/** Returns the reason to withhold a config from a relation. Invalid data of a unit are no reason. */
 const reasonToWithhold = (
   { key, announced, roles }: WorkerRelation,
   missing: readonly string[],
@@ -81,7 +81,7 @@ const reasonToWithhold = (
   return isNew && missing.length > 0 ? 'gets a config once no role is missing' : undefined
 }
 
-/** The labels for a worker. A relation without a config gets these, so that its other side hears of it and announces its role. */
+/** Builds the labels for a worker. A relation without a config gets only these, so that its peer is notified and announces its role. */
 const labelsFor = (worker: WorkerRelation, input: CoordinatorInput): OwnSide => ({
   data: coordinatorDatabag({ worker_labels: workerLabels(worker, input) }),
   partial: true,

@@ -25,7 +25,7 @@ const Coordinator = z.object({
   worker_labels: z.record(z.string(), text('a value'), 'expected labels: an object').optional(),
 })
 
-/** The coordinator's data for a worker application. `worker_config` is empty until there is a config. */
+/** The coordinator's data for a worker application. `worker_config` is empty until a config exists. */
 export type CoordinatorData = z.infer<typeof Coordinator>
 
 const A_NAME = 'expected an application: at most 63 lower-case letters, digits and hyphens'
@@ -57,7 +57,7 @@ export type WorkerUnitData = z.infer<typeof Unit>
 const isUnitOf = (application: string, unit: string): boolean =>
   unit.startsWith(`${application}/`) && /^\d+$/.test(unit.slice(application.length + 1))
 
-/** The coordinator's application databag: a key for each present field, in a fixed order. */
+/** Builds the coordinator's application databag, with a key for each present field, in a fixed order. */
 export const coordinatorDatabag = (data: Partial<CoordinatorData>): Record<string, string> =>
   Object.fromEntries(
     (Object.keys(Coordinator.shape) as (keyof CoordinatorData)[])
@@ -65,7 +65,7 @@ export const coordinatorDatabag = (data: Partial<CoordinatorData>): Record<strin
       .map((key) => [key, pythonJson(data[key])]),
   )
 
-/** The worker's application databag: empty without a role. */
+/** Builds the worker's application databag. It is empty without a role. */
 export const workerDatabag = (roles: readonly string[]): Record<string, string> =>
   roles.length === 0 ? {} : { role: pythonJson(roles.join(',')) }
 
@@ -74,15 +74,15 @@ export const workerUnitDatabag = ({ juju_topology, address }: WorkerUnitData): R
   return { juju_topology: pythonJson({ application, unit, charm_name }), address: pythonJson(address) }
 }
 
-/** Reads the coordinator's data; undefined without a config. Unknown keys, among them Juju's, are ignored. */
+/** Reads the coordinator's data. The value is undefined without a config. Unknown keys, including Juju's, are ignored. */
 export const readCoordinator = (databag: Databag, name: string): DatabagValue<CoordinatorData> =>
   readModel(databag, Coordinator, ['worker_config'], name)
 
-/** Reads the data of a worker's unit; undefined where it has none. */
+/** Reads the data of a worker's unit. The value is undefined if the unit has none. */
 export const readWorkerUnit = (databag: Databag, name: string): DatabagValue<WorkerUnitData> =>
   readModel(databag, Unit, ['juju_topology', 'address'], name)
 
-/** Reads the roles of a worker application, including meta roles; undefined where it has announced none. */
+/** Reads the roles of a worker application, including meta roles. The value is undefined if none is announced. */
 export const readRoles = (databag: Databag, name: string): DatabagValue<string[]> =>
   andThen(readKey(databag, 'role', text('roles, with commas between them'), name), (role) => {
     const roles = role
@@ -92,7 +92,7 @@ export const readRoles = (databag: Databag, name: string): DatabagValue<string[]
     return { value: roles.length === 0 ? undefined : [...new Set(roles)] }
   })
 
-/** Undefined when none of the `required` keys is present. */
+/** Reads a databag. The value is undefined if none of the `required` keys is present. */
 const readModel = <S extends z.ZodRawShape, T>(
   databag: Databag,
   schema: z.ZodType<T> & { shape: S },

@@ -34,12 +34,12 @@ export type ClusterDesiredState = {
   readonly objects: readonly KubernetesObject[]
   readonly requests: readonly RequestedPolicy[]
   readonly guards: readonly Guard[]
-  /** Published databags, by the key of the relation; a relation that is absent keeps its own. */
+  /** Published databags by relation key. A missing relation keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly messages: readonly string[]
-  /** Missing preconditions, a sentence each. */
+  /** Missing preconditions, each as a sentence. */
   readonly waiting: readonly Wait[]
-  /** Annotations to hold on the template of the application's pods. */
+  /** Annotations for the template of the application's pods. */
   readonly annotations: Readonly<Record<string, string>>
 }
 
@@ -53,7 +53,7 @@ const NOTHING: ClusterDesiredState = {
   annotations: {},
 }
 
-/** Derives the desired state of a coordinator or worker; empty for every other application. */
+/** Derives the desired state of a coordinator or worker. It is empty for any other application. */
 export const clusterDesiredState = (
   subject: Subject,
   state: EffectiveState,
@@ -66,7 +66,7 @@ export const clusterDesiredState = (
   return { ...NOTHING, databags, messages }
 }
 
-/** The status of a coordinator or worker; undefined for every other application. */
+/** Returns the status of a coordinator or worker, or undefined for any other application. */
 export const clusterStatus = (subject: Subject, state: EffectiveState): ClusterStatus | undefined => {
   const { coordinator, worker } = state.config ?? {}
   if (!coordinator) return worker && findWorkerState(subject, state, worker).status
@@ -75,13 +75,13 @@ export const clusterStatus = (subject: Subject, state: EffectiveState): ClusterS
 }
 
 /**
- * Part of the cluster is unknown: the mesh, a worker, or the target of its telemetry. Objects and published data of the cluster stay
- * until all is known again.
+ * Tells if a part of the cluster is unknown: the mesh, a worker, or the target of its telemetry. Objects and published data of the cluster then stay until
+ * everything is known again.
  */
 export const dependsOnUnknown = ({ config }: Pick<EffectiveState, 'config'>, unknown: readonly Relation[]): boolean =>
   config?.coordinator !== undefined && unknown.length > 0
 
-/** The requesters of the cluster's policies, and the name of its nginx file. */
+/** Lists the requesters of the cluster's policies, and its nginx file. */
 export const clusterRequesters = (subject: Subject, { relations }: EffectiveState): string[] => {
   const owner = `${subject.namespace}/${subject.application}`
   const workers = relationsWith(relations, { role: 'provides' }).map((relation) => relationName(relation))
@@ -181,7 +181,7 @@ const jujuTopology = (
   charm: config.charm ?? application,
 })
 
-/** Keys that publish routes keep their values until the routes are served. */
+/** The keys with routes. They keep their values until nginx serves the new routes. */
 const TELEMETRY_KEYS = [
   'loki_endpoints',
   'remote_write_endpoints',
@@ -190,17 +190,17 @@ const TELEMETRY_KEYS = [
   'scrape_jobs',
 ] as const
 
-/** Labels that enrol workers keep their values until policies let the workers reach each other. */
+/** Lists the key with labels that enrol workers, if it must keep its value: until policies let the workers reach each other. */
 const keptLabels = (subject: Subject, state: EffectiveState, surroundings: Surroundings): string[] =>
   awaitsPolicies(subject, state, surroundings) ? ['worker_labels'] : []
 
-/** The cluster is to join a mesh, and its policies do not stand yet. */
+/** Tells if the cluster is about to join a mesh, and its policies are not applied yet. */
 export const awaitsPolicies = (subject: Subject, state: EffectiveState, { granted }: Surroundings): boolean =>
   state.config?.coordinator !== undefined &&
   Object.hasOwn(desiredMeshLabels(state)?.elsewhere ?? {}, ENROLMENT_LABEL) &&
   granted?.has(clusterRequester(subject)) === false
 
-/** Pods that are labelled in place are not restarted by their template. */
+/** Reports that the template does not restart pods that are labelled in place. */
 const reloadProblems = ({ config }: EffectiveState): string[] =>
   config?.coordinator?.reload && config.enrolment === 'in-place'
     ? [
@@ -279,11 +279,11 @@ const routeTelemetry = (
   }
 }
 
-/** A Secret of type kubernetes.io/tls has file names of its own. */
+/** Names the files of a certificate. A Secret of type kubernetes.io/tls has its own file names. */
 const certificateFiles = ({ tls }: CoordinatorConfig) =>
   typeof tls === 'object' && 'secret' in tls ? { certificate: 'tls.crt', key: 'tls.key' } : undefined
 
-/** The ConfigMap with the coordinator's nginx.conf. */
+/** Builds the ConfigMap with the coordinator's nginx.conf. */
 const configMap = ({ namespace, application }: Subject, data: Readonly<Record<string, string>>): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
@@ -296,7 +296,7 @@ type PodNames = Pick<WorkerConfig, 'headlessService' | 'clusterDomain'>
 const clusterDomain = (config: PodNames, environment: Pick<Environment, 'clusterDomain'> = {}): string =>
   config.clusterDomain ?? environment.clusterDomain ?? 'cluster.local'
 
-/** The application's units, and the names that its headless Service gives their pods. */
+/** Lists the application's units, with the names of their pods from the headless Service. */
 const podUnits = (
   { namespace, application }: Subject,
   { units }: EffectiveState,

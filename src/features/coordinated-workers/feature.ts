@@ -15,14 +15,14 @@ import { clusterLookups, findSurroundings, isPublishingUnits } from './surroundi
 const desiredStateFor = ({ subject, resolved: { state }, environment, seen }: FeatureInput) =>
   clusterDesiredState(subject, state, findSurroundings(environment, subject, state, seen))
 
-/** The ports that policies open inside the cluster, with `leastPrivilege`. */
+/** Lists the ports that policies open inside the cluster with `leastPrivilege`. */
 const openPorts = (config: CoordinatorConfig) => [clusterPorts(config), selectWorkerPorts(config, config.roles)]
 
-/** Coordinators and workers: the data they exchange, the policies inside their cluster, and its telemetry. */
+/** The feature for coordinators and workers: the data that they exchange, the policies inside their cluster, and its telemetry. */
 export const coordinatedWorkers = {
   name: 'coordinated-workers',
   config: coordinatedWorkersConfig,
-  // its policies select pods by a label, whoever made them
+  // the cluster's policies select pods by a label that any application may set
   effects: (_subject, { coordinator }) =>
     coordinator ? { policies: { cluster: coordinator.leastPrivilege ?? false, ports: openPorts(coordinator) } } : {},
   problems: ({ coordinator }) => expressionIssues(coordinator?.nginx),
@@ -43,7 +43,7 @@ export const coordinatedWorkers = {
   },
   publications: (input) => desiredStateFor(input).databags,
   keeps: ({ state, unknown }) => dependsOnUnknown(state, unknown),
-  // a worker with unknown data keeps what was published to it
+  // a worker with unknown data keeps the data published to it
   leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
   isHeldBack: ({ subject, resolved: { state }, environment, seen }) =>
     awaitsPolicies(subject, state, findSurroundings(environment, subject, state, seen)),

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 
-/** The namespaces of a short name, and the DNS domain of the cluster. */
+/** The namespaces in which a short name may be, and the DNS domain of the cluster. */
 export type Search = { readonly namespaces: readonly string[]; readonly domain: string }
 
 /**
- * Completes the Service name in a URL or `host:port`, as nginx has no DNS search list. `loki` is in the first namespace, `loki.logs` is
- * completed where `logs` is one of the namespaces, and `loki.logs.svc` lacks the domain. Every other name counts as complete.
+ * Completes the Service name in a URL or `host:port`, because nginx has no DNS search list. `loki` is in the first namespace. `loki.logs` is completed if
+ * `logs` is one of the namespaces. `loki.logs.svc` lacks the domain. Any other name counts as complete.
  */
 export const withFullName = (url: string, search: Search): string =>
   url.replace(
@@ -24,5 +24,5 @@ const fullName = (host: string, { namespaces: [first = '', ...others], domain }:
   return labels.length === 2 && [first, ...others].includes(last) ? `${host}.svc.${domain}` : host
 }
 
-/** A numeric name may be an address in short form. */
+/** Tells if a name is left as it is. A numeric name may be a shortened address. */
 const isLocal = (host: string): boolean => host === 'localhost' || /^[0-9]/.test(host)

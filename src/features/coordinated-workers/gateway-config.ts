@@ -34,7 +34,7 @@ const Server = z.strictObject({
 })
 export type Server = z.infer<typeof Server>
 
-/** The API of a cluster: servers with locations, which pass requests on to upstreams, which are workers by role. */
+/** The API of a cluster. Its servers have locations, which pass requests to upstreams. An upstream is the workers with a role. */
 export const ClusterGateway = z.strictObject({
   upstreams: z.record(Name, Upstream),
   servers: z.array(Server),
@@ -51,7 +51,7 @@ type Config = {
 
 type Issue = { readonly path: (string | number)[]; readonly message: string }
 
-/** The contradictions within a coordinator's config. */
+/** Finds contradictions in a coordinator's config. */
 export const gatewayIssues = ({ nginx, ...config }: Config): Issue[] =>
   nginx === undefined
     ? []
@@ -60,7 +60,7 @@ export const gatewayIssues = ({ nginx, ...config }: Config): Issue[] =>
         ...nginx.servers.flatMap((_, index) => serverIssues(nginx, index, config)),
       ].map(({ path, message }) => ({ path: ['nginx', ...path], message }))
 
-/** The expressions that PCRE does not compile, each with its path. Remembered ones are not checked: old memories stay readable. */
+/** Finds expressions that PCRE does not compile, each with its path. Stored ones are not checked, so that old memories stay readable. */
 export const expressionIssues = (nginx: ClusterGateway | undefined): Issue[] =>
   (nginx?.servers ?? []).flatMap(({ locations }, server) =>
     locations.flatMap(({ match, path }, place) => {
@@ -109,7 +109,7 @@ const serverIssues = ({ upstreams, servers }: ClusterGateway, index: number, con
   ]
 }
 
-/** The port at which the telemetry proxy takes HTTP. */
+/** Returns the port at which the telemetry proxy takes HTTP. */
 const sharedPort = ({ telemetryProxy, tls }: Config): number | undefined =>
   tls ? telemetryProxy?.httpsPort : telemetryProxy?.httpPort
 

@@ -1,4 +1,4 @@
-/** The limits of PCRE2 as it is built by default: pcre2limits(3), and `--with-parens-nest-limit` in pcre2build(3). */
+/** The default limits of PCRE2: pcre2limits(3), and `--with-parens-nest-limit` in pcre2build(3). */
 const MOST = { count: 65_535, depth: 250, codeUnits: 65_535 }
 
 export const AN_EXPRESSION =
@@ -6,7 +6,7 @@ export const AN_EXPRESSION =
 
 const TOO_LARGE = `expected a regular expression that PCRE compiles: counts of at most ${MOST.count}, at most ${MOST.depth} groups within each other, and not too large with all that is repeated written out`
 
-/** Returns the reason why PCRE does not compile `text`, and nginx then does not load the file. */
+/** Returns the reason why PCRE would not compile `text`. nginx would then not load the file. */
 export const expressionProblem = (text: string): string | undefined => {
   const { count, depth, codeUnits } = measure(text)
   return count > MOST.count || depth > MOST.depth || codeUnits > MOST.codeUnits ? TOO_LARGE : undefined
@@ -24,10 +24,10 @@ export const isReadAlike = (text: string): boolean => {
   }
 }
 
-/** A part of an expression: a class, the begin of a group, the end of one or a count with its count, or a character. */
+/** A part of an expression: a class, the start of a group, the end of a group or a quantifier with its count, or a character. */
 const PART = /\[(?:\\.|[^\]])*\]|\(|\)?\{(\d+)(?:,(\d*))?\}|\)|\\.|./g
 
-/** At most what PCRE compiles each part to, in code units: a class is a bitmap, and a group is copied for each of its repetitions. */
+/** The upper bound of PCRE's compiled size for each part, in code units. A class is a bitmap, and a group is copied for each of its repetitions. */
 const UNITS = { class: 33, group: 8, character: 3 }
 
 const measure = (text: string): { count: number; depth: number; codeUnits: number } => {

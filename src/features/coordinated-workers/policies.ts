@@ -7,14 +7,14 @@ import type { CoordinatorConfig } from './config.ts'
 import { clusterPorts, endpointNames, selectWorkerPorts, sortedPorts } from './settings.ts'
 import type { Topology } from './topology.ts'
 
-/** The label of all pods of the cluster, the coordinator's among them. */
+/** The label of all pods of the cluster, including the coordinator's. */
 export const partOfLabels = (application: string): Record<string, string> => ({
   'app.kubernetes.io/part-of': application,
 })
 
 /**
- * The requests inside the cluster: each application reaches all pods, and workers reach the coordinator's Service. These become two
- * objects, however many workers there are. All ports are open; with `leastPrivilege` only the configured ones.
+ * Builds the requests inside the cluster: each application reaches all pods, and workers reach the coordinator's Service. They become two objects for any
+ * number of workers. All ports are open, or with `leastPrivilege` only the configured ones.
  */
 export const clusterPolicies = (
   subject: Subject,
@@ -33,7 +33,7 @@ export const clusterPolicies = (
   ]
 }
 
-/** The requester of the cluster's own policies, as policies name it. */
+/** The requester of the cluster's own policies, as named in policies. */
 export const clusterRequester = ({ namespace, application }: Subject): string =>
   `cluster of ${namespace}/${application}`
 
@@ -43,7 +43,7 @@ export const clusterGuard = (subject: Subject): Guard => ({
   relation: clusterRequester(subject),
 })
 
-/** The requests for access from outside the cluster: metrics scraping, and the config's `policies`. */
+/** Builds the requests from outside the cluster: for metrics scraping, and from the config's `policies`. */
 export const externalPolicies = (config: CoordinatorConfig, policies: readonly Policy[]): Policy[] => {
   const { metrics: relation } = endpointNames(config)
   const { nginxExporter, proxy } = clusterPorts(config)
@@ -55,7 +55,7 @@ export const externalPolicies = (config: CoordinatorConfig, policies: readonly P
   ]
 }
 
-/** Names workers whose pods the policies cannot guard: those of other namespaces. */
+/** Names workers in other namespaces, because the cluster's policies do not cover their pods. */
 export const notCovered = (namespace: string, { relations }: Topology): string[] =>
   relations.flatMap(({ name, applications }) =>
     applications
@@ -66,7 +66,7 @@ export const notCovered = (namespace: string, { relations }: Topology): string[]
       ),
   )
 
-/** Names workers of other namespaces, which labels of the coordinator's namespace do not put on the mesh. */
+/** Names workers in other namespaces that no labels put on the mesh. */
 export const notEnrolled = (namespace: string, { relations }: Topology): string[] =>
   relations
     .filter((worker) => worker.namespace !== namespace)
@@ -75,7 +75,7 @@ export const notEnrolled = (namespace: string, { relations }: Topology): string[
         `${worker.name}: it is in ${worker.namespace}, for which the beacon names no labels: it is not put on the mesh`,
     )
 
-/** A selector knows no application: a port open for one worker is open at all pods of the cluster. */
+/** Requests access to the pods. Their selector matches the whole cluster, so a port for one worker is open at all pods. */
 const toPods = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy => {
   const ports = [clusterPorts(config).workerMetrics, ...(selectWorkerPorts(config, config.roles) ?? [])]
   return {
@@ -87,7 +87,7 @@ const toPods = (source: Subject, { namespace, application }: Subject, config: Co
   }
 }
 
-/** Without open ports there is no policy: one without endpoints would open all. */
+/** Requests access to the coordinator's Service. Without open ports there is no request, because one without endpoints would open all. */
 const toService = (source: Subject, { namespace, application }: Subject, config: CoordinatorConfig): MeshPolicy[] => {
   const policy: MeshPolicy = {
     ...between(source, namespace),

@@ -16,17 +16,14 @@ type Input = {
   readonly relations: EffectiveState['relations']
   readonly config: CoordinatorConfig
   readonly routing: Routing & { readonly isProxied: boolean }
-  /** The routed workers. */
+  /** The workers that are routed. */
   readonly workers: readonly WorkerTopology[]
   readonly topology: Topology
   readonly coordinator: JujuTopology
   readonly coordinatorUnits: readonly CoordinatorUnit[]
 }
 
-/**
- * The coordinator's databags, by the key of the relation, for `prometheus_scrape` (jobs, topology, rules) and `loki_push_api` (topology,
- * rules).
- */
+/** Builds the coordinator's databags by relation key, for `prometheus_scrape` (jobs, topology, rules) and `loki_push_api` (topology, rules). */
 export const publishedTelemetry = (
   input: Input,
 ): { databags: Record<string, OwnSide>; problems: readonly string[] } => {

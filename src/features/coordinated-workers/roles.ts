@@ -4,7 +4,7 @@ import type { CoordinatorConfig } from './config.ts'
 /** The status that a coordinator or worker reports. */
 export type ClusterStatus = { readonly status: 'active' | 'waiting' | 'blocked'; readonly message: string }
 
-/** Expands meta roles; each role once, sorted. */
+/** Expands meta roles. Each role appears once, in order. */
 export const expandRoles = (roles: readonly string[], { metaRoles }: CoordinatorConfig): string[] =>
   [...new Set(roles.flatMap((role) => ownValue(metaRoles, role) ?? [role]))].toSorted()
 
@@ -13,8 +13,8 @@ type Counts = Readonly<Record<string, number>>
 const countUnits = (present: Counts, role: string): number => ownValue(present, role) ?? 0
 
 /**
- * The needed roles that too few units have: one unit for each role of the minimal deployment, and the minimum of `units`. `present`
- * counts the units of each role.
+ * Lists the required roles with too few units. Each role of the minimal deployment needs one unit, and `units` may require more. `present` counts the
+ * units of each role.
  */
 export const missingRoles = (config: CoordinatorConfig, present: Counts): string[] => {
   const { minimalDeployment = [], units = {} } = config
@@ -22,7 +22,7 @@ export const missingRoles = (config: CoordinatorConfig, present: Counts): string
   return expandRoles(needed, config).filter((role) => countUnits(present, role) < requiredUnits(config, role))
 }
 
-/** At least one unit of a needed role; a meta role asks for the same number of each role it stands for. */
+/** Returns the required units of a role, at least one. A meta role requires its number of each of its roles. */
 const requiredUnits = ({ units, metaRoles }: CoordinatorConfig, role: string): number => {
   const metas = Object.keys(metaRoles ?? {}).filter((meta) => ownValue(metaRoles, meta)?.includes(role))
   return Math.max(1, ...[role, ...metas].map((one) => ownValue(units, one)?.minimum ?? 0))
@@ -52,7 +52,7 @@ const lack = (role: string, config: CoordinatorConfig, present: Counts): string 
   return minimum === 1 ? role : `${role} (${countUnits(present, role)} of ${minimum})`
 }
 
-/** The coordinator's status, in the charm library's words, with advice beyond these. */
+/** Returns the coordinator's status in the charm library's words, with additional advice. */
 export const coordinatorStatus = (config: CoordinatorConfig, hasWorkers: boolean, present: Counts): ClusterStatus => {
   if (!hasWorkers) return { status: 'blocked', message: '[consistency] Missing any worker relation.' }
   const missing = missingRoles(config, present)
@@ -68,7 +68,7 @@ export const coordinatorStatus = (config: CoordinatorConfig, hasWorkers: boolean
   return { status: missing.length > 0 ? 'blocked' : 'active', message }
 }
 
-/** The progress of a worker's relation: missing, silent, without a config, or configured. */
+/** The state of a worker's relation: missing, silent, without a config, or configured. */
 export type WorkerProgress = {
   readonly application: string
   readonly roles: readonly string[]
@@ -81,7 +81,7 @@ const WAITING_FOR = {
   'without config': { status: 'waiting', message: 'Waiting for coordinator to publish a config' },
 } as const
 
-/** The worker's status, in the charm library's words: the most severe problem; those that need a person come first. */
+/** Returns the worker's status in the charm library's words. It is the most severe problem, and problems for a person come first. */
 export const workerStatus = ({ application, roles, relation }: WorkerProgress): ClusterStatus => {
   if (relation === 'missing') return WAITING_FOR.missing
   if (roles.length === 0)

@@ -1,16 +1,16 @@
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { CoordinatorConfig } from './config.ts'
 
-/** `proxy` is the port of the workers' telemetry, undefined where it is not routed. */
+/** The ports of a cluster. `proxy` is the port for the workers' telemetry, or undefined if that is not routed. */
 export type ClusterPorts = {
   readonly workerMetrics: number
   readonly nginxExporter: number
   readonly proxy: number | undefined
-  /** The ports of tracing over gRPC. */
+  /** The ports for tracing over gRPC. */
   readonly grpc: readonly number[]
 }
 
-/** The ports of a cluster, with their defaults. */
+/** Returns the ports of a cluster, with their defaults. */
 export const clusterPorts = (config: CoordinatorConfig): ClusterPorts => ({
   workerMetrics: config.workerMetricsPort ?? 8080,
   nginxExporter: config.nginxExporterPort ?? 9113,
@@ -30,7 +30,7 @@ type ProxyPorts = {
   readonly grpcPort?: number | undefined
 }
 
-/** The port of workloads' tracing over gRPC, with TLS or without; that of charms is the next. */
+/** Returns the port for the workloads' tracing over gRPC, with or without TLS. The next port is for charms. */
 export const firstGrpcPort = ({ httpPort, httpsPort, grpcPort }: ProxyPorts): number => {
   const next = httpPort + 1
   return grpcPort ?? (httpsPort === next || httpsPort === next + 1 ? httpsPort + 1 : next)
@@ -38,7 +38,7 @@ export const firstGrpcPort = ({ httpPort, httpsPort, grpcPort }: ProxyPorts): nu
 
 export const isTls = ({ tls }: CoordinatorConfig): boolean => tls !== undefined && tls !== false
 
-/** The names of a coordinator's endpoints; `cluster` is undefined where the interface decides. */
+/** Returns the names of a coordinator's endpoints. `cluster` is undefined if the interface decides. */
 export const endpointNames = ({ endpoints = {} }: CoordinatorConfig) => ({
   cluster: endpoints.cluster,
   metrics: endpoints.metrics ?? 'metrics-endpoint',
@@ -52,7 +52,7 @@ export const endpointNames = ({ endpoints = {} }: CoordinatorConfig) => ({
   serviceMeshRequireCmrMesh: endpoints.serviceMeshRequireCmrMesh ?? 'require-cmr-mesh',
 })
 
-/** The ports that workers with `roles`, or meta roles, open; undefined where none are configured. */
+/** Returns the ports of workers with `roles`, including meta roles. Returns undefined if no ports are configured. */
 export const selectWorkerPorts = (
   { workerPorts }: CoordinatorConfig,
   roles: readonly string[],
@@ -62,6 +62,6 @@ export const selectWorkerPorts = (
   return sortedPorts(ports)
 }
 
-/** Removes duplicates and sorts. */
+/** Sorts, and removes duplicates. */
 export const sortedPorts = (ports: readonly number[]): number[] =>
   [...new Set(ports)].toSorted((one, other) => one - other)

@@ -13,11 +13,11 @@ import { andThen, check, readKey, selectProblems, selectValues } from './read.ts
 import { remoteUnits, unitTitle } from './relations.ts'
 import { endpointNames } from './settings.ts'
 
-/** The backends of a cluster's telemetry, from the coordinator's relations. */
+/** The backends of a cluster's telemetry, as published in the coordinator's relations. */
 export type Sources = {
   readonly logging: readonly { readonly unit: string; readonly url: string }[]
   readonly remoteWrite: readonly { readonly url: string }[]
-  /** By protocol. For two receivers the lower relation id wins, then the earlier. A gRPC receiver is `host:port`. */
+  /** The receivers by protocol. Of two, that with the lower relation id wins, then the earlier one. A gRPC receiver is `host:port`. */
   readonly charmTracing: Readonly<Record<string, string>>
   readonly workloadTracing: Readonly<Record<string, string>>
   readonly problems: readonly string[]
@@ -25,7 +25,7 @@ export type Sources = {
 
 const A_URL = 'expected an http or https URL of at most 2048 characters'
 
-/** Allows the characters of RFC 3986 alone: a URL may end up in a config file. */
+/** Tells if a text is a URL with only the characters of RFC 3986, because it may be written into a config file. */
 const isUrl = (text: string): boolean =>
   /^https?:\/\/[-\w.~:/?#[\]@!$&'()*+,;=%]{1,2040}$/.test(text) && URL.canParse(text)
 
@@ -53,11 +53,11 @@ const Receiver = z
     error: `${A_URL}, or for grpc a host and a port`,
   })
 
-/** Collects the backends of a coordinator's relations. A unit without an endpoint has none; invalid ones are named. */
+/** Collects the backends of a coordinator's relations. A unit without an endpoint has none. Invalid endpoints are named. */
 export const readSources = (
   relations: EffectiveState['relations'],
   config: CoordinatorConfig,
-  /** Completes a URL of an application in the namespace `home`, the own one where that is undefined. */
+  /** Completes a URL of an application in the namespace `home`. Undefined means the coordinator's namespace. */
   complete: (url: string, home: string | undefined) => string = (url) => url,
 ): Sources => {
   const endpoints = endpointNames(config)
@@ -93,7 +93,7 @@ export const readSources = (
 
 type Kind = 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'
 
-/** A URL by the name of its unit or protocol. */
+/** A URL with the name of its unit or protocol. */
 type NamedUrl = { readonly name: string; readonly url: string }
 
 const backends = (kind: Kind, told: readonly { relation: string; reads: readonly DatabagValue<NamedUrl>[] }[]) =>
@@ -103,7 +103,7 @@ const backends = (kind: Kind, told: readonly { relation: string; reads: readonly
     problems: selectProblems(reads),
   }))
 
-/** The protocols to request in tracing relations, by the key of the relation: a provider opens the requested receivers. */
+/** Lists the protocols to request in tracing relations, by relation key. A provider opens only the requested receivers. */
 export const tracingRequests = (
   relations: EffectiveState['relations'],
   config: CoordinatorConfig,
@@ -136,7 +136,7 @@ const unitUrls = (relation: Relation, key: string): DatabagValue<NamedUrl>[] =>
 
 const Receivers = z.array(z.unknown(), 'expected receivers: a list')
 
-/** The receivers of the wanted protocols; all where none are given. */
+/** Reads the receivers of the wanted protocols, or all if none are given. */
 const readReceivers =
   (wanted: readonly string[] | undefined) =>
   (relation: Relation): DatabagValue<NamedUrl>[] => {
@@ -150,7 +150,7 @@ const readReceivers =
     )
   }
 
-/** The first receiver of each protocol. */
+/** Selects the first receiver of each protocol. */
 const byProtocol = (receivers: readonly NamedUrl[]): Record<string, string> =>
   Object.fromEntries(
     sortedGroups(receivers, ({ name }) => name).flatMap(([name, offers]) =>

@@ -8,22 +8,22 @@ import { findLookup } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { endpointNames } from './settings.ts'
 
-/** The annotation of the coordinator's pods with the hash of the nginx.conf that they started with. */
+/** The annotation of the coordinator's pods with the hash of the nginx.conf that they loaded. */
 export const NGINX_HASH = 'meshstep.dev/nginx-hash'
 
 /** The input of a coordinator besides its relations. */
 export type Surroundings = Environment & {
-  /** Juju's id of the namespace, which it calls a model. */
+  /** Juju's id of the namespace. Juju calls a namespace a model. */
   readonly modelUuid?: string | undefined
-  /** The hash of each pod's nginx.conf; undefined where pods were not listed. */
+  /** The hash of each pod's nginx.conf. Undefined if pods were not listed. */
   readonly nginxHashes?: readonly (string | undefined)[] | undefined
-  /** The requesters of the application's applied policies; undefined for who is no coordinator. */
+  /** The requesters of the application's applied policies. Undefined unless it is a coordinator. */
   readonly granted?: ReadonlySet<string> | undefined
 }
 
 type Cluster = Pick<EffectiveState, 'config' | 'relations'>
 
-/** Scrapers and log backends need the id of the namespace. */
+/** Tells if scrapers or log backends need the id of the namespace. */
 const isPublishingModel = ({ config, relations }: Cluster): boolean => {
   if (!config?.coordinator || config.coordinator.modelUuid !== undefined) return false
   const { metrics, logging } = endpointNames(config.coordinator)
@@ -33,17 +33,17 @@ const isPublishingModel = ({ config, relations }: Cluster): boolean => {
   ].some(() => true)
 }
 
-/** The objects of others that a coordinator looks up. */
+/** Lists the foreign objects that a coordinator reads. */
 export const clusterLookups = ({ namespace }: Subject, state: Cluster): Reference[] =>
   isPublishingModel(state) ? [{ kind: 'Namespace', name: namespace }] : []
 
-/** The application's published data depend on its pods. */
+/** Tells if the application's published data depend on its pods. */
 export const isPublishingUnits = ({ config, relations }: Related): boolean =>
   config?.worker !== undefined ||
   (config?.coordinator !== undefined &&
     relationsWith(relations, { role: 'provides', endpoint: endpointNames(config.coordinator).metrics }).length > 0)
 
-/** The environment with the observed surroundings of the application. */
+/** Adds the observed surroundings of the application to the environment. */
 export const findSurroundings = (
   environment: Environment,
   { namespace }: Subject,
@@ -64,13 +64,13 @@ export const findSurroundings = (
   }
 }
 
-/** An evicted pod stays as an object, and never reloads its file. */
+/** Tells if a pod may load a new file. An evicted pod remains as an object, and never does. */
 const isServing = ({ status }: KubernetesObject): boolean => {
   const { phase } = (status ?? {}) as { phase?: string }
   return phase !== 'Failed' && phase !== 'Succeeded'
 }
 
-/** Juju writes its id on the namespace. */
+/** Finds the model's UUID. Juju writes it on the namespace. */
 const findModelUuid = (namespace: KubernetesObject | undefined): string | undefined => {
   const { annotations, labels, uid } = namespace?.metadata ?? {}
   return ownValue(annotations, 'model.juju.is/id') ?? ownValue(labels, 'model.juju.is/id') ?? uid

@@ -5,20 +5,20 @@ import type { CoordinatorConfig } from './config.ts'
 import { endpointNames } from './settings.ts'
 import { readWorkers, type WorkerRelation, type WorkerUnit } from './worker-relation.ts'
 
-/** The workers of a coordinator, from their databags. */
+/** The workers of a coordinator, as in their databags. */
 export type Topology = {
-  /** By id. */
+  /** The relations with workers, by id. */
   readonly relations: readonly WorkerRelation[]
   readonly units: readonly WorkerUnit[]
-  /** The number of units with each role; roles without units are absent. */
+  /** The number of units for each role. Roles without units are absent. */
   readonly roles: Readonly<Record<string, number>>
-  /** Each once, sorted. */
+  /** The distinct addresses, sorted. */
   readonly addresses: readonly string[]
   readonly addressesByRole: Readonly<Record<string, readonly string[]>>
   readonly problems: readonly string[]
 }
 
-/** Finds the workers of a coordinator in `namespace`. Unreadable data are named, and the rest counts. */
+/** Finds the workers of a coordinator in `namespace`. Unreadable data are named, and do not affect the rest. */
 export const findTopology = (
   relations: EffectiveState['relations'],
   namespace: string,

@@ -20,23 +20,23 @@ export type WorkerUnit = {
 /** A worker application with at least one unit, by the name of its identity. */
 export type WorkerApplication = Pick<WorkerUnit, 'namespace' | 'application'>
 
-/** The workers at the remote side of one relation. */
+/** The workers of one relation's peer. */
 export type WorkerRelation = {
   /** The key of the relation in the memory. */
   readonly key: string
   readonly name: string
-  /** That of the remote side. */
+  /** The peer's namespace. */
   readonly namespace: string
-  /** The announced roles, unexpanded; undefined where they cannot be read. */
+  /** The announced roles, not expanded. Undefined if they cannot be read. */
   readonly announced: readonly string[] | undefined
-  /** The announced roles that the cluster has, with meta roles expanded, sorted. */
+  /** The announced roles that the cluster has, sorted, with meta roles expanded. */
   readonly roles: readonly string[]
   readonly units: readonly WorkerUnit[]
   readonly applications: readonly WorkerApplication[]
   readonly problems: readonly string[]
 }
 
-/** Finds the workers of one relation of a coordinator in `namespace`. */
+/** Reads the workers of one relation of a coordinator in `namespace`. */
 export const readWorkers = (
   relation: Relation & { key: string },
   namespace: string,
@@ -67,8 +67,8 @@ export const readWorkers = (
 const isPresent = (unit: DatabagValue<WorkerUnitData>): boolean => 'unreadable' in unit || unit.value !== undefined
 
 /**
- * Checks the names that a unit gives itself. Within the namespace the platform and the application's own data name it, and a unit may not
- * override them: unit data grants access. A remote application may have an alias that only its units resolve.
+ * Checks a unit's own names. In the coordinator's namespace the platform gives the names, and a unit must not override them, because unit data grant
+ * access. An application of another namespace may have an alias, which only its units can resolve.
  */
 const checkNames = (data: WorkerUnitData, application: string, unit: string): DatabagValue<WorkerUnitData> => {
   const told = data.juju_topology

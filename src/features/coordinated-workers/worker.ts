@@ -19,13 +19,13 @@ export type WorkerInput = {
 
 /** The desired state of a worker. */
 export type WorkerDesiredState = {
-  /** By the key of the relation. */
+  /** The databags by relation key. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly status: ClusterStatus
   readonly messages: readonly string[]
 }
 
-/** Derives the desired state of a worker. Its labels are `desiredLabels` of the same relations. */
+/** Derives the desired state of a worker. Its labels come from `desiredLabels` of the same relations. */
 export const workerDesiredState = ({ application, config, relations, units }: WorkerInput): WorkerDesiredState => {
   const { roles } = config
   const related = relationsWith(relations, { role: 'requires', interface: 'cluster' }).map((relation) => ({

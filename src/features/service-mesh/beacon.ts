@@ -40,8 +40,8 @@ import {
 } from './waypoint-switch.ts'
 
 /**
- * The labels of an application that a beacon serves, without those of a waypoint that it has to wait for. Where it is on the mesh with the whole
- * namespace it has none, and its workers in other namespaces have those in `elsewhere`.
+ * Returns the labels of an application that a beacon serves, without those of a waypoint that is not serving yet. If the whole namespace is on the mesh,
+ * the application has no labels, and its workers in other namespaces have those in `elsewhere`.
  */
 export const beaconLabels = (
   subject: Subject,
@@ -55,7 +55,7 @@ export const beaconLabels = (
   return isOnMeshWithNamespace(subject, mesh, state, relation, lookups) ? { labels: {}, elsewhere: labels } : { labels }
 }
 
-/** The labels that put pods and Services on the mesh, behind the beacon's waypoint where it runs one. */
+/** Returns the labels that put pods and Services on the mesh, and behind the beacon's waypoint if it runs one. */
 export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshConfig): Record<string, string> => {
   const { 'istio.io/dataplane-mode': mode = 'ambient', ...behindWaypoint } = meshLabels({
     model: namespace,
@@ -64,7 +64,7 @@ export const enrolmentLabels = ({ namespace, application }: Subject, mesh: MeshC
   return { 'istio.io/dataplane-mode': mode, ...(runsWaypoint(mesh) && behindWaypoint) }
 }
 
-/** The objects of others that a beacon reads. */
+/** Lists the foreign objects that a beacon reads. */
 export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Reference[] => [
   ...waypointDeployment(subject, mesh),
   ownNamespace(subject),
@@ -72,7 +72,7 @@ export const beaconLookups = (subject: Subject, state: EffectiveState, mesh: Mes
   ...ingressGateway(subject, mesh),
 ]
 
-/** The Gateway that external traffic passes; none where the config has no rule for that traffic. */
+/** Names the Gateway for external traffic. The list is empty if the config has no rule for that traffic. */
 const ingressGateway = (
   { namespace, application: name }: Subject,
   { externalTraffic: cidrs, externalAuthorizer: provider }: MeshConfig,
@@ -82,7 +82,7 @@ const ingressGateway = (
 export type BeaconDesiredState = {
   requests: RequestedPolicy[]
   guards: Guard[]
-  /** Relations whose requests are unknown. */
+  /** Relations with unknown requests. */
   unknown: string[]
   objects: KubernetesObject[]
   waiting: Wait[]
@@ -99,7 +99,7 @@ export const beaconDesiredState = (
 ): BeaconDesiredState => {
   const { lookups } = seen
   const { mesh, leading, isSwitching } = meshInEffect(subject, state, config, seen)
-  // whoever the Services let in is let in at the pods as well, where these are open without a waypoint
+  // while a consumer switches waypoints, clients of its Services are also admitted at its pods, if these are open without a waypoint
   const isOpening = (relation: Relation) => !config.hardened && isSwitching(relation)
   const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, lookups, isOpening) : NOTHING
   const waypoint = waypointDeployment(subject, config)
@@ -137,7 +137,7 @@ export const beaconDesiredState = (
         .map((name) => ({
           held: 'the policies for external traffic',
           for: [name],
-          message: `${name} does not exist: until it does, nothing guards what comes from outside`,
+          message: `${name} does not exist: until it does, no policy guards traffic from outside`,
         })),
     ],
     isAwaitingLabels: leading.length > 0 || managed.isOpening,
@@ -146,7 +146,7 @@ export const beaconDesiredState = (
 
 const HELD_WAYPOINT = 'the waypoint'
 
-/** The beacon grants what its relations request. */
+/** Tells if the beacon grants the requests of its relations. */
 export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
   manageAuthorizationPolicies !== false
 
@@ -171,7 +171,7 @@ const managedPolicies = (
   }
 }
 
-/** Guards the pods of backends: a policy that lets in the ingress gateway would otherwise shut the waypoint out. */
+/** Guards the pods of backends. A policy that admits the ingress gateway would otherwise refuse the waypoint. */
 const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
   const principals = waypointPrincipals(subject, mesh)
   if (principals.length === 0) return []
@@ -190,7 +190,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner):
   const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
   const gateway = subject.application
   return [
-    // without it hardened mode would lock the controller out
+    // without it, hardened mode would refuse the controller
     ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
     ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
     ...mergeBackends(subject, backends).flatMap((backend) =>
@@ -201,7 +201,7 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner):
   ]
 }
 
-/** Merges the ports of each application's backends. */
+/** Merges the backends of each application into one with all their ports. */
 const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backends']>): IngressBackend[] =>
   sortedGroups(
     backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),

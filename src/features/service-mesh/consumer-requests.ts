@@ -4,16 +4,16 @@ import { readPolicies } from '../../core/relations/policies-databag.ts'
 import { type Databag, type Relation, requesterName } from '../../core/state/relation.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 
-/** A consumer, and the name of its relation in messages and on objects made for it. */
+/** A consumer, and the name of its relation in messages and in annotations of policies. */
 export type Requester = Subject & { readonly relation: string }
 
 /**
- * A target as a policy of the requester for itself. `unrelated` are the endpoints without a relation, for a message that nothing is
+ * A target, as a policy in which the requester itself is the source. `unrelated` lists the endpoints without a relation, for a message that nothing is
  * granted there.
  */
 export type DeclaredTarget = { readonly policy: MeshPolicy; readonly unrelated?: string[] }
 
-/** The requests of a consumer and the targets it declares, including those of requests that cannot be read. */
+/** The requests of a consumer, and its declared targets. These include the targets of unreadable requests. */
 export type ConsumerRequests = {
   readonly requester: Requester
   readonly policies: readonly MeshPolicy[]
@@ -21,7 +21,7 @@ export type ConsumerRequests = {
   readonly problems: readonly string[]
   readonly isUnknown: boolean
 }
-/** Reads a consumer's databag; an unreadable key keeps its last readable value. */
+/** Reads a consumer's databag. An unreadable key keeps its last readable value. */
 export const readRequests = (subject: Subject, relation: Relation): ConsumerRequests => {
   const { namespace = subject.namespace, application } = relation.remote
   const requester = { namespace, application, relation: requesterName(subject, relation) }
@@ -43,7 +43,7 @@ export const readRequests = (subject: Subject, relation: Relation): ConsumerRequ
 
 type Readable = { readonly problems: string[] }
 
-/** Reads a key, falling back to its last readable value; undefined where it never was readable. */
+/** Reads a key, or its last readable value. The value is undefined if it was never readable. */
 const lastReadable = <T extends Readable>(
   { remote, lastReadable = {} }: Relation,
   key: string,
@@ -64,7 +64,7 @@ export const declareTargets = (requester: Subject, guards: readonly Guarded[]): 
     ...(guarded.unrelated?.length && { unrelated: guarded.unrelated }),
   }))
 
-/** Names a target as a request does; the source does not matter. */
+/** Builds the policy that names a target. Its source has no meaning. */
 const targetPolicy = (requester: Subject, { type, service }: Guarded): MeshPolicy => ({
   ...policySource(requester),
   target_namespace: requester.namespace,
@@ -80,7 +80,7 @@ const policySource = ({ namespace, application }: Subject) => ({
   source_app_name: application,
 })
 
-/** The target of an invalid request; where that cannot be read either, every target it could have. */
+/** Finds the target of an invalid request. If the target is unreadable too, the result is all possible targets. */
 const findTargets = (requester: Requester, element: unknown): DeclaredTarget[] => {
   const fields = typeof element === 'object' && element !== null ? element : {}
   const { data } = MeshPolicy.safeParse({ ...fields, ...policySource(requester), endpoints: [] })

@@ -13,10 +13,10 @@ import { declaredGuards, nobodyMayReach } from './guards.ts'
 import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { unenforceable } from './services.ts'
 
-/** The requests of an application, and the problems found in its relations. */
+/** The requests of an application, and the problems in its relations. */
 export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
 
-/** Derives requests from config and relations. Names that Kubernetes refuses are dropped: a wildcard above all would match anybody. */
+/** Derives requests from config and relations. Names that Kubernetes would refuse are dropped, because a wildcard would match any client. */
 export const consumerPolicies = (
   subject: Subject,
   state: EffectiveState,
@@ -28,7 +28,7 @@ export const consumerPolicies = (
   const requested = requestPolicies({
     ...subject,
     policies,
-    // a remote side with a cross_model_mesh relation has another name than its local one
+    // a peer with a cross_model_mesh relation has another name in its own model
     relations: relations.map((relation) => ({
       ...relation,
       crossModel: crossModel.some(({ remote }) => isSameRemote(remote, relation.remote)),
@@ -49,7 +49,7 @@ export const consumerPolicies = (
   }
 }
 
-/** Reports the problems of a consumer's policies; empty for an application without a beacon. */
+/** Reports the problems of a consumer's policies. The report is empty for an application without a beacon. */
 export const consumerReport = (
   subject: Subject,
   state: EffectiveState,
@@ -66,7 +66,7 @@ export const consumerReport = (
 const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
 
-/** Names the targets that are guarded and that no relation lets anybody reach. */
+/** Names guarded targets that no relation opens to any client. */
 export const closedTargets = (subject: Subject, state: EffectiveState): string[] => {
   if (!selectBeacons(state).some(isGuarding)) return []
   const unrelated = declaredGuards(subject, state, authorPolicies(state)).filter((one) => one.unrelated)
@@ -75,13 +75,13 @@ export const closedTargets = (subject: Subject, state: EffectiveState): string[]
 
 const Guard = z.string()
 
-/** The beacon guards declared targets; one that runs elsewhere may not. */
+/** Tells if the beacon guards declared targets. A beacon that another program runs may not. */
 const isGuarding = ({ publishes, remote }: Relation): boolean => {
   const guard = readValue(remote.data, 'guard', Guard)
   return publishes === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 
-/** The policies of the config; a coordinator adds those for metrics scraping. */
+/** Returns the policies of the config. A coordinator adds those for metrics scraping. */
 export const authorPolicies = ({ config }: EffectiveState): Policy[] =>
   config?.coordinator ? externalPolicies(config.coordinator, config.policies ?? []) : (config?.policies ?? [])
 
@@ -91,7 +91,7 @@ const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boole
 
 type KnownIdentity = { alias: string; identity: CrossModelIdentity }
 
-/** Keys identities by namespace and alias; by the alias alone where it is unambiguous. */
+/** Indexes identities by namespace and alias, and by the alias alone if it is unambiguous. */
 const byAlias = (known: readonly KnownIdentity[]): Record<string, CrossModelIdentity> => {
   const qualified = known.map(({ alias, identity }) => [`${identity.namespace}/${alias}`, identity] as const)
   const unique = known.filter(({ alias, identity }) =>

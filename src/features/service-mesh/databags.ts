@@ -15,8 +15,8 @@ import { declaredGuards } from './guards.ts'
 import { servicesToLeave } from './services.ts'
 
 /**
- * The databag of a relation of the mesh; undefined in relations of other interfaces. A consumer publishes its requests, a beacon the
- * labels to hold, the requirer of `cross_model_mesh` its identity.
+ * Builds the databag of a mesh relation. Returns undefined for relations of other interfaces. A consumer publishes its requests, a beacon the labels for
+ * the consumer, and the requirer of `cross_model_mesh` its identity.
  */
 export const meshDatabag = (
   subject: Subject,
@@ -32,13 +32,13 @@ export const meshDatabag = (
     case 'cross_model_mesh requires':
       return { cmr_data: crossModelDatabag(subject) }
     case 'cross_model_mesh provides':
-      return {} // the protocol versions alone
+      return {} // only the protocol versions
     default:
       return undefined
   }
 }
 
-/** An application without policies may be run by another program that asks for them: its published data stay. */
+/** Tells if the application's config requests policies. Otherwise another program may request them for it, and its published data stay. */
 const isRequestingPolicies = ({ config }: EffectiveState): boolean =>
   config?.policies !== undefined || config?.coordinator !== undefined
 
@@ -65,7 +65,7 @@ const requestDatabag = (
   }
 }
 
-/** The requests of before for Services, of clients that the application still has. */
+/** Lists the earlier requests for these Services, if the application still has their clients. */
 const requestsAt = (
   services: readonly string[],
   subject: Subject,

@@ -12,20 +12,20 @@ import { labelProblem } from '../../platform/kubernetes/label-syntax.ts'
 import { partOfLabels } from '../coordinated-workers/policies.ts'
 import { enrolmentLabels } from './beacon.ts'
 
-/** A source of labels; `labels` is undefined where it has none, `unreadable` is the reason why they are unknown. */
+/** A source of labels. `labels` is undefined if it has none. `unreadable` is the reason why they are unknown. */
 type Source = {
   name: string
   labels?: Record<string, unknown> | undefined
   unreadable?: string
-  /** The databag key of another application. */
+  /** The databag key, if the source is another application. */
   from?: ForeignKey
-  /** The cluster that the other application may name. */
+  /** The cluster whose label the other application may set. */
   cluster?: string | undefined
 }
 
 /**
- * The union of the labels of the config, the `service_mesh` relations and the `cluster` relations. For a key with different values the
- * earlier of these wins, among relations the lower id. From other applications only labels of their mesh and their cluster are taken.
+ * Merges the labels of the config, the `service_mesh` relations and the `cluster` relations. If they differ in the value of a key, the earlier source in
+ * this list wins, and among relations the lower id. Other applications may only set labels of their mesh and their cluster.
  */
 export const desiredLabels = (subject: Subject, { relations, config }: EffectiveState): DesiredLabels => {
   const own = config?.mesh && enrolmentLabels(subject, config.mesh)
@@ -80,7 +80,7 @@ const BEACON = 'the beacon itself'
 const notApplied = (source: string, key: string, problem: string): string =>
   `${source}: label ${key.slice(0, 80)} is not applied: ${problem}`
 
-/** Names the labels of a config that Kubernetes would refuse, which stay so until the config is another one. */
+/** Names the config's labels that Kubernetes would refuse. They stay refused until the config changes. */
 export const refusedLabels = ({ labels = {} }: Pick<Config, 'labels'>): string[] =>
   Object.entries(labels).flatMap(([key, value]) => {
     const problem = labelProblem(key, value)

@@ -5,11 +5,11 @@ import type { EffectiveState } from '../../core/state/state.ts'
 import { Enforcement } from '../../mesh/istio/beacon-config.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 
-/** The consumer's databag entry that asks its beacon for dry runs. */
+/** The entry in a consumer's databag that requests dry runs from its beacon. */
 export const enforcementDatabag = ({ config }: EffectiveState): Record<string, string> =>
   config?.enforcement === 'audit' ? { enforcement: '"audit"' } : {}
 
-/** The requesters whose policies are dry runs: all where the application's own config says so, else those that ask for it. */
+/** Lists the requesters whose policies are dry runs: all if the application's own config says so, else those that request it. */
 export const auditedRequesters = (
   subject: Subject,
   { config, relations }: EffectiveState,

@@ -25,7 +25,7 @@ import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { namedServices, servicesToLeave, servicesToRead } from './services.ts'
 import { keepingOwnLabels, meshInEffect } from './waypoint-switch.ts'
 
-/** The consumers of a service mesh and its beacon: labels, policies, the waypoint, and hardened mode. */
+/** The feature for consumers of a service mesh, and its beacon: labels, policies, the waypoint, and hardened mode. */
 export const serviceMesh = {
   name: 'service-mesh',
   config: serviceMeshConfig,
@@ -63,7 +63,7 @@ export const serviceMesh = {
     ...rootLookups(state.config ?? {}),
     ...servicesToRead(subject, state),
   ],
-  // labels of relations with unknown data are kept
+  // relations with unknown data keep their labels
   labels: (subject, resolved) => {
     const { state, unknown } = resolved
     const labels = desiredLabels(subject, state)
@@ -101,14 +101,14 @@ export const serviceMesh = {
     Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
         const data = meshDatabag(subject, state, relation, lookups)
-        // what a beacon granted to relations that a lost memory knew stays
+        // after a lost memory, a beacon keeps its grants for relations that may be unknown here
         const isPartial = state.unknownEndpoints !== undefined && relation.role === 'requires'
         return data === undefined
           ? []
           : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
       }),
     ),
-  // the namespace is labelled in the same step, and a Service let go of: they are looked at once more
+  // this step labels the namespace and releases Services, and the published data wait for both
   isHeldBack: ({ subject, resolved: { state }, seen }) => {
     const { mesh } = state.config ?? {}
     if (servicesToLeave(subject, state, seen.lookups).length > 0) return true
@@ -117,18 +117,18 @@ export const serviceMesh = {
     return isLeading || keepingOwnLabels(subject, mesh, state, seen.lookups).length > 0
   },
   keeps: ({ unknown }: ResolvedRelations, { interface: name, role }: Relation) =>
-    // requests depend on the identity behind an alias
+    // a request depends on the identity behind an alias
     name === 'service_mesh' && role === 'requires' && unknown.some((one) => one.interface === 'cross_model_mesh'),
 } satisfies Feature
 
-/** The identities that policies name: when they change, the same policies let in others. */
+/** Returns the identities that policies name. If they change, the same policies admit other clients. */
 const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
   trustDomain,
   serviceAccounts,
   ofMesh: [mesh?.trustDomain, mesh?.trustDomainAliases, mesh?.trustDomains],
 })
 
-/** The requests of relations with unknown data; none where nothing is granted. */
+/** Lists the requesters of relations with unknown data. The list is empty if the beacon grants nothing. */
 const unknownRequesters = (subject: Subject, config: Config | undefined, unknown: readonly Relation[]): string[] =>
   config?.mesh && isManaging(config.mesh) ? unknown.map((relation) => requesterName(subject, relation)) : []
 

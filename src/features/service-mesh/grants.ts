@@ -16,23 +16,23 @@ import { type DeclaredTarget, type Requester, readRequests } from './consumer-re
 import { guardsFor, unreachable } from './guarding.ts'
 import { HEADLESS } from './services.ts'
 
-/** The requests that a beacon grants, and the problems of the rest. */
+/** The requests that a beacon grants, and the problems of the others. */
 export type Grants = {
   requests: RequestedPolicy[]
-  /** Targets that stay guarded where nothing is granted. */
+  /** Targets that stay guarded even if nothing is granted there. */
   guards: Guard[]
   /** Relations with unknown data, by the names of their requests. */
   unknown: string[]
   waiting: Wait[]
   messages: string[]
-  /** Pods are open to clients of their Services while they are led to the waypoint, or past it. */
+  /** Pods also admit the clients of their Services, while these switch to the waypoint or away from it. */
   isOpening: boolean
 }
 
-/** Each costs every step a read. */
+/** The limit of other Services. Each costs a read in every step. */
 const MOST_OTHER_SERVICES = 20
 
-/** Services that policies name besides the requester's own; the cluster tells their application. */
+/** Lists the Services that policies name besides the requester's own. The objects in the cluster show if they belong to the requester. */
 export const requestedServices = (subject: Subject, state: EffectiveState): Reference[] =>
   selectConsumers(state).flatMap((relation) => {
     const { requester, declared } = readRequests(subject, relation)
@@ -40,8 +40,8 @@ export const requestedServices = (subject: Subject, state: EffectiveState): Refe
   })
 
 /**
- * Checks the requests of all consumers one by one, and names and skips the invalid ones. A requester may only ask for itself; for a
- * Service of another name only when that selects its pods. A declared target is guarded even where its request is invalid.
+ * Checks the requests of all consumers one by one. Invalid ones are named and skipped. A requester may only request access to itself, and to another
+ * Service only if that selects its pods. A declared target is guarded even if its request is invalid.
  */
 export const grantsFor = (
   subject: Subject,
@@ -76,7 +76,7 @@ const grantsTo = (
   const checked = policies.map((policy) => ({ policy, ...findProblem({ requester, policy }, services, lookups, mesh) }))
   const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
   const { relation: held } = requester
-  // the owner of a missing Service is unknown: nobody is let in until it exists
+  // the owner of a missing Service is unknown, so nothing is granted there until it exists
   const own = declared.filter(({ policy }) => !findProblem({ requester, policy }, services, lookups, {}).refused)
   const requests = granted.map(({ policy }) => policy)
   const isGuarding = mesh.guard !== 'whenGranted'
@@ -98,7 +98,10 @@ const grantsTo = (
   }
 }
 
-/** The same clients at the pods, where none of the requests is for pods: without a waypoint these are open. */
+/**
+ * Requests access to the pods for the same clients, unless a request is already for pods. Without a waypoint these pods are open, so the switch must not
+ * refuse clients there.
+ */
 const atPods = ({ application }: Requester, requests: readonly MeshPolicy[]): MeshPolicy[] => {
   const pods = { target_type: 'unit', target_app_name: application, target_service: null } as const
   return requests.every(({ target_type: type }) => type === 'app')
@@ -106,7 +109,7 @@ const atPods = ({ application }: Requester, requests: readonly MeshPolicy[]): Me
     : []
 }
 
-/** The other Services that a requester names for itself, up to the limit. */
+/** Lists the other Services that a requester names as its own, up to the limit. */
 const otherServices = (requester: Requester, declared: readonly DeclaredTarget[]): string[] => {
   const named = declared.filter(({ policy }) => isItself(requester, policy))
   return [...new Set(named.flatMap(({ policy }) => otherService(requester, policy) ?? []))].slice(

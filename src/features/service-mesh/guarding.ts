@@ -8,9 +8,9 @@ import type { DeclaredTarget, Requester } from './consumer-requests.ts'
 import { nobodyMayReach } from './guards.ts'
 
 /**
- * Guards an application's targets and the way around its waypoint. Pods behind a guarded Service let in the waypoint, and peers that a
- * policy for pods lets in. Without a waypoint, nothing enforces policies for a Service, and its pods let in nobody else; they are there all the
- * same, for the day when one comes.
+ * Guards an application's targets, and the pods behind its Services, so that no client bypasses the waypoint. Pods behind a guarded Service admit the
+ * waypoint, and peers that a policy for pods admits. Without a waypoint nothing enforces policies of Services, and the pods admit only these peers. The
+ * policies of Services are written nevertheless, so that they exist when a waypoint comes.
  */
 export const guardsFor = (
   beacon: Subject,
@@ -23,7 +23,7 @@ export const guardsFor = (
   const services = targets.filter(isService)
   const behind = applicationPods(namespace, application)
   const pods = [...targets.filter((target) => !isService(target)), ...(services.length > 0 ? [behind] : [])]
-  // a ztunnel that lets nobody in must not end what passed the waypoint
+  // hardened mode also denies at the pods, so these must admit the waypoint
   const isHardened = mesh.hardened === true && runsWaypoint(mesh)
   const guards = [
     ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
@@ -35,7 +35,7 @@ export const guardsFor = (
 
 const isService = ({ spec }: PolicyTarget): boolean => 'targetRefs' in spec
 
-/** Names the declared targets that nobody may reach, and the reason where it is known. */
+/** Names the declared targets without any granted client, with the reason if it is known. */
 export const unreachable = (
   subject: Subject,
   declared: readonly DeclaredTarget[],

@@ -4,10 +4,10 @@ import { relationsWith } from '../../core/relations/select.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 
-/** `endpoint` is the endpoint whose relations would let somebody in; targets of the application's own requests have none. */
+/** A declared target. `endpoint` is the endpoint whose relations would open it. Targets of the application's own requests have no endpoint. */
 type Declaration = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
 
-/** Finds the targets that `policies` and the config's own requests declare, each once, related or not. */
+/** Lists the targets that `policies` and the config's own requests declare, each once, with or without a relation. */
 export const declaredGuards = (
   subject: Subject,
   { relations, config }: EffectiveState,
@@ -32,7 +32,7 @@ export const declaredGuards = (
   })
 }
 
-/** Null for the Service of the application's name, and for pods. */
+/** Returns the name of another Service. It is null for the Service of the application's name, and for pods. */
 const otherService = ({ application }: Subject, policy: Policy): string | null => {
   const service = policy.type === 'app' ? policy.service : undefined
   return service && service !== application ? service : null
@@ -49,7 +49,7 @@ const ownTarget = (
 export const guardTitle = ({ namespace, application }: Subject, { type, service }: Guarded): string =>
   type === 'app' ? `${namespace}/${service ?? application}` : `the pods of ${namespace}/${application}`
 
-/** The reason why nobody may reach a guarded target. */
+/** Reports that a guarded target is closed to all clients, with the reason. */
 export const nobodyMayReach = (subject: Subject, guarded: Guarded): string => {
   const { unrelated } = guarded
   const reason = unrelated?.length ? `no relation of endpoint ${unrelated.join(', ')}` : 'nothing is granted there'

@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 const INSTANCE = 'app.kubernetes.io/instance'
 const SCOPE = 'kubernetes-resource-handler-scope'
 
-/** The names of the library's instances, by generation. */
+/** The names of the library's instances, one for each of its generations. */
 const instances = ({ namespace, application }: Subject): string[] => [
   charmKubernetesLabel({ model: namespace, application, separator: '-' }),
   truncateLabelValue(`${application}-${namespace}`),
@@ -24,7 +24,7 @@ const scopes = ({ namespace, application }: Subject): string[] => [
   truncateLabelValue(`${application}-${namespace}-cluster-internal`),
 ]
 
-/** Selects what the charm library made for the application, by the ownership labels of all its generations. */
+/** Selects the charm library's objects for the application, by the ownership labels of all its generations. */
 export const librarySelector = (subject: Subject): string =>
   `${INSTANCE} in (${instances(subject).join(',')}),${SCOPE} in (${scopes(subject).join(',')})`
 
@@ -35,8 +35,8 @@ export const libraryManagers = ({ namespace, application }: Subject): string[] =
 ]
 
 /**
- * Recognizes an object of the charm library. Labels and names join namespace and application by hyphens and so may be ambiguous; together
- * with its field manager, which has the application's name, they are not. The first generation of labels has no namespace.
+ * Tells if the charm library made an object. Labels and names join namespace and application by hyphens, and so may be ambiguous. Together with the field
+ * manager, which has the application's name, they are not. The first generation of labels has no namespace.
  */
 export const isMadeByLibrary = (subject: Subject, object: KubernetesObject): boolean => {
   const { labels, managedFields = [] } = object.metadata
@@ -49,7 +49,7 @@ export const isMadeByLibrary = (subject: Subject, object: KubernetesObject): boo
   )
 }
 
-/** The object has a name that the library gives to objects of the application. */
+/** Tells if the object has a name that the library gives to the application's objects. */
 const isNamed = ({ namespace, application }: Subject, { kind, metadata }: KubernetesObject): boolean => {
   const { name } = metadata
   if (kind !== 'AuthorizationPolicy') return name === waypointName(namespace, application)

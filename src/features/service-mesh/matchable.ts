@@ -3,7 +3,7 @@ import { hasLiteralAsterisk, templateProblem, unmatchedHost, unmatchedPath } fro
 import type { Config } from '../../core/state/config.ts'
 import type { Problem } from '../../mesh/istio/validation.ts'
 
-/** Checks the values in the endpoints of all policies of a config, by their kind. */
+/** Checks the hosts and paths in the endpoints of all policies of a config. */
 const check = ({ policies = [], meshPolicies = [] }: Config, checks: { host?: Check; path: Check }): Problem[] => [
   ...policies.flatMap((policy, index) =>
     policy.type === 'app' ? below(['policies', index, 'endpoints'], checkValues(policy.endpoints, checks)) : [],
@@ -16,11 +16,11 @@ const check = ({ policies = [], meshPolicies = [] }: Config, checks: { host?: Ch
 const below = (parent: readonly (string | number)[], problems: readonly Problem[]): Problem[] =>
   problems.map(({ path, message }) => ({ path: [...parent, ...path], message }))
 
-/** Finds hosts and paths in the policies of a config that no request has, or that the waypoint refuses. */
+/** Finds hosts and paths in a config's policies that match no request, or that the waypoint refuses. */
 export const unmatchable = (config: Config): Problem[] =>
   check(config, { host: unmatchedHost, path: (path) => templateProblem(path) ?? unmatchedPath(path) })
 
-/** Says of paths in the policies of a config which asterisks Istio takes for themselves. */
+/** Reports asterisks in a config's paths that Istio takes literally. */
 export const literalAsterisks = (config: Config): string[] => {
   const literal = check(config, { path: (path) => (hasLiteralAsterisk(path) ? path : undefined) })
   return [...new Set(literal.map(({ message }) => message))].map(

@@ -11,7 +11,7 @@ import { type Grants, NO_WAYPOINT, WAYPOINT } from './grants.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import { declaredGuards, guardTitle } from './guards.ts'
 
-/** The waypoint of a beacon serves its metrics on this port. */
+/** The policies of a beacon itself: its waypoint serves metrics on this port. */
 const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]
 
 /** The requests that a beacon makes for itself. */

@@ -5,13 +5,13 @@ import { relationName } from '../../core/state/relation.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 
-/** A relation from its own side. `remote.application` may be an alias, `remote.namespace` comes from the platform. */
+/** A relation as one side sees it. `remote.application` may be an alias. `remote.namespace` comes from the platform. */
 export type PolicyRelation = {
   readonly id: number
   readonly endpoint: string
   readonly role?: 'provides' | 'requires' | 'peers'
   readonly remote: { readonly application: string; readonly namespace?: string | undefined }
-  /** The remote side is in another namespace, which the platform may not know. */
+  /** The peer is in another namespace, which the platform may not know. */
   readonly crossModel?: boolean
 }
 
@@ -20,19 +20,19 @@ export type RequestPoliciesInput = {
   readonly application: string
   readonly policies: readonly Policy[]
   readonly relations: readonly PolicyRelation[]
-  /** The identities of applications of other namespaces, by alias or by `{namespace}/{alias}`. */
+  /** The identities of applications in other namespaces, by alias or by `{namespace}/{alias}`. */
   readonly identities: Readonly<Record<string, CrossModelIdentity>>
 }
 
-/** `relation` is the one that a policy follows from; `waiting` has those that get no policy yet. */
+/** The requests, each with the relation that it follows from. `waiting` has the relations without a request so far. */
 export type RequestedPolicies = {
   readonly requested: { readonly policy: MeshPolicy; readonly relation: PolicyRelation }[]
   readonly waiting: Wait[]
 }
 
 /**
- * Derives one request per entry of `policies`, in order, and relation of its endpoint, by id. A relation with another namespace waits for
- * the remote side's identity: a guess would let in somebody else.
+ * Derives one request for each entry of `policies`, in order, and each relation of its endpoint, by id. A relation with another namespace waits for the
+ * peer's identity, because a guess might admit another client.
  */
 export const requestPolicies = (request: RequestPoliciesInput): RequestedPolicies => {
   const sources = request.relations

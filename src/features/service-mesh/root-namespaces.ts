@@ -7,7 +7,7 @@ import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 
-/** Names Istio's own config, which says where policies for all waypoints, and hardened mode, have an effect. */
+/** Lists Istio's own config, if it matters. It names the only namespace in which hardened mode and policies for all waypoints have an effect. */
 export const rootLookups = ({ mesh, rawPolicies = [] }: Config): Reference[] =>
   mesh?.hardened === true || rawPolicies.some(isForAllWaypoints) ? meshConfigs(mesh) : []
 
@@ -17,7 +17,7 @@ const meshConfigs = ({ rootNamespace = ROOT_NAMESPACE }: MeshConfig = {}): Refer
 const isForAllWaypoints = ({ spec: { targetRef, targetRefs = [] } = {} }: RawPolicy): boolean =>
   [...targetRefs, ...(targetRef ? [targetRef] : [])].some(({ kind }) => kind === 'GatewayClass')
 
-/** Lists the root namespaces that Istio's own config names; the one of the application's config where that cannot be read. */
+/** Lists the root namespaces in Istio's own config. If that is unreadable, it is the one in the application's config. */
 export const rootNamespaces = ({ mesh }: Config, lookups: Lookups): string[] => {
   const roots = knownRoots(mesh, lookups)
   return roots.length > 0 ? roots : [mesh?.rootNamespace ?? ROOT_NAMESPACE]
@@ -28,7 +28,7 @@ const knownRoots = (mesh: MeshConfig | undefined, lookups: Lookups): string[] =>
   return found.flatMap((object) => readMeshConfig(object)?.rootNamespace ?? [])
 }
 
-/** The reason why hardened mode has no effect, as far as Istio's own config says so. */
+/** Returns the reason why hardened mode has no effect, if Istio's own config shows it. */
 export const rootProblems = (mesh: MeshConfig, lookups: Lookups): Wait[] => {
   const { hardened, rootNamespace = ROOT_NAMESPACE } = mesh
   const roots = knownRoots(mesh, lookups)

@@ -6,7 +6,7 @@ import { Enforcement, MeshConfig, TrustDomain } from '../../mesh/istio/beacon-co
 import { RawPolicy } from '../../mesh/istio/raw-policies.ts'
 import { subdomainName } from '../../platform/base/names.ts'
 
-/** The ServiceAccounts of applications that do not run as the one of their own name, by `{namespace}/{application}`. */
+/** The ServiceAccounts of applications that do not run as the account of their own name, by `{namespace}/{application}`. */
 const ServiceAccounts = z.record(
   z.string().regex(/^[^/]+\/[^/]+$/, 'expected {namespace}/{application}'),
   subdomainName('a ServiceAccount'),
@@ -24,7 +24,7 @@ export const serviceMeshConfig = {
 }
 
 export const serviceMeshState = {
-  /** Labels written by the charm library, held until they are no longer desired. */
+  /** Labels of the charm library. They stay until they are no longer desired. */
   inherited: part(z.record(z.string(), z.string()).optional(), 'kept', true),
 }
 

@@ -11,10 +11,10 @@ import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
 
-/** Each costs every step a read, here and at the beacon. */
+/** The limit of named Services. Each costs a read in every step, here and at the beacon. */
 const MOST_NAMED_SERVICES = 20
 
-/** The Services that policies name, besides the labelled one. Without the waypoint's label, nothing enforces their policies. */
+/** Lists the Services that policies name, besides the labelled one. Nothing enforces their policies without the waypoint's label. */
 export const namedServices = (application: string, config: Config = {}): string[] => {
   const named = (config.policies ?? []).flatMap((policy) =>
     policy.type === 'app' ? [policy.service || application] : [],
@@ -25,13 +25,13 @@ export const namedServices = (application: string, config: Config = {}): string[
 
 export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
-/** The Services that an application's own policies name, or named before, to read. */
+/** Lists the Services to read: those that the application's own policies name now, or named before. */
 export const servicesToRead = (subject: Subject, state: EffectiveState): Reference[] => [
   ...servicesOfPolicies(subject, state),
   ...formerServices(subject, state).map((name) => ({ kind: 'Service', namespace: subject.namespace, name }) as const),
 ]
 
-/** The Services that an application's own policies name, to label. */
+/** Lists the Services to label, which the application's own policies name. */
 const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
   const own = labelledService(application, config ?? {})
   const labelled = [...(own === null ? [] : [own]), ...namedServices(application, config)]
@@ -39,7 +39,7 @@ const servicesOfPolicies = ({ namespace, application }: Subject, { config }: Eff
   return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
 
-/** The Services that the application asked to be guarded, and that it names no more. */
+/** Lists the Services that the application requested to guard, and no longer names. */
 export const formerServices = ({ application }: Subject, { config, relations }: EffectiveState): string[] => {
   if (config === undefined) return []
   const named = [labelledService(application, config), ...namedServices(application, config)]
@@ -53,8 +53,8 @@ export const formerServices = ({ application }: Subject, { config, relations }: 
 }
 
 /**
- * Those of them that may lead to a waypoint yet: they carry our labels, or it is not known, or a label may be written there late. What was asked
- * for there is asked for until then.
+ * Lists the former Services that may still lead to a waypoint: they have our labels, cannot be read, or a late write may still label them. The earlier
+ * requests for them stay until then.
  */
 export const servicesToLeave = (subject: Subject, state: EffectiveState, lookups: Lookups): string[] =>
   formerServices(subject, state).filter((name) => {
@@ -65,7 +65,7 @@ export const servicesToLeave = (subject: Subject, state: EffectiveState, lookups
     return place !== undefined && readLabels(place, fieldManager(subject.application)).holders.own.size > 0
   })
 
-/** Services without a waypoint, where nothing enforces what is granted, with the remedy. */
+/** Reports Services without a waypoint, where nothing enforces the grants, with the remedy. */
 export const unenforceable = (subject: Subject, state: EffectiveState, lookups: Lookups): Wait[] =>
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
@@ -82,6 +82,6 @@ export const unenforceable = (subject: Subject, state: EffectiveState, lookups: 
     )
   })
 
-/** The Service that the config labels is reported by whoever labels it. */
+/** Tells if policies name a Service besides the labelled one. The labelled one is reported with its labels. */
 const isNamed = ({ application }: Subject, { config }: EffectiveState, { name = '' }: Reference): boolean =>
   namedServices(application, config).includes(name)

@@ -19,20 +19,20 @@ import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** The beacon's namespace, which may lead all of its Services to the waypoint. */
+/** Names the beacon's namespace. Its labels may lead all of its Services to the waypoint. */
 export const ownNamespace = ({ namespace }: Subject): Reference => ({ kind: 'Namespace', name: namespace })
 
-/** The mesh as it is run now, and whom its waypoint stays for, though the config has none any more. */
+/** The mesh config in effect. `leading` lists the users for which the waypoint stays, although the config no longer has one. */
 export type MeshInEffect = {
   readonly mesh: MeshConfig
   readonly leading: readonly string[]
-  /** Tells if a consumer is on the mesh, and is about to be led to the waypoint, or past it. */
+  /** Tells if a consumer on the mesh is about to be led to the waypoint, or away from it. */
   isSwitching(relation: Relation): boolean
 }
 
 /**
- * Keeps the waypoint, the policies that let it through, and those that deny all else there, until nothing leads to it any more: of two who are
- * let in at the Service and at the pods none is refused by a switch, and nobody is let in that neither lets in.
+ * Keeps the waypoint, the policies that admit it, and those that deny everything else there, until nothing leads to it any more. So a switch refuses no
+ * client that is admitted both at the Service and at the pods. It admits no client that neither admits.
  */
 export const meshInEffect = (
   subject: Subject,
@@ -58,7 +58,7 @@ export const meshInEffect = (
   return { mesh: { ...led, ...before }, leading, isSwitching: () => true }
 }
 
-/** Hardened mode as it is there: by the namespace of what denies all. */
+/** Finds hardened mode as it is applied now, by the namespace of the policies that deny everything. */
 const hardenedBefore = (
   subject: Subject,
   owned: ClusterView['owned'],
@@ -88,8 +88,8 @@ const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
     .every(([key, value]) => ownValue(labels, key) === value)
 
 /**
- * Tells if a consumer of a mesh for the whole namespace needs no labels of its own. It has them while those of the namespace do not do the same
- * for it: they are refused, or somebody else's to take away. One in another namespace has nothing of them.
+ * Tells if a consumer needs no labels of its own, because the beacon enrols its whole namespace. It keeps them while the labels of the namespace do not
+ * have the same effect, because they are refused or belong to another owner. A consumer in another namespace always needs its own.
  */
 export const isOnMeshWithNamespace = (
   subject: Subject,
@@ -104,7 +104,7 @@ export const isOnMeshWithNamespace = (
   if (namespace === undefined || isOfOthers(subject, mesh, readNamespaceLabels(subject, namespace))) return false
   const { peerLabels: labels = {} } = relation
   const isOnMesh = areEnrolling(namespace.metadata.labels)
-  // the namespace gets its labels in the same step
+  // the namespace gets its labels in this step
   if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isOnMesh || !Object.hasOwn(refused?.objects ?? {}, name)
   const isLedOnly = runsWaypoint(mesh) && isLed(subject, labels) && !isNamespaceLed(subject, lookups)
   return !isLedOnly && isOnMesh
@@ -113,7 +113,7 @@ export const isOnMeshWithNamespace = (
 const readNamespaceLabels = ({ application }: Subject, object: KubernetesObject): SeenLabels =>
   readLabels({ object, path: ['metadata', 'labels'] }, fieldManager(application))
 
-/** Lists the consumers that keep labels of their own though the whole namespace is to be on the mesh. */
+/** Lists the consumers that keep their own labels, although the whole namespace is to be on the mesh. */
 export const keepingOwnLabels = (
   subject: Subject,
   mesh: MeshConfig,
@@ -129,8 +129,8 @@ export const keepingOwnLabels = (
 }
 
 /**
- * Tells if a consumer is told of the waypoint only when that serves: it is on the mesh past it, and who reaches it there would be refused
- * meanwhile.
+ * Tells if a consumer gets the waypoint's labels only when the waypoint serves. It is on the mesh without a waypoint, and until then its clients would be
+ * refused.
  */
 export const awaitsWaypoint = (
   subject: Subject,

@@ -3,9 +3,9 @@ import * as z from 'zod'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { markNoticed, Notice } from './notices.ts'
 
-/** A Service that a remote application offers; `host` is a DNS name that resolves in every namespace. */
+/** A Service that another application offers. `host` is a DNS name that resolves in any namespace. */
 export const Service = z.strictObject({
-  /** The relation's id, or `{namespace}/{application}/{id}` where only the provider reported it. */
+  /** The relation's id, or `{namespace}/{application}/{id}` if only the provider reported it. */
   relation: z.union([z.int().nonnegative(), z.string()]),
   endpoint: z.string(),
   application: z.string(),
@@ -19,30 +19,30 @@ export type ServiceChange = z.infer<typeof ServiceChange>
 
 const Change = { change: ServiceChange, previous: Service.optional() }
 
-/** An announcement that the sink has not accepted: the change, the service after it, and the one before it. */
+/** An announcement that the sink has not accepted: the change, and the service before and after it. */
 const Planned = z.strictObject({ number: z.int().nonnegative(), service: Service.optional(), ...Change })
 export type Planned = z.infer<typeof Planned>
 
 /** The last announcement of a relation. */
 export const Entry = z.strictObject({
-  /** Numbers count all announcements of the application; a later one has a higher number. */
+  /** The number counts all announcements of the application, so a later one has a higher number. */
   number: z.int().nonnegative(),
-  /** The announced service; absent once it is announced as gone. */
+  /** The announced service. Absent once it is announced as gone. */
   service: Service.optional(),
-  /** The change and the service before it, until the sink has accepted the announcement. */
+  /** The change, and the service before it. Present until the sink has accepted the announcement. */
   pending: z.strictObject(Change).optional(),
-  /** The announcements before it that the sink has not accepted. */
+  /** Earlier announcements that the sink has not accepted. */
   earlier: z.array(Planned).optional(),
 })
 export type Entry = z.infer<typeof Entry>
 
-/** The announcements of the services that an application is offered. */
+/** The announcements of services that are offered to an application. */
 export const Announced = z.strictObject({
-  /** The highest number used. */
+  /** The highest used number. */
   last: z.int().nonnegative(),
-  /** By relation. */
+  /** The last announcements by relation. */
   relations: z.record(z.string(), Entry),
-  /** Notices of settings and databags, by relation. */
+  /** The notices about settings and databags, by relation. */
   notices: z.record(z.string(), Notice).optional(),
 })
 export type Announced = z.infer<typeof Announced>
@@ -50,9 +50,8 @@ export type Announced = z.infer<typeof Announced>
 export const nothingAnnounced = (): Announced => ({ last: 0, relations: {} })
 
 /**
- * Plans an announcement for each relation whose service differs from the announced one. It is saved before it is sent: a number is never
- * reused for another change, so a repeat after a crash is recognized. `now`, in milliseconds since the epoch, keeps numbers rising after
- * a lost memory.
+ * Plans an announcement for each relation whose service differs from the announced one. It is saved before it is sent, so a number never stands for
+ * another change, and a repetition after a crash is recognized. `now`, in milliseconds since the epoch, keeps numbers rising after a lost memory.
  */
 export const announce = (announced: Announced, services: readonly Service[], now: number): Announced => {
   const offered = Object.fromEntries(services.map((service) => [service.relation, service]))
@@ -87,7 +86,7 @@ const entry = (number: number, before: Entry | undefined, service: Service | und
 export const plannedIn = ({ number, service, pending, earlier = [] }: Entry): Planned[] =>
   pending === undefined ? earlier : [...earlier, { number, ...(service && { service }), ...pending }]
 
-/** Returns the change from one service to another; undefined where there is none before and after. */
+/** Returns the change from one service to another. Returns undefined if there is none before and after. */
 const changeOf = (
   previous: Service | undefined,
   service: Service | undefined,
@@ -96,10 +95,10 @@ const changeOf = (
   return { change: service === undefined ? 'service-unavailable' : 'service-changed', previous }
 }
 
-/** Bounds the announcements of a relation while the sink is away. */
+/** The limit of kept announcements of a relation while the sink is away. */
 const MOST_EARLIER = 19
 
-/** Makes one announcement of the first two while there are too many: from what was before both to what is after both. */
+/** Merges the first two announcements while there are too many. The result spans both changes. */
 const shortened = (planned: Planned[]): Planned[] => {
   const [first, second, ...rest] = planned
   if (planned.length <= MOST_EARLIER || first === undefined || second === undefined) return planned
@@ -108,7 +107,7 @@ const shortened = (planned: Planned[]): Planned[] => {
   return shortened([...(both ? [{ number, ...(service && { service }), ...both }] : []), ...rest])
 }
 
-/** Marks the announcements of these numbers as accepted by the sink. One planned since stays to be sent. */
+/** Marks announcements as accepted by the sink. One that was planned since is still sent. */
 export const markAccepted = (announced: Announced, numbers: readonly number[]): Announced => {
   const entries = Object.entries(announced.relations).flatMap(([id, { pending, earlier = [], ...rest }]) => {
     const left = earlier.filter(({ number }) => !numbers.includes(number))

@@ -6,7 +6,7 @@ import { printValue } from '../../platform/base/printed.ts'
 import { readScalar } from '../../platform/base/structured-text.ts'
 import { parseHost } from './host.ts'
 
-/** The address in a databag; `waiting` lists absent keys. */
+/** The address in a databag. `waiting` lists missing keys. */
 export type Address = { host: string; port: number } | { waiting: readonly string[] } | { unreadable: string }
 
 /** The keys of the interface, and those of mlops' `k8s_service_info`. */
@@ -15,14 +15,14 @@ const FORMS = [
   ['name', 'port'],
 ] as const
 
-/** Reads the address in the first form that has one. The provider runs in `namespace`; ports are numbers or digits. */
+/** Reads the address in the first form that has one. The provider runs in `namespace`. A port is a number, or digits. */
 export const readAddress = (databag: Databag, namespace: string): Address => {
   const forms = FORMS.map(([name, port]) => inForm(databag, name, port, namespace))
   const said = forms.find((form) => !('waiting' in form))
   return said ?? { waiting: fewestMissing(forms) }
 }
 
-/** The absent keys of the form that lacks the fewest. */
+/** Returns the missing keys of the form that lacks the fewest. */
 const fewestMissing = (forms: readonly Address[]): readonly string[] => {
   const [fewest = []] = forms
     .flatMap((form) => ('waiting' in form ? [form.waiting] : []))
@@ -53,7 +53,7 @@ const parseAddress = (
   return { unreadable: `${port.key}: expected a port: an integer from 1 to 65535, got ${printValue(port.text)}` }
 }
 
-/** An empty value or null counts as absent, as in the charm library. */
+/** Reads a text. An empty value or null counts as absent, as in the charm library. */
 const readText = (databag: Databag, key: string): DatabagValue<string> => {
   const raw = ownValue(databag, key)
   if (raw === undefined || raw === null || raw === '') return { value: undefined }

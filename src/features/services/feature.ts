@@ -8,7 +8,7 @@ import { servicesConfig, servicesState } from './schema.ts'
 import { announcements } from './service-announcements.ts'
 import { announceSettings } from './settings-changed.ts'
 
-/** The addresses of Services that applications publish to each other, and the announcements of changes. */
+/** The feature for addresses of Services that applications publish to each other, and for announcements of changes. */
 export const services = {
   name: 'services',
   config: servicesConfig,
@@ -24,7 +24,7 @@ export const services = {
       relationsIn(state).flatMap((relation) => {
         const services = missing.has(relation.key) ? undefined : state.config?.services
         const data = serviceContent(relation, subject.namespace, services)
-        // what was offered before the memory was lost may stand
+        // after a lost memory, the earlier offer may still be valid
         const isUnknown = relation.role === 'provides' && isConfigUnknown(state)
         return data === undefined || isUnknown ? [] : [[relation.key, { data }] as const]
       }),

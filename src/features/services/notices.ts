@@ -1,10 +1,10 @@
 import * as z from 'zod'
 
-/** The last announcement about the application's settings, or about the data of a relation's other side. */
+/** The last announcement about the application's settings, or about the custom data of a peer. */
 export const Notice = z.strictObject({
-  /** Numbers count all announcements of the application; a later one has a higher number. */
+  /** The number counts all announcements of the application, so a later one has a higher number. */
   number: z.int().nonnegative(),
-  /** A hash of the data; absent once there are none. */
+  /** A hash of the data. Absent once there are none. */
   hash: z.string().optional(),
   /** Absent for the application's own settings. */
   relation: z.strictObject({ id: z.int(), endpoint: z.string(), application: z.string() }).optional(),
@@ -13,7 +13,7 @@ export const Notice = z.strictObject({
 })
 export type Notice = z.infer<typeof Notice>
 
-/** Marks the notices of these numbers as accepted; those without data are forgotten. */
+/** Marks notices as accepted. Those without data are dropped. */
 export const markNoticed = (
   notices: Readonly<Record<string, Notice>>,
   numbers: readonly number[],

@@ -19,24 +19,24 @@ export type Requirer = {
 
 /** The services that an application may use, and a wait for each relation without one. */
 export type OfferedServices = {
-  /** By relation id. */
+  /** The services by relation id. */
   readonly services: readonly Service[]
   readonly waiting: readonly Wait[]
-  /** Unreadable data; the announced service stays. */
+  /** Problems of unreadable data. The announced service stays. */
   readonly problems: readonly string[]
 }
 
 export const offeredServices = ({ namespace }: Subject, state: EffectiveState): OfferedServices =>
   readServices({
     namespace,
-    // parsed from the flat keys of the interface, in whichever version they came
+    // parsed from the interface's flat keys, in any version
     relations: relationsIn(state),
     announced: state.announced ?? nothingAnnounced(),
   })
 
 type Read = { service?: Service | undefined; waiting?: Wait; problem?: string }
 
-/** Reads the services that `k8s-service` relations offer the application now. Their order does not depend on the order of events. */
+/** Reads the services that `k8s-service` relations currently offer to the application. Their order does not depend on the order of events. */
 export const readServices = (requirer: Requirer): OfferedServices => {
   const read = requirer.relations
     .filter((relation) => relation.interface === 'k8s-service' && relation.role === 'requires')
@@ -57,7 +57,7 @@ const readService = (
   const service = ownValue(announced.relations, String(id))?.service
   if (isUnknown) return { service }
   const said = decodePayload(remote.data, spokenVersions('k8s-service', versions))
-  // the status of the application names the versions
+  // the application's status reports the versions
   if ('incompatible' in said) return { service }
   const address = 'unreadable' in said ? said : readAddress(said.data, remote.namespace ?? namespace)
   if ('unreadable' in address)

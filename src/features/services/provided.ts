@@ -9,7 +9,7 @@ import { isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts
 import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { serviceHost } from './host.ts'
 
-/** A Service name is one label, which excludes addresses and names of pods. */
+/** The name of a Service is one label, which excludes addresses and names of pods. */
 const ServiceName = z
   .string()
   .max(63)
@@ -18,13 +18,13 @@ const ServiceName = z
     'expected the name of a Service: at most 63 lower-case letters, digits and hyphens, a letter first',
   )
 
-/** Config: the Service of the own namespace to offer at each endpoint of the interface `k8s-service`. */
+/** The config key with the Services to offer, for each endpoint of the interface `k8s-service`. They are in the application's namespace. */
 export const Services = z.record(z.string().min(1).max(253), z.strictObject({ name: ServiceName, port: Port }))
 export type Services = z.infer<typeof Services>
 
 /**
- * The databag of a `k8s-service` relation, in the flat keys of the interface; undefined in other relations. A requirer, and a provider
- * without a Service at the endpoint, publish only their versions.
+ * Builds the databag of a `k8s-service` relation, in the interface's flat keys. Returns undefined for other relations. A requirer, and a provider without
+ * a Service at the endpoint, publish only their versions.
  */
 export const serviceContent = (
   { interface: name, role, endpoint }: Pick<Relation, 'interface' | 'role' | 'endpoint'>,
@@ -39,7 +39,7 @@ export const serviceContent = (
 
 type Provided = { readonly relation: Relation & { readonly key: string }; readonly reference: Reference }
 
-/** The Services that relations are offered and others make: that of the application's own workload comes with it. */
+/** Lists the offered Services that others make. The Service of the application's own workload is made with it. */
 const foreignServices = ({ namespace, application }: Subject, { relations, config }: EffectiveState): Provided[] =>
   relationsIn({ relations }).flatMap((relation) => {
     const isProvider = relation.interface === 'k8s-service' && relation.role === 'provides'
@@ -48,11 +48,11 @@ const foreignServices = ({ namespace, application }: Subject, { relations, confi
     return name === undefined || isOwn ? [] : [{ relation, reference: { kind: 'Service', namespace, name } as const }]
   })
 
-/** The Services to look up: one that does not exist is not offered. */
+/** Lists the Services to read, because a missing one is not offered. */
 export const serviceLookups = (subject: Subject, state: EffectiveState): Reference[] =>
   foreignServices(subject, state).map(({ reference }) => reference)
 
-/** The waits for Services that do not exist, by the keys of the relations that would be offered them. */
+/** Lists the waits for missing Services, by the keys of the relations that would get them. */
 export const missingServices = (subject: Subject, state: EffectiveState, lookups: Lookups): ReadonlyMap<string, Wait> =>
   new Map(
     foreignServices(subject, state).flatMap(({ relation, reference }) => {

@@ -8,7 +8,7 @@ export const servicesConfig = {
 }
 
 export const servicesState = {
-  /** The announcements of the Services that the application is offered. */
+  /** The announcements of Services that are offered to the application. */
   announced: part(Announced.optional(), 'kept', ({ relations }) => Object.keys(relations).length > 0),
 }
 

@@ -6,9 +6,9 @@ import { applicationSource } from '../../platform/cloudevents/source.ts'
 import { type Announced, plannedIn } from './announced.ts'
 
 /**
- * The announcements that the sink has not accepted, in order, each change by itself. A repeat has the same id, and a later one a higher `sequence`, however they
- * arrive. Data have `service` while one is offered, and `previous` when there was one before; those of settings name the `relation`, or
- * the application's own.
+ * Builds the announcements that the sink has not accepted, in order, one for each change. A repetition has the same id, and a later one has a higher
+ * `sequence`, so receivers can order them. The data have `service` if one is offered, and `previous` if there was one before. Those about settings name
+ * the `relation`, unless they are about the application's own settings.
  */
 export const announcements = (subject: Subject, { relations, notices = {} }: Announced): Announcement[] => {
   const services = Object.entries(relations).flatMap(([relation, entry]) =>

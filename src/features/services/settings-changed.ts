@@ -6,10 +6,10 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { Announced } from './announced.ts'
 import type { Notice } from './notices.ts'
 
-/** The key of the application's own settings: no relation has it. */
+/** The key of the application's own settings. No relation has this key. */
 const OWN = 'own'
 
-/** Plans a `settings-changed` for each relation whose remote data differ from the announced ones, and for the own settings. */
+/** Plans a `settings-changed` for each relation whose peer's data differ from the announced ones, and for the application's own settings. */
 export const announceSettings = (announced: Announced, state: EffectiveState, now: number): Announced => {
   const { notices = {} } = announced
   const said = new Map(currentHashes(state).map((one) => [one.key, one]))

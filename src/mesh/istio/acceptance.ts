@@ -10,8 +10,8 @@ import { namedWaypoint } from './names.ts'
 import { isOlder, LOWEST } from './version.ts'
 
 /**
- * A condition that istiod writes: of a policy (pilot/pkg/serviceregistry/ambient/policies.go) with the generation as a string, of a Gateway with
- * a number, and of a Service, which has no generation, without one.
+ * A condition that istiod writes. On a policy (pilot/pkg/serviceregistry/ambient/policies.go) it has the generation as a string, on a Gateway as a number.
+ * On a Service, which has no generation, it has none.
  */
 const Condition = z.object({
   type: z.enum(['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound', 'Accepted', 'Programmed']),
@@ -23,10 +23,10 @@ const Condition = z.object({
 })
 type Condition = z.infer<typeof Condition>
 
-/** One flag of istiod has all of these written, AMBIENT_ENABLE_STATUS, which is on since Istio 1.24. */
+/** The conditions that istiod writes with AMBIENT_ENABLE_STATUS, which is on since Istio 1.24. */
 const AMBIENT = ['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound']
 
-/** The API server itself gives a new Gateway conditions, which wait for a controller. */
+/** Tells if Istio wrote a condition. The API server itself gives a new Gateway conditions that wait for a controller. */
 const isOfIstio = ({ reason }: Condition): boolean => reason !== 'Pending'
 
 const conditionsOf = ({ status }: KubernetesObject): Condition[] => {
@@ -36,9 +36,9 @@ const conditionsOf = ({ status }: KubernetesObject): Condition[] => {
 }
 
 /**
- * Lists what Istio refuses, and what it has not taken yet: where it writes conditions, an object counts when it has one of its generation. That it
- * does is known by any condition of an object or of a witness, or by a version in Istio's own config; where there is none, Istio is older, or not
- * there, and nothing is said.
+ * Lists the objects that Istio refuses, or has not taken yet. An object is taken once it has a condition of its generation. This is only checked if Istio
+ * writes conditions: some object or witness has one, or Istio's own config names a supported version. Otherwise Istio is older or absent, and the list is
+ * empty.
  */
 export const unenforced = (
   objects: readonly KubernetesObject[],
@@ -78,13 +78,13 @@ const judgePolicy: Judge = (object, conditions, isWritten) => {
 
 const judgeGateway: Judge = (object, conditions, isWritten) => {
   const current = conditions.filter(isCurrent(object))
-  // a waypoint without pods that are ready is not programmed either, which its Deployment tells
+  // a waypoint without ready pods is not programmed either, but its Deployment reports that
   const problem = current.find(({ status, reason }) => status === 'False' && reason.startsWith('Invalid'))
   if (problem) return refused(object, problem)
   return isWritten.gateway && !isTakenAs('Accepted', current) ? pending(object) : undefined
 }
 
-/** A Service has no generation: its condition names the waypoint that it is about. */
+/** Judges a Service. It has no generation, but its condition names its waypoint. */
 const judgeService: Judge = (object, conditions, isWritten) => {
   const { namespace = '', labels } = object.metadata
   const named = namedWaypoint(labels, namespace)
@@ -103,7 +103,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   Service: judgeService,
 }
 
-/** A refusal counts without a generation; that something is taken does not. */
+/** Tells if a condition is current. One without a generation counts as a refusal only, never as an acceptance. */
 const isCurrent =
   ({ metadata }: KubernetesObject) =>
   ({ observedGeneration: seen }: Condition): boolean =>
@@ -131,7 +131,7 @@ const BOUND = ['is not led to its waypoint', 'is led to its waypoint in part'] a
 
 const REMEDIES: Readonly<Record<string, (policy: KubernetesObject) => string>> = {
   AncestorNotBound: () => 'it is enforced once the Service has a waypoint that is ready',
-  // istiod knows no Gateway without an address
+  // istiod does not know a Gateway without an address
   TargetNotFound: ({ spec }) =>
     refersToGateway((spec ?? {}) as AuthorizationPolicySpec)
       ? 'it is enforced once its Gateway has an address'
@@ -144,37 +144,37 @@ const refersToGateway = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec
 const pending = (object: KubernetesObject): Unenforced => {
   const held = titleOf(object)
   const since = writtenAt(object)
-  const message = `${notTaken(held)}: proxies go by what was before until istiod takes it, which may be away`
+  const message = `${notTaken(held)}: proxies enforce the previous state until istiod takes it; istiod may be away`
   return { object, is: 'pending', held, for: ['Istio'], ...(since !== undefined && { since }), message }
 }
 
 const notTaken = (held: string): string => `Istio has not taken ${held} yet`
 
-/** The last write of the object but for its status, by the second. */
+/** Returns the time of the last write to the object, without writes to its status, in seconds. */
 const writtenAt = ({ metadata: { managedFields = [], creationTimestamp } }: KubernetesObject): string | undefined => {
   const times = managedFields.filter(({ subresource }) => subresource === undefined).map(({ time }) => time)
   const known = [...times, creationTimestamp].filter((time) => typeof time === 'string')
   return known.toSorted().at(-1)
 }
 
-/** The objects that say why Istio takes nothing of a namespace. */
+/** Lists the objects that show why Istio takes nothing of a namespace. */
 export const causeLookups = (namespace: string): Reference[] => [
   meshConfigReference(),
   { kind: 'Namespace', name: namespace },
 ]
 
-/** Returns the wait for Istio to look at a namespace, as far as its own config says that it does not. */
+/** Returns the wait for Istio to discover a namespace, if its own config leaves that out. */
 export const causeIn = (namespace: string, lookups: Lookups): Wait | undefined => {
   const [config, home] = causeLookups(namespace).map((reference) => findLookup(lookups, nameOf(reference)))
   const message = config && home && undiscovered(config, home)
   return message === undefined ? undefined : { held: `Namespace ${namespace}`, for: ['Istio'], message }
 }
 
-/** Names the reason for which Istio has not taken an object. */
+/** Adds the reason why Istio has not taken an object. */
 export const withCause = (wait: Unenforced, cause: Wait | undefined): Unenforced =>
   cause === undefined || wait.is === 'refused' ? wait : { ...wait, message: `${notTaken(wait.held)}: ${cause.message}` }
 
-/** Returns the reason why Istio takes nothing of a namespace, by the ConfigMap of its own config. */
+/** Returns the reason why Istio takes nothing of a namespace, from the ConfigMap of its own config. */
 export const undiscovered = (config: KubernetesObject, { metadata }: KubernetesObject): string | undefined => {
   const read = readMeshConfig(config)
   if (read === undefined || discovers(read, metadata.labels ?? {})) return undefined

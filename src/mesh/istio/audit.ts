@@ -4,12 +4,12 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
 import { DRY_RUN } from './dry-run.ts'
 
-/** The objects to apply in audit mode, and messages about those left out, and about what nobody sees of the others. */
+/** The objects to apply in audit mode, and messages about objects that are left out, and about requests that nobody sees. */
 export type AuditResult = { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
 
 /**
- * Turns the policies of audited requesters into dry runs, which waypoints and gateways only log. Ztunnels and external authorizers
- * have no dry run: such policies are left out. A policy with another requester stays enforced.
+ * Turns the policies of audited requesters into dry runs, which waypoints and gateways only log. Ztunnels and external authorizers support no dry run, so
+ * such policies are left out. A policy with another requester stays enforced.
  */
 export const auditPolicies = (
   objects: readonly KubernetesObject[],
@@ -35,7 +35,7 @@ export const auditPolicies = (
 
 const specOf = ({ spec = {} }: KubernetesObject): AuthorizationPolicySpec => spec
 
-/** Its action decides nothing anyway. */
+/** Tells if the policy's action is AUDIT, which decides nothing. */
 const isAuditing = (object: KubernetesObject): boolean => specOf(object).action === 'AUDIT'
 
 const hasDryRun = (object: KubernetesObject): boolean =>
@@ -48,8 +48,8 @@ const dryRun = (object: KubernetesObject): KubernetesObject => ({
 
 const leftOut = (objects: readonly KubernetesObject[]): string => {
   const names = objects.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
-  return `enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: ${joinAnd(names)}`
+  return `enforcement is audit: these policies are left out, because ztunnels and external authorizers support no dry run: ${joinAnd(names)}`
 }
 
 const UNSEEN =
-  'enforcement is audit: what its dry runs would refuse is not seen here, as no metrics server is named: waypoints count it'
+  'enforcement is audit: requests that its dry runs would refuse are not shown here, because no metrics server is configured: waypoints count them'

@@ -5,7 +5,7 @@ import { describeProblem, printValue } from '../../platform/base/printed.ts'
 import type { KubernetesObject, Metadata } from '../../platform/kubernetes/objects.ts'
 import { isDryRun } from './dry-run.ts'
 
-/** An object of these fields alone, which tells of another one what is near to it. */
+/** Builds a schema that refuses unknown fields. Its message suggests a field with a similar name. */
 const strictObject = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: ({ code, keys = [] }) => {
@@ -50,14 +50,14 @@ export const Operation = strictObject({
 export type Operation = z.infer<typeof Operation>
 export type OperationField = Exclude<keyof Operation, `not${string}`>
 
-/** The field that excludes values of `field`: `notMethods` of `methods`. */
+/** Returns the field that excludes values of `field`, such as `notMethods` for `methods`. */
 export const negated = (field: OperationField): keyof Operation =>
   `not${field.charAt(0).toUpperCase()}${field.slice(1)}` as `not${Capitalize<OperationField>}`
 
 export const Condition = strictObject({ key: z.string(), values: Texts, notValues: Texts })
 export type Condition = z.infer<typeof Condition>
 
-/** Matches when one of `from`, one of `to` and all of `when` do; what is absent matches. */
+/** Matches if one of `from`, one of `to` and all of `when` match. An absent part matches. */
 export const Rule = strictObject({
   from: z.array(strictObject({ source: Source.optional() })).optional(),
   to: z.array(strictObject({ operation: Operation.optional() })).optional(),
@@ -99,8 +99,8 @@ export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationP
 })
 
 /**
- * Tells if the policy denies something to everybody: DENY, CUSTOM, or an ALLOW without rules. A guard of a Service or of pods denies
- * nothing to those granted there, and is applied before anything is enrolled. A dry run denies nothing.
+ * Tells if the policy denies requests of all clients: DENY, CUSTOM, or an ALLOW without rules. A guard of a Service or of pods does not count, because it
+ * denies nothing to those granted there, and is applied before enrolment. A dry run denies nothing.
  */
 export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean => {
   const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = (spec ?? {}) as AuthorizationPolicySpec
@@ -120,30 +120,30 @@ export const targetsOf = ({
 }: Pick<AuthorizationPolicySpec, 'targetRef' | 'targetRefs'>): TargetRef[] =>
   targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
 
-/** Tells if istiod attaches the policy to no pods: it makes one for pods of any selector, and then looks for labels that are not there. */
+/** Tells if istiod attaches the policy to no pods. It does so for a selector without matchLabels. */
 export const isForNoPods = ({ selector }: Pick<AuthorizationPolicySpec, 'selector'>): boolean =>
   selector !== undefined && selector.matchLabels === undefined
 
-/** The attachment of a policy: the pods of a selector or of its namespace, or its target references. */
+/** The target of a policy: the pods of a selector or of its namespace, or its target references. */
 const Attachment = AuthorizationPolicySpec.pick({ selector: true, targetRef: true, targetRefs: true })
 export type Attachment = z.infer<typeof Attachment>
 
-/** A policy whose spec cannot be read, or that Istio has not taken yet, so that proxies may go by another one. */
+/** A policy whose spec cannot be read, or that Istio has not taken yet, so that proxies may enforce an older one. */
 export type UnreadablePolicy = {
   /** The policy, and the reason. */
   readonly unreadable: string
   readonly isUntaken?: true
   readonly namespace: string
   readonly name: string
-  /** Absent where not even that can be read. */
+  /** Absent if it cannot be read either. */
   readonly attachment?: Attachment
 }
 
-/** Parses a policy. An unknown field makes it unreadable: without it a rule could match more than it does. */
+/** Parses a policy. An unknown field makes it unreadable, because a rule without that field might match more. */
 export const readAuthorizationPolicy = perObject(
   ({ metadata, spec: given }: KubernetesObject): { policy: AuthorizationPolicy } | UnreadablePolicy => {
     const { namespace = '', name } = metadata
-    // null is as absent
+    // null counts as absent
     const spec = given ?? {}
     const read = AuthorizationPolicySpec.safeParse(spec)
     if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }

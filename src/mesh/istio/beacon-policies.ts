@@ -14,8 +14,8 @@ export type PolicyOwner = {
 const GATEWAY_API = 'gateway.networking.k8s.io'
 
 /**
- * Hardened mode: what no other policy allows is denied, everywhere in the mesh. Both objects match nothing, which an ALLOW policy can
- * open again; a DENY policy would outweigh every ALLOW. They hold for the whole mesh only in Istio's root namespace.
+ * Builds hardened mode, which denies all requests in the mesh that no policy allows. Both policies are ALLOW policies without rules, so other ALLOW
+ * policies can still allow requests. A DENY policy would outweigh them. They apply to the whole mesh only in Istio's root namespace.
  */
 export const hardenedMode = (
   { namespace, application, labels }: PolicyOwner,
@@ -23,7 +23,7 @@ export const hardenedMode = (
 ): AuthorizationPolicy[] => {
   const name = `${application}-${namespace}-policy-global-allow-nothing`
   const targetRefs = [{ group: GATEWAY_API, kind: 'GatewayClass', name: 'istio-waypoint' }]
-  // whose members it refuses as well, those of other beacons, are to know whom to ask
+  // it also refuses members of other beacons, who must know whom to ask
   const annotations = { [REQUESTED_BY]: requestedBy([`config of ${namespace}/${application}`]) }
   return [
     policy(`${name}-ztunnel`, rootNamespace, labels, {}, annotations),
@@ -39,7 +39,7 @@ export const modeloperatorAllow = ({ namespace, application, labels }: PolicyOwn
   })
 
 /**
- * Lets the addresses in `cidrs` reach the ingress from outside. Without any it admits nobody: an empty list in a rule would admit
+ * Lets the addresses in `cidrs` reach the ingress from outside. Without any the policy admits nobody, because an empty list in a rule would admit
  * everybody.
  */
 export const externalTraffic = (
@@ -54,7 +54,7 @@ export const externalTraffic = (
   })
 }
 
-/** Lets the extension provider decide on whatever passes the ingress; nothing else decides for it, as CUSTOM goes first. */
+/** Lets the extension provider decide on all requests to the ingress. CUSTOM comes first, so no other policy decides before it. */
 export const externalAuthorizer = (
   { namespace, application, labels }: PolicyOwner,
   { gateway, provider }: { readonly gateway: string; readonly provider: string },
@@ -72,7 +72,7 @@ export type IngressBackend = {
   readonly ports: readonly number[]
 }
 
-/** Lets the gateway of the ingress reach the pods of `backend`, past their waypoint. No object where there is no port to open. */
+/** Lets the ingress gateway reach the pods of `backend`, past their waypoint. Without a port, there is no policy. */
 export const ingressToBackend = (
   { namespace, application, labels }: PolicyOwner,
   backend: IngressBackend,

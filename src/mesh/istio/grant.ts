@@ -11,11 +11,11 @@ import { type Grantee, rulesFor } from './rules.ts'
 
 export type PolicyOwner = NameOwner & {
   readonly trustDomain: string
-  /** The trust domains of the callers of a namespace. @default `trustDomain` alone */
+  /** The trust domains of callers in a namespace. @default only `trustDomain` */
   readonly trustDomains?: ((namespace: string) => readonly string[]) | undefined
-  /** The ServiceAccount that the pods of an application run as. @default the application's name */
+  /** The ServiceAccount of an application's pods. @default the application's name */
   readonly serviceAccount?: ((namespace: string, application: string) => string) | undefined
-  /** Mark the objects as the owner's. */
+  /** Labels that mark the objects as the owner's. */
   readonly labels: Readonly<Record<string, string>>
 }
 
@@ -23,8 +23,8 @@ export type PolicyOwner = NameOwner & {
 type Claim = { readonly target: PolicyTarget; readonly relation: string; readonly holders: readonly Grantee[] }
 
 /**
- * Builds the AuthorizationPolicies that allow the requests and nothing else. There is one for each target, so that it goes from open
- * to guarded in one write, and an empty one for a target that is only guarded. Order and repetition of the requests do not matter.
+ * Builds the AuthorizationPolicies that allow exactly the requests. Each target has one policy, so that it becomes guarded in one write. A target that is
+ * only guarded has an empty policy. The order and repetition of requests do not matter.
  */
 export const authorizationPolicies = (
   requests: readonly RequestedPolicy[],
@@ -73,7 +73,7 @@ const mergeHolders = (grants: readonly Grantee[]): Grantee[] =>
     relations: held.flatMap(({ relations }) => relations),
   }))
 
-/** Builds the policy of a target. ALLOW, Istio's default, is written out for `kubectl get`; without rules it allows nothing. */
+/** Builds the policy of a target. ALLOW is Istio's default, and is written out for `kubectl get`. Without rules it allows nothing. */
 const objectFor = (
   target: PolicyTarget,
   { path, holders }: PolicyPart,

@@ -10,7 +10,7 @@ export type IdentityConfig = {
   readonly serviceAccounts?: Readonly<Record<string, string>> | undefined
 }
 
-/** Resolves the mesh config; the trust domain may be set for the whole application. */
+/** Resolves the mesh config. The trust domain may also be set for the whole application. */
 export const resolveMeshConfig = ({
   trustDomain = 'cluster.local',
   mesh,

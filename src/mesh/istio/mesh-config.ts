@@ -7,7 +7,7 @@ import { type IstioVersion, readIstioVersion } from './version.ts'
 
 export const ROOT_NAMESPACE = 'istio-system'
 
-/** The ConfigMap in which istiod is told of the mesh, in the namespace where it runs. */
+/** Names the ConfigMap with istiod's mesh config, in istiod's namespace. */
 export const meshConfigReference = (namespace = ROOT_NAMESPACE): Reference => ({
   kind: 'ConfigMap',
   namespace,
@@ -19,9 +19,9 @@ export type IstioMeshConfig = {
   readonly rootNamespace: string
   readonly trustDomain: string
   readonly trustDomainAliases: readonly string[]
-  /** Istio looks at the namespaces that one of these selects; at all where there is none. */
+  /** Istio discovers the namespaces that one of these selects, or all namespaces without a selector. */
   readonly discoverySelectors: readonly LabelSelector[]
-  /** As the chart labels the ConfigMap; absent where something else made it. */
+  /** The version in the chart's label on the ConfigMap. Absent if the chart did not make it. */
   readonly version: IstioVersion | undefined
 }
 
@@ -32,10 +32,10 @@ const Fields = z.object({
   discoverySelectors: z.array(LabelSelector).nullish(),
 })
 
-/** It grows with its extension providers. */
+/** The limit of the config. It grows with extension providers. */
 const LONGEST = 128 * 1024
 
-/** Reads Istio's config from its ConfigMap; undefined where that cannot be read. */
+/** Reads Istio's config from its ConfigMap. Returns undefined if that cannot be read. */
 export const readMeshConfig = perObject((object: KubernetesObject): IstioMeshConfig | undefined => {
   const { metadata, data = {} } = object
   const text = readText(data.mesh ?? '', LONGEST)
@@ -51,7 +51,7 @@ export const readMeshConfig = perObject((object: KubernetesObject): IstioMeshCon
   )
 })
 
-/** Tells if Istio looks at a namespace with these labels: at what is in another one it does not. */
+/** Tells if Istio discovers a namespace with these labels. It ignores the objects of others. */
 export const discovers = (
   { discoverySelectors }: Pick<IstioMeshConfig, 'discoverySelectors'>,
   labels: Readonly<Record<string, string>>,

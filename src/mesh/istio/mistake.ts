@@ -1,4 +1,4 @@
-/** A part of a policy that has no effect, or another than expected: what kind of mistake it is, and what happens, as of the policy. */
+/** A part of a policy that has no effect, or an unexpected one. `says` describes the effect, with the policy as subject. */
 export type PolicyMistake = {
   readonly id:
     | 'allow-on-tcp'

@@ -8,24 +8,27 @@ import { charmKubernetesLabel } from '../../platform/kubernetes/label-values.ts'
 
 type Owner = { readonly model: string; readonly application: string }
 
-/** The label by which telemetry of `application` is collected. Its whole key, prefix and all, has at most 63 characters. */
+/** The label for telemetry collection from `application`. Its whole key, including the prefix, has at most 63 characters. */
 export const telemetryLabels = (application: string, model: string): Record<string, string> => ({
   [charmKubernetesLabel({ model, application, prefix: 'charms.canonical.com/', suffix: '.telemetry' })]: 'aggregated',
 })
 
 export const WAYPOINT_SUFFIX = '-waypoint'
 
-/** The name of the waypoint that the beacon `application` runs in `model`. */
+/** Names the waypoint that the beacon `application` runs in `model`. */
 export const waypointName = (model: string, application: string): string =>
   charmKubernetesLabel({ model, application, suffix: WAYPOINT_SUFFIX, separator: '-' })
 
-/** `{model}.{application}` as the value of a label: who manages the mesh's labels on a namespace. */
+/** Returns `{model}.{application}` as a label value. It names the manager of a namespace's mesh labels. */
 export const applicationIdentity = ({ model, application }: Owner): string =>
   charmKubernetesLabel({ model, application })
 
 type Labels = Readonly<Record<string, string>>
 
-/** The waypoint that labels name, or with `label` its canary: in `namespace`, the own one, unless they say another. Undefined where they name none. */
+/**
+ * Finds the waypoint that labels name, or its canary with the canary's `label`. It is in `namespace`, unless the labels name another one. Returns
+ * undefined if the labels name none.
+ */
 export const namedWaypoint = (
   labels: Labels | undefined,
   namespace: string,
@@ -37,7 +40,7 @@ export const namedWaypoint = (
     : { namespace: ownValue(labels, `${label}-namespace`) ?? namespace, name }
 }
 
-/** The ServiceAccount that a Gateway's proxy runs as: `usual`, unless the Gateway names another. */
+/** Returns the ServiceAccount of a Gateway's proxy: `usual`, unless the Gateway names another one. */
 export const gatewayAccount = (annotations: Labels | undefined, usual: string): string =>
   ownValue(annotations, 'gateway.istio.io/service-account') ?? usual
 
@@ -48,11 +51,11 @@ export const meshLabels = ({ model, application }: Owner): Record<string, string
   [USE_WAYPOINT_NAMESPACE_LABEL]: model,
 })
 
-/** A workload's identity in the mesh, as an AuthorizationPolicy names it. */
+/** Formats a workload's mesh identity, as in an AuthorizationPolicy. */
 export const principal = (identity: { trustDomain: string; namespace: string; serviceAccount: string }): string =>
   `${identity.trustDomain}/ns/${identity.namespace}/sa/${identity.serviceAccount}`
 
-/** Reads the principal of one account; its trust domain may be a pattern. Undefined for a pattern of accounts. */
+/** Parses the principal of one account. Its trust domain may be a pattern. Returns undefined for a pattern of accounts. */
 export const accountOf = (
   text: string,
 ): { trustDomain: string; namespace: string; serviceAccount: string } | undefined => {

@@ -11,12 +11,12 @@ const MANAGED_BY = 'charms.canonical.com/istio.io.waypoint.managed-by'
 
 type Labels = Readonly<Record<string, string>>
 
-/** The labels to apply to the beacon's namespace; `inherited` are ours under any field manager. */
+/** The labels for the beacon's namespace. `inherited` ones are ours under any field manager. */
 export type ModelLabels = { labels: Labels; inherited: Labels; conflict?: LabelConflict }
 
 /**
- * Enrols the namespace, or takes it off the mesh, unless the label `managed-by` names another manager. Mesh labels without that label
- * belong to others, unless our field manager holds them.
+ * Computes the labels that enrol the namespace, or take it off the mesh, unless the label `managed-by` names another manager. Mesh labels without that
+ * label belong to others, unless our field manager holds them.
  */
 export const modelLabels = (
   { namespace, application }: Subject,
@@ -39,11 +39,11 @@ export const modelLabels = (
   return { labels: {}, inherited: {}, conflict }
 }
 
-/** Tells if mesh labels of the namespace, or the one that says whose they are, keep a mesh for the whole of it from having its own. */
+/** Tells if labels of another owner keep the beacon from enrolling the whole namespace. */
 export const isOfOthers = (subject: Subject, mesh: MeshConfig, seen: SeenLabels): boolean =>
   modelLabels(subject, mesh, seen, true).conflict !== undefined
 
-/** Tells if the namespace is on the mesh without a waypoint: it leads to one that serves, so that nobody is refused meanwhile. */
+/** Tells if the namespace is on the mesh without a waypoint. It then gets the waypoint only when that serves, so that no request is refused meanwhile. */
 const isPast = (labels: Labels): boolean =>
   ownValue(labels, ENROLMENT_LABEL) !== undefined && ownValue(labels, USE_WAYPOINT_LABEL) === undefined
 

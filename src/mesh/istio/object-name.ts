@@ -4,16 +4,16 @@ import { type PolicyTarget, targetKey } from '../../core/policies/target.ts'
 export type NameOwner = {
   readonly namespace: string
   readonly application: string
-  /** The prefix of the names, for applications with several families of objects. @default {application}-{namespace}-policy */
+  /** The prefix of names, if an application has several families of objects. @default {application}-{namespace}-policy */
   readonly prefix?: string | undefined
 }
 
-/** Leaves room, within the 253 characters of a name, for the hash and for the number of a part. */
+/** The limit of the readable part. The 253 characters of a name also need the hash and the number of a part. */
 const READABLE = 200
 
 /**
- * `{prefix}-{target}-{hash}`, an RFC 1123 subdomain of at most 253 characters. The hash is of owner and target: the object keeps its
- * name whatever is allowed at the target, and two owners never share one.
+ * Builds `{prefix}-{target}-{hash}`, an RFC 1123 subdomain of at most 253 characters. The hash depends on owner and target. So the name stays when the
+ * target's rules change, and two owners never share a name.
  */
 export const objectName = (
   { namespace, application, prefix }: NameOwner,

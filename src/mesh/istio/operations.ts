@@ -2,12 +2,12 @@ import { ENDPOINT_FIELDS, httpFields, type MeshEndpoint } from '../../core/polic
 import type { MeshPolicy } from '../../core/policies/models.ts'
 import type { Operation } from './authorization-policy.ts'
 
-/** The operations granted to a source at a target, sorted and without duplicates. */
+/** The operations that a source may use at a target, sorted and without duplicates. */
 export type Rights = 'everything' | readonly Operation[]
 
 /**
- * Parses the rights that `policy` requests. Only a policy without endpoints requests everything: an empty endpoint requests nothing,
- * because Istio refuses an empty operation. So does one with hosts, methods or paths at a pod: ztunnel drops such a rule.
+ * Parses the rights that `policy` requests. Only a policy without endpoints requests everything. An empty endpoint requests nothing, because Istio refuses
+ * an empty operation. At a pod, an endpoint with hosts, methods or paths requests nothing either, because ztunnel drops such a rule.
  */
 export const parseRights = ({ endpoints, target_type }: MeshPolicy): Rights => {
   if (endpoints.length === 0) return 'everything'
@@ -18,7 +18,7 @@ export const parseRights = ({ endpoints, target_type }: MeshPolicy): Rights => {
 export const mergeRights = (rights: readonly Rights[]): Rights =>
   rights.includes('everything') ? 'everything' : distinct(rights.flatMap((one) => (one === 'everything' ? [] : one)))
 
-/** The fields of an endpoint have the names of Istio's. */
+/** The fields of an endpoint. They have the same names in Istio. */
 const FIELDS: readonly (keyof MeshEndpoint & keyof Operation)[] = ENDPOINT_FIELDS
 
 const parseOperation = (endpoint: MeshEndpoint): Operation =>
@@ -29,7 +29,7 @@ const parseOperation = (endpoint: MeshEndpoint): Operation =>
     }),
   )
 
-/** As the strings that Istio wants, and numbers in their order. */
+/** Sorts values, with numbers by value, and converts them to the strings that Istio requires. */
 export const sorted = (values: readonly (string | number)[]): string[] =>
   [...new Set(values)].toSorted((one, other) => (one < other ? -1 : Number(one > other))).map(String)
 

@@ -8,7 +8,7 @@ const Mutual = z.strictObject({ mode: z.enum(MODES, 'expected UNSET, DISABLE, PE
 
 const isPort = (text: string): boolean => /^\d+$/.test(text) && Number(text) > 0 && Number(text) <= 65_535
 
-/** The schema of its CustomResourceDefinition, and the rules in it (istio.io/latest/docs/reference/config/security/peer_authentication). */
+/** The schema of the CustomResourceDefinition with its rules (istio.io/latest/docs/reference/config/security/peer_authentication). */
 const Spec = z
   .strictObject({
     selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
@@ -24,7 +24,7 @@ const Spec = z
     message: 'expected a selector with labels, without which ports are ignored',
   })
 
-/** Describes what Istio would refuse of a PeerAuthentication; undefined where it takes it. */
+/** Describes the first problem for which Istio would refuse a PeerAuthentication. Returns undefined if it takes it. */
 export const peerAuthenticationProblem = ({ spec }: KubernetesObject): string | undefined => {
   const given = spec ?? {}
   const read = Spec.safeParse(given)

@@ -7,13 +7,13 @@ import { tcpMistakes, type WaypointPort } from './tcp-mistakes.ts'
 import { valueMistakes } from './value-mistakes.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
-/** Lists the parts of `policy` that have no effect, or another than expected, one sentence each. */
+/** Lists the parts of `policy` with no effect or an unexpected one, each as a sentence. */
 export const mistakeWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] =>
   policyMistakes(policy, rootNamespaces).map(({ says }) => `${nameOf({ ...policy, ...policy.metadata })} ${says}`)
 
 /**
- * Lists the same with the kind of each. Root namespaces are those that may be Istio's; undefined where it may be any. Ports are those of all
- * targets, as far as all are known.
+ * Lists the mistakes with their ids. `rootNamespaces` are the possible root namespaces of Istio. Undefined means that any is possible. `ports` are those
+ * of all targets, if all are known.
  */
 export const policyMistakes = (
   policy: AuthorizationPolicy,
@@ -55,7 +55,7 @@ const ruleMistakes = (rule: Rule, index: number, action: 'ALLOW' | 'DENY'): Poli
   if ('never' in asZtunnelSees(rule, action)) {
     const unseen = joinOr([...hidden, ...(rest ? DROPPED : [])])
     const effect = action === 'DENY' ? 'refuses nothing' : 'lets in nobody'
-    // a part without fields is refused as a whole
+    // the API server refuses a part without fields
     return mistakeIf(
       unseen !== '',
       hidden.length > 0 ? 'http-without-waypoint' : 'trust-domain-unseen',

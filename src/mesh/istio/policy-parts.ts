@@ -3,17 +3,17 @@ import type { Rule } from './authorization-policy.ts'
 import { type Grantee, rulesFor } from './rules.ts'
 
 /**
- * Bounds one policy object. The CRD says `maxItems: 512` for rules and bounds neither principals nor operations; these meet etcd's
- * limit of 1.5 MiB for a request, of which the rest of the object needs a share.
+ * The limits of one policy object. The CRD allows 512 rules, and does not limit principals or operations. etcd limits a request to 1.5 MiB, and the rest
+ * of the object needs some of it.
  */
 export const LIMITS = { rules: 512, bytes: 1024 * 1024 }
 
-/** `path` is empty where one object is enough. */
+/** A part of a policy. `path` is empty if one object is enough. */
 export type PolicyPart = { readonly path: string; readonly holders: readonly Grantee[] }
 
 /**
- * Halves the grantees until each part fits the limits. The hash of its principal alone decides the part of a grantee, so that a change
- * of one principal changes one object. A single grantee is not divided.
+ * Halves the grantees until each part fits the limits. Only the hash of its principal decides the part of a grantee, so a change of one principal changes
+ * one object. A single grantee is not divided.
  */
 export const splitGrantees = (holders: readonly Grantee[], limits = LIMITS, path = ''): PolicyPart[] => {
   if (holders.length <= 1 || fits(rulesFor(holders), limits)) return [{ path, holders }]
@@ -29,8 +29,8 @@ const fits = (rules: readonly Rule[], limits: typeof LIMITS): boolean =>
   rules.length <= limits.rules && Buffer.byteLength(JSON.stringify(rules)) <= limits.bytes
 
 /**
- * Merges many rules into one for the moment in which only some parts of a policy exist. It admits all their principals to all their
- * operations; undefined where it does not fit, or where a rule has other conditions.
+ * Merges many rules into one, for the time when only some parts of a policy exist. The rule admits all principals to all operations. Returns undefined if
+ * it does not fit, or if a rule has no principals.
  */
 export const widenRules = (rules: readonly Rule[]): Rule[] | undefined => {
   const principals = rules.flatMap(({ from = [{}] }) => from.map(({ source }) => source?.principals ?? []))

@@ -4,7 +4,7 @@ import { Namespace, ObjectName } from '../../platform/base/names.ts'
 import { type AuthorizationPolicy, AuthorizationPolicySpec, authorizationPolicy } from './authorization-policy.ts'
 import type { PolicyOwner } from './beacon-policies.ts'
 
-/** An AuthorizationPolicy as a person writes it. Without a namespace it is in the application's own. */
+/** An AuthorizationPolicy as a person writes it. Its default namespace is the application's. */
 export const RawPolicy = z.strictObject({
   apiVersion: z.literal('security.istio.io/v1'),
   kind: z.literal('AuthorizationPolicy', 'expected AuthorizationPolicy, which is the only supported kind'),
@@ -18,7 +18,7 @@ export const RawPolicy = z.strictObject({
 })
 export type RawPolicy = z.infer<typeof RawPolicy>
 
-/** Builds the policies that a person wrote, by default in the owner's namespace. */
+/** Builds the policies that a person wrote. Their default namespace is the owner's. */
 export const rawPolicies = (owner: PolicyOwner, policies: readonly RawPolicy[]): AuthorizationPolicy[] =>
   policies.map(({ metadata, spec = {} }) =>
     authorizationPolicy({

@@ -1,11 +1,14 @@
 import type { Operation, Rule, Source } from './authorization-policy.ts'
 
-/** Values that a rule lists, of one attribute: `isExcluding` where it matches what none of them matches. */
+/** The values of one attribute in a rule. With `isExcluding`, the rule matches values that none of them matches. */
 export type RuleValues = { readonly of: string; readonly values: readonly string[]; readonly isExcluding: boolean }
 
 type Name = Exclude<keyof Source | keyof Operation, `not${string}`>
 
-/** The attribute that each field is compared with, as conditions name it. None of these is the path, without its query, or the host in any case. */
+/**
+ * The attribute that each field is compared with, by its name in conditions. `path` and `host` are no names of conditions: the path has no query, and the
+ * host's case does not count.
+ */
 const ATTRIBUTES: Readonly<Record<Name, string>> = {
   principals: 'source.principal',
   namespaces: 'source.namespace',
@@ -20,7 +23,7 @@ const ATTRIBUTES: Readonly<Record<Name, string>> = {
   paths: 'path',
 }
 
-/** By the name of each field, also of those that exclude. */
+/** The fields by name, including the excluding ones. */
 const FIELDS = new Map<string, Omit<RuleValues, 'values'>>(
   Object.entries(ATTRIBUTES).flatMap(([name, of]) => [
     [name, { of, isExcluding: false }],
@@ -28,7 +31,7 @@ const FIELDS = new Map<string, Omit<RuleValues, 'values'>>(
   ]),
 )
 
-/** Lists the values of a rule, of its fields and its conditions alike. */
+/** Lists the values of a rule, in its fields and its conditions. */
 export const valuesIn = ({ from = [], to = [], when = [] }: Rule): RuleValues[] =>
   [
     ...[...from.map(({ source }) => source), ...to.map(({ operation }) => operation)].flatMap((fields = {}) =>
@@ -43,6 +46,6 @@ export const valuesIn = ({ from = [], to = [], when = [] }: Rule): RuleValues[] 
     ]),
   ].filter(({ values }) => values.length > 0)
 
-/** The principals of a rule, also those that it excludes. */
+/** Lists the principals of a rule, including excluded ones. */
 export const principalsIn = (rule: Rule): string[] =>
   valuesIn(rule).flatMap(({ of, values }) => (of === 'source.principal' ? values : []))

@@ -2,20 +2,20 @@ import { sortedGroups } from '../../platform/base/sorted-groups.ts'
 import type { Rule } from './authorization-policy.ts'
 import type { Rights } from './operations.ts'
 
-/** A principal at one target: its rights, and the relations that requested them. */
+/** A principal at one target, with its rights, and the relations that requested them. */
 export type Grantee = {
   readonly principal: string
   readonly rights: Rights
   readonly relations: readonly string[]
 }
 
-/** Builds one rule for each distinct set of operations, with all principals that have exactly these. A principal is in one rule only. */
+/** Builds one rule for each distinct set of operations, with all principals that have exactly this set. Each principal is in one rule. */
 export const rulesFor = (holders: readonly Grantee[]): Rule[] =>
   sortedGroups(holders, ({ rights }) => JSON.stringify(rights)).map(([, sharing]) => ({
     from: [{ source: { principals: sharing.map(({ principal }) => principal).toSorted() } }],
     ...ruleOperations(sharing[0]?.rights ?? []),
   }))
 
-/** A rule without `to` matches every request of its sources. */
+/** Builds the operations of a rule. Without `to` it matches every request of its sources. */
 const ruleOperations = (rights: Rights): Pick<Rule, 'to'> =>
   rights === 'everything' ? {} : { to: rights.map((operation) => ({ operation })) }

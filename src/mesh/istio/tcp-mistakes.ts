@@ -3,10 +3,10 @@ import type { AuthorizationPolicySpec, Operation, Rule, Source } from './authori
 import { mistakeIf, type PolicyMistake } from './mistake.ts'
 import { asTcpSees, hasFields } from './visible-rule.ts'
 
-/** A port as a waypoint sees it; without a protocol Istio inspects each connection. */
+/** A port of a waypoint. Without a protocol Istio inspects each connection. */
 export type WaypointPort = { readonly port: number; readonly protocol: 'http' | 'tcp' | undefined }
 
-/** Lists the rules with HTTP fields that do otherwise on ports that carry TCP. Ports are all of the targets; undefined where these are not known. */
+/** Lists rules with HTTP fields that have another effect on TCP ports. `ports` are those of all targets, or undefined if unknown. */
 export const tcpMistakes = (
   { action = 'ALLOW', rules = [] }: AuthorizationPolicySpec,
   ports: readonly WaypointPort[] | undefined,
@@ -35,7 +35,7 @@ const isNamed = (rule: Rule, port: number): boolean =>
 
 const numbersOf = (ports: readonly WaypointPort[]): number[] => [...new Set(ports.map(({ port }) => port))]
 
-/** One that lets in somebody on other ports is mistaken where it names a port that is TCP wherever it is one. */
+/** Checks an ALLOW rule. If it also admits clients on other ports, it is a mistake only at ports that it names and that carry TCP at all targets. */
 const ofAllow = (rule: Rule, which: string, reached: readonly WaypointPort[]): PolicyMistake[] => {
   const seen = asTcpSees(rule, 'ALLOW')
   if (!('never' in seen)) return []
@@ -74,7 +74,7 @@ const ofDeny = (rule: Rule, which: string, reached: readonly WaypointPort[] | un
   )
 }
 
-/** Tells if a rule that reaches a port matches more there without HTTP fields: no operation without any has that port as well. */
+/** Tells if a rule matches more on a port without its HTTP fields. It does not if an operation without HTTP fields already has that port. */
 const isWider = ({ from, to = [], when }: Rule, port: number): boolean =>
   !isSeen({ from, when }) || !to.some((one) => isSeen({ to: [one] }) && isReached({ to: [one] }, port))
 
@@ -83,7 +83,7 @@ const isSeen = (rule: Rule): boolean => {
   return 'rule' in seen && seen.rule === rule
 }
 
-/** Tells if nothing is left that narrows a rule. */
+/** Tells if no condition of a rule is left. */
 const isOpen = ({ from = [], to = [], when = [] }: Rule): boolean => {
   const isEmpty = (parts: readonly (Source | Operation | undefined)[]) =>
     parts.length === 0 || parts.some((part) => !part || !hasFields(part))

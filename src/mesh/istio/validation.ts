@@ -13,12 +13,12 @@ export type WrittenPolicy = {
   readonly spec?: AuthorizationPolicySpec | undefined
 }
 
-/** A value of a list, checked by itself: undefined where it is good. */
+/** Checks a value of a list. Returns undefined if it is valid. */
 type Check = (value: string) => string | undefined
 
 /**
- * Validates a policy as the API server and Istio's webhook do. Sources are the schema of its CRD, and istio's pkg/config/validation
- * and pkg/config/security. They refuse the object as a whole, and so is a config with such a policy refused.
+ * Validates a policy as the API server and Istio's webhook do. The sources are the schema of its CRD, and istio's pkg/config/validation and
+ * pkg/config/security. They refuse the whole object, so a config with such a policy is refused too.
  */
 export const policyProblems = ({ metadata, spec = {} }: WrittenPolicy): Problem[] => [
   ...annotationProblems(metadata.annotations, spec),
@@ -81,7 +81,7 @@ const referenceProblems = ({ group = '', kind, name, namespace = '' }: TargetRef
   ...problem(namespace !== '', 'expected no namespace: a policy only reaches targets in its own', 'namespace'),
 ]
 
-/** Lists the problems of the selector of a policy of any kind. */
+/** Lists the problems of a policy's selector. It works for any kind of policy. */
 export const selectorProblems = ({ selector }: Pick<AuthorizationPolicySpec, 'selector'>): Problem[] => {
   const labels = Object.entries(selector?.matchLabels ?? {})
   return [
@@ -117,7 +117,7 @@ const actionProblems = ({ action = 'ALLOW', provider, rules }: AuthorizationPoli
   ]
 }
 
-/** Source fields that are unknown before the authorizer is asked. */
+/** Source fields that are unknown before the authorizer decides. */
 const NOT_WITH_CUSTOM = [
   ...([
     'namespaces',
@@ -172,7 +172,7 @@ const listProblems = (list: readonly string[] | undefined, check: Check, ...path
 
 const isFilled: Check = (value) => (value === '' ? 'expected text that is not empty' : undefined)
 
-/** As Go's net/netip reads them: no zone in a block, no zeros before its size. */
+/** Checks an address as Go's net/netip does: a block has no zone, and its size no leading zeros. */
 const isAddress: Check = (value) => {
   const [address = '', bits, ...rest] = value.split('/')
   const family = isIP(address)

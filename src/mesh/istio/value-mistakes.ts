@@ -4,7 +4,7 @@ import { type AuthorizationPolicySpec, isForPods, targetsOf } from './authorizat
 import type { PolicyMistake } from './mistake.ts'
 import { valuesIn } from './rule-values.ts'
 
-/** Lists values that Istio takes, and that no client and no request has, or of which a wildcard is none. */
+/** Lists values that Istio accepts but no client or request has, and values with a `*` that is no wildcard. */
 export const valueMistakes = (spec: AuthorizationPolicySpec): PolicyMistake[] =>
   (spec.rules ?? []).flatMap((rule, index) =>
     valuesIn(rule).flatMap(({ of, values, isExcluding }) =>
@@ -45,7 +45,10 @@ const ofRequests = (what: string, of: readonly string[], isMistaken: Check['isMi
 const PRINCIPAL = 'source.principal'
 const isPrefixed = (value: string): boolean => value.startsWith('spiffe://')
 
-/** Of namespaces a waypoint has wildcards anywhere; other attributes have none, or Istio refuses them within. */
+/**
+ * Tells if an attribute supports wildcards only at the ends. In namespaces, a waypoint supports them anywhere. Other attributes have none, or Istio
+ * refuses them in the middle.
+ */
 const hasWildcards = (attribute: string, spec: AuthorizationPolicySpec): boolean =>
   attribute === 'source.namespace'
     ? isForPods(spec)
@@ -60,7 +63,7 @@ const CHECKS: readonly Check[] = [
   },
   {
     id: 'principal-malformed',
-    // clients of a Gateway may have certificates of others
+    // clients of a Gateway may have certificates of other issuers
     isAbout: (attribute, spec) => attribute === PRINCIPAL && !targetsOf(spec).some(({ kind }) => kind === 'Gateway'),
     isMistaken: (value) => !value.includes('*') && !isPrefixed(value) && !/^[^/]+\/ns\/[^/]+\/sa\/[^/]+$/.test(value),
     says: ofClients('a principal is TRUST_DOMAIN/ns/NAMESPACE/sa/ACCOUNT, or has a wildcard'),

@@ -4,7 +4,7 @@ import { Operation, type Rule, type Source } from './authorization-policy.ts'
 /** A rule as a proxy evaluates it; `never` is the reason why it never matches. */
 export type VisibleRule = { readonly rule: Rule } | { readonly never: string }
 
-/** Fields of an operation that only a proxy sees that speaks HTTP: all but ports. */
+/** Fields of an operation that only an HTTP proxy sees: all except ports. */
 export const HTTP_OPERATION = Operation.keyof().options.filter((name) => name !== 'ports' && name !== 'notPorts')
 
 const HTTP_SOURCE = ['requestPrincipals', 'notRequestPrincipals'] as const satisfies readonly (keyof Source)[]
@@ -12,8 +12,8 @@ const HTTP_SOURCE = ['requestPrincipals', 'notRequestPrincipals'] as const satis
 const isHttpCondition = (key: string): boolean => key.startsWith('request.')
 
 /**
- * Restricts `rule` to the fields an Envoy sees on a TCP port (istio's pilot/pkg/security/authz/model/model.go). An ALLOW rule with
- * HTTP fields never matches. Any other loses them and matches more: everything, where nothing is left.
+ * Restricts `rule` to the fields that an Envoy sees on a TCP port (istio's pilot/pkg/security/authz/model/model.go). An ALLOW rule with HTTP fields never
+ * matches. Any other rule loses these fields, and matches more, up to everything.
  */
 export const asTcpSees = (rule: Rule, action: string): VisibleRule => {
   const hidden = fieldsUsed(rule, HTTP_SOURCE, HTTP_OPERATION, isHttpCondition)

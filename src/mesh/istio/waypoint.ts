@@ -5,17 +5,17 @@ import type { MeshConfig } from './beacon-config.ts'
 import { principal, telemetryLabels, waypointName } from './names.ts'
 import { findTrustDomains } from './trust-domains.ts'
 
-/** Tells if the beacon runs a waypoint: the API server refuses an autoscaler of no pods. */
+/** Tells if the beacon runs a waypoint. `units: 0` means none, because the API server refuses an autoscaler without pods. */
 export const runsWaypoint = ({ waypoint = true, units = 1 }: MeshConfig): boolean => waypoint && units > 0
 
-/** Lists the principals of the beacon's waypoint, which Istio runs as the ServiceAccount of the Gateway's name. */
+/** Lists the principals of the beacon's waypoint. Istio runs it as the ServiceAccount with the Gateway's name. */
 export const waypointPrincipals = ({ namespace, application }: Subject, mesh: MeshConfig): string[] => {
   if (!runsWaypoint(mesh)) return []
   const serviceAccount = waypointName(namespace, application)
   return findTrustDomains(mesh, namespace).map((trustDomain) => principal({ trustDomain, namespace, serviceAccount }))
 }
 
-/** Builds the Gateway that Istio runs as the beacon's waypoint, and the autoscaler that keeps its number of pods. */
+/** Builds the Gateway that Istio runs as the beacon's waypoint, and the autoscaler that fixes its number of pods. */
 export const waypointObjects = (
   { namespace, application }: Subject,
   mesh: MeshConfig,
@@ -48,11 +48,11 @@ export const waypointObjects = (
   ]
 }
 
-/** The Deployment that Istio makes for the waypoint. */
+/** Names the Deployment that Istio makes for the waypoint. */
 export const waypointDeployment = ({ namespace, application }: Subject, mesh: MeshConfig): Reference[] =>
   runsWaypoint(mesh) ? [{ kind: 'Deployment', namespace, name: waypointName(namespace, application) }] : []
 
-/** Tells if some pod of the waypoint serves, or that cannot be read: Istio sends to a waypoint from its first moment on. */
+/** Tells if a pod of the waypoint serves, or if that is unknown. Istio routes to a waypoint as soon as it exists. */
 export const isServing = (subject: Subject, mesh: MeshConfig, lookups: Lookups): boolean =>
   waypointDeployment(subject, mesh)
     .map(nameOf)
@@ -61,7 +61,7 @@ export const isServing = (subject: Subject, mesh: MeshConfig, lookups: Lookups):
 const readyReplicas = (deployment: KubernetesObject | undefined): number =>
   ((deployment?.status ?? {}) as { readyReplicas?: number }).readyReplicas ?? 0
 
-/** Returns the reason why the waypoint is not ready; undefined when all of its units are. */
+/** Returns the reason why the waypoint is not ready. Returns undefined if all its units are. */
 export const waypointProblem = (
   name: string,
   { units = 1 }: MeshConfig,

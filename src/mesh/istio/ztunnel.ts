@@ -2,7 +2,7 @@ import { joinOr } from '../../platform/base/printed.ts'
 import type { Condition, Operation, Rule, Source } from './authorization-policy.ts'
 import { fieldsUsed, HTTP_OPERATION, hasFields, omitFields, type VisibleRule } from './visible-rule.ts'
 
-/** The fields of a source that a ztunnel does not see: the client's address behind proxies, and tokens. */
+/** The fields of a source that a ztunnel does not see: tokens, and the client's address behind proxies. */
 const UNSEEN_SOURCE = [
   'remoteIpBlocks',
   'notRemoteIpBlocks',
@@ -10,15 +10,14 @@ const UNSEEN_SOURCE = [
   'notRequestPrincipals',
 ] as const satisfies readonly (keyof Source)[]
 
-/** Fields that istiod drops silently, so that a rule with other fields matches more. */
+/** Fields that istiod drops silently. A rule with other fields then matches more. */
 const DROPPED = ['trustDomains', 'notTrustDomains'] as const satisfies readonly (keyof Source)[]
 
 const CONDITIONS = ['source.ip', 'source.namespace', 'source.principal', 'destination.ip', 'destination.port']
 
 /**
- * Restricts `rule` to the fields a ztunnel sees (istio's pilot/pkg/serviceregistry/ambient/authorization.go). An ALLOW rule with
- * others never matches. A DENY rule loses them and so denies more; an emptied source, operation or condition never matches (ztunnel's
- * src/rbac.rs).
+ * Restricts `rule` to the fields that a ztunnel sees (istio's pilot/pkg/serviceregistry/ambient/authorization.go). An ALLOW rule with other fields never
+ * matches. A DENY rule loses them, and so denies more. An emptied source, operation or condition never matches (ztunnel's src/rbac.rs).
  */
 export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule => {
   const hidden = hiddenFromZtunnel(rule)
@@ -36,7 +35,7 @@ export const asZtunnelSees = (rule: Rule, action: 'ALLOW' | 'DENY'): VisibleRule
   const isEmptied = (['from', 'to'] as const).some((part) => rule[part]?.length && !seen[part]?.length)
   const isUnseen = seen.when?.length !== rule.when?.length
   if (!isEmptied && !isUnseen) return { rule: seen }
-  return hidden.length > 0 ? never : { never: 'a part of it is empty for a ztunnel, which never matches that' }
+  return hidden.length > 0 ? never : { never: 'a part of it has no field that a ztunnel sees, and so never matches' }
 }
 
 /** Lists the fields and conditions of `rule` that a ztunnel does not see, such as HTTP. */

@@ -1,11 +1,11 @@
-/** The entries that were set last, of at most a size in all. */
+/** The latest entries, up to a total size. */
 export type BoundedMap<V, K = string> = {
   get(key: K): V | undefined
-  /** Sets the latest entry, and forgets the oldest while all are larger than allowed. One that is larger by itself is not kept. */
+  /** Sets the latest entry, and drops the oldest ones until the total size fits. An entry that is too large by itself is not kept. */
   set(key: K, value: V, size: number): void
 }
 
-/** Creates a map that is bounded by the sizes of its entries. */
+/** Creates a map with a limit on the total size of its entries. */
 export const createBoundedMap = <V, K = string>(most: number): BoundedMap<V, K> => {
   const kept = new Map<K, { readonly value: V; readonly size: number }>()
   let total = 0
@@ -15,7 +15,7 @@ export const createBoundedMap = <V, K = string>(most: number): BoundedMap<V, K> 
     total -= known.size
     kept.delete(key)
   }
-  /** Passes all that was forgotten before, as a map keeps its place for a while. */
+  /** Drops the oldest entries in one pass, because a new iterator would visit the places of deleted entries again. */
   const forgetOldest = (): void => {
     for (const oldest of kept.keys()) {
       if (total <= most) return

@@ -1,30 +1,30 @@
 import { Unavailable } from './errors.ts'
 
-/** Bounds what is kept, or under way, at a time by all who open an account of it. */
+/** Limits the total of kept objects, or of running work, over all accounts. */
 export type Budget = {
-  /** Opens an account for an owner. One that nobody can name, '', is not told apart from others. */
+  /** Opens an account for an owner. Accounts of an unknown owner, '', count together. */
   open(owner?: string): Account
 }
 
 export type Account = {
-  /** Counts so many more as kept. Throws Unavailable, 429, where that is too much beside what others keep, or for its owner. */
+  /** Adds to the account. Throws Unavailable, 429, if the total or the owner's share is exceeded. */
   keep(size: number): void
-  /** Gives all of it back. */
+  /** Releases everything. */
   close(): void
 }
 
-/** The part that one owner has of what others leave free: however many take theirs, some is left for the next one. */
+/** The share that one owner may have of the free rest. Something is always left for the next owner. */
 const SHARE = 3 / 4
 
-/** The most of one account, and what to say beyond. */
+/** The limit of one account, and the message beyond it. */
 type Bound = { readonly most: number; readonly problem: string }
 
 type Kept = { readonly size: number; readonly counted: number }
 
 /**
- * Creates a budget of a size. Who keeps nothing yet may keep one while any is free. An account that needs more than its owner's share may take it
- * where it is the only one of its owner, and others keep no more than a quarter: it counts as the share, and leaves others theirs. `busy` says
- * what is too much, as a sentence. No account may have more than the `bound`, however free the rest is.
+ * Creates a budget of a size. An owner without anything may have one piece while any is free. An account may exceed its owner's share if it is the owner's
+ * only one, and others have at most a quarter. It then counts as the share, so that others still have theirs. `busy` is the message if the budget is
+ * exceeded. No account may exceed the `bound`, even if the rest is free.
  */
 export const createBudget = (most: number, busy: string, bound?: Bound): Budget => {
   const kept = new Map<string, Kept>()
@@ -61,7 +61,7 @@ const checkBound = (size: number, { most, problem }: Bound = { most: Number.POSI
   if (size > most) throw new Unavailable(problem, { status: 429, retryAfterSeconds: 1 })
 }
 
-/** Acts as one of those that a budget allows at a time. Rejects with Unavailable, 429, when there are as many. */
+/** Runs an action as one of those that a budget allows at a time. Rejects with Unavailable, 429, if too many run. */
 export const within = async <T>(budget: Budget, owner: string, act: () => Promise<T>): Promise<T> => {
   const account = budget.open(owner)
   try {

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 
-/** Creates a reader of a small file, which is read again when it was changed. It throws as `readFileSync` does. */
+/** Creates a reader of a small file. It reads the file again after a change. It throws as `readFileSync` does. */
 export const changingFile = (path: string): (() => string) => {
   let kept: { readonly version: string; readonly text: string } | undefined
   return () => {

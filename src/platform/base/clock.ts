@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createYieldTurn, type YieldTurn } from './yield-turn.ts'
 
-/** Time and chance as a dependency, so that tests need neither. All times in milliseconds, `now` since the epoch. */
+/** Time and randomness as a dependency, so that tests can replace them. All times are in milliseconds, `now` since the epoch. */
 export type Clock = {
   now(): number
   sleep(milliseconds: number): Promise<void>
-  /** At least 0, less than 1. */
+  /** A random number, at least 0 and less than 1. */
   random(): number
   yieldTurn: YieldTurn
 }

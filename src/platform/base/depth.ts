@@ -1,4 +1,4 @@
-/** Bounds the depth of databags, configs and documents, which would otherwise exhaust the stack. */
+/** The limit of levels in databags, configs and documents. Deeper values would exhaust the stack. */
 export const DEEPEST = 64
 
 export const isTooDeep = (value: unknown, levels = DEEPEST): boolean =>

@@ -1,4 +1,4 @@
-/** The event is invalid or not allowed, and stays so: answered with `status`, never retried. */
+/** The event is invalid or not allowed, and a retry would not help. It is answered with `status`. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly status: RefusedStatus
@@ -9,14 +9,14 @@ export class Refused extends Error {
   }
 }
 
-/** The namespace is being deleted with all that is in it: there is nothing to do. */
+/** The namespace is being deleted with all its objects, so there is nothing to do. */
 export class NamespaceTerminating extends Error {
   override readonly name = 'NamespaceLeaving'
 }
 
 export type RefusedStatus = 400 | 401 | 403 | 404 | 413 | 415
 
-/** A dependency is away, slow or busy: answered with 503, or 429 if this process is; a retry may pass. */
+/** A dependency is away, slow or busy. The answer is 503, or 429 if this process is busy. A retry may succeed. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
   readonly status: 429 | 503
@@ -29,11 +29,11 @@ export class Unavailable extends Error {
   }
 }
 
-/** Tells by name, since code that is bundled apart has a class of its own. */
+/** Compares the name, because another bundle has its own class. */
 export const isConfigurationError = (error: unknown): error is ConfigurationError =>
   error instanceof Error && error.name === 'ConfigurationError'
 
-/** A setting, a credential or stored data needs repair by a person; `message` says which. Answered with 500. */
+/** A person must repair a setting, a credential or stored data. `message` names it. The answer is 500. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }

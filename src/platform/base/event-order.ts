@@ -4,51 +4,51 @@ import { Refused } from './errors.ts'
 import { ownValue } from './own-value.ts'
 import { instantMilliseconds } from './timestamp.ts'
 
-/** The position of an event among others, by `sequence` of its source, else by `time`, else by arrival. */
+/** The position of an event in the order of events: by `sequence` of its source, else by `time`, else by arrival. */
 export type Position = {
   readonly source: string
-  /** A hash of source and id: redeliveries have the same. */
+  /** A hash of source and id, which is the same for a redelivery. */
   readonly id: string
   readonly sequence?: string | undefined
-  /** Milliseconds since the epoch; of a wrong clock, the arrival. */
+  /** Milliseconds since the epoch. With a wrong clock, this is the arrival. */
   readonly time?: number | undefined
-  /** The time was further ahead than clocks are apart: nothing that came before is later. */
+  /** The time was further ahead than clocks may differ, so no earlier event counts as later. */
   readonly isClockWrong?: true
   /** Milliseconds since the epoch. */
   readonly arrived: number
 }
 
-/** The last moment of a date (ECMA-262, 21.4.1.1): later ones could not be told apart. */
+/** The last time of a Date (ECMA-262, 21.4.1.1). Far larger numbers would not be distinct. */
 const LATEST = 8_640_000_000_000_000
 
-/** The last event that counted about one thing. Two marks are compared by `at`, wherever their events were sent. */
+/** The last effective event about something. Two marks are compared by `at`, even if their events have different sources. */
 export const Mark = z.object({
-  /** Milliseconds since the epoch, or one more than the mark before where the event had no time. */
+  /** Milliseconds since the epoch. If the event had no time, it is one more than the previous mark. */
   at: z.number().max(LATEST),
-  /** The last events, by hash: a redelivery has no effect. */
+  /** The last events, by hash. A redelivery has no effect. */
   ids: z.array(z.string()).optional(),
   /** The last `sequence` of each source. */
   sequences: z.record(z.string(), z.string()).optional(),
 })
 export type Mark = z.infer<typeof Mark>
 
-/** The reason why an event does not count: it came before, or something later did. */
+/** The reason why an event has no effect: it was seen before, or a later one was. */
 export type Late = 'repeated' | 'stale'
 
-/** Describes a stale event about `what` in the result; a redelivery needs no message. */
+/** Describes a stale event about `what` in the result. A redelivery needs no message. */
 export const lateMessage = (late: Late | undefined, what: string): { stale?: string } =>
   late === 'stale' ? { stale: `${what} has moved on since this event` } : {}
 
 const LONGEST_SEQUENCE = 256
 
-/** Bounds how far clocks are apart: a time further ahead comes from a wrong clock, and orders nothing. */
+/** The largest difference between clocks. A time further ahead comes from a wrong clock, and does not count for the order. */
 const LARGEST_SKEW_MILLISECONDS = 5 * 60 * 1_000
 
-/** The position of an event that arrives `now`. Throws Refused for a sequence of more than 256 characters. */
+/** Returns the position of an event that arrives `now`. Throws Refused for a sequence of more than 256 characters. */
 export const eventPosition = ({ id, source, time, extensions: { sequence } }: Sent, now: Date): Position => {
   if (sequence && sequence.length > LONGEST_SEQUENCE)
     throw new Refused(400, `sequence: expected at most ${LONGEST_SEQUENCE} characters, got ${sequence.length}`)
-  // JSON.parse keeps such a key; later readers may not
+  // JSON.parse keeps this key, but later readers may drop it
   if (source === '__proto__') throw new Refused(400, `source: ${source} cannot be remembered`)
   const sent = time === undefined ? undefined : instantMilliseconds(time)
   const isClockWrong = sent !== undefined && sent > now.getTime() + LARGEST_SKEW_MILLISECONDS
@@ -66,13 +66,13 @@ type Sent = { id: string; source: string; time?: string | undefined; extensions:
 
 const shortHash = (text: string): string => hash('sha256', text, 'base64url').slice(0, 10)
 
-/** Bounds for one mark: senders that change source or id with every event must not fill the memory. */
+/** Limits for one mark. A sender with a new source or id in every event must not fill the memory. */
 const MOST_SOURCES = 16
 const MOST_IDS = 16
 
 /**
- * Advances the mark by an event, or returns why it does not count. `before` has seen it, or `before` or `others` are later; an event
- * without an order is the latest.
+ * Advances the mark by an event, or returns the reason why the event has no effect: `before` has seen it, or `before` or one of `others` is later. An
+ * event without an order counts as the latest.
  */
 export const advance = (
   before: Mark | undefined,
@@ -100,7 +100,7 @@ const recorded = (before: Mark | undefined, { id, source, sequence }: Position, 
   }
 }
 
-/** Adds the id of an event without news to a mark. */
+/** Adds the id of an event without new data to a mark. */
 export const withEvent = (mark: Mark, id: string): Mark =>
   mark.ids?.includes(id) ? mark : { ...mark, ids: [...(mark.ids ?? []), id].slice(-MOST_IDS) }
 
@@ -113,7 +113,7 @@ export const isAfter = (mark: Mark, position: Position): boolean => {
   return order === 'unknown' ? position.time !== undefined && mark.at > position.time : order === 'before'
 }
 
-/** Orders an event against marks that have a sequence of its source. */
+/** Orders an event relative to marks with a sequence of its source. */
 const orderBySequence = (marks: readonly Mark[], { source, sequence }: Position): 'before' | 'after' | 'unknown' => {
   if (sequence === undefined) return 'unknown'
   const known = marks.flatMap(({ sequences }) => ownValue(sequences, source) ?? [])
@@ -121,7 +121,7 @@ const orderBySequence = (marks: readonly Mark[], { source, sequence }: Position)
   return known.some((one) => compareSequences(sequence, one) < 0) ? 'before' : 'after'
 }
 
-/** Compares lexicographically, as the extension says, but numbers by value: senders count 9, 10 without padding. */
+/** Compares lexicographically, as the extension requires, but numbers by value, because senders count 9, 10 without padding. */
 const compareSequences = (left: string, right: string): number => {
   const digits = /^\d+$/
   if (!digits.test(left) || !digits.test(right)) return compareText(left, right)
@@ -131,7 +131,7 @@ const compareSequences = (left: string, right: string): number => {
 
 const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
 
-/** Compares two marks of one thing; below 0 where `one` is earlier. The sequence of a common source decides, else `at`. */
+/** Compares two marks of the same thing. The result is below 0 if `one` is earlier. The sequence of a common source decides, else `at`. */
 export const compareMarks = (one: Mark, other: Mark): number => {
   const orders = Object.entries(one.sequences ?? {}).flatMap(([source, sequence]) => {
     const known = ownValue(other.sequences, source)
@@ -141,7 +141,7 @@ export const compareMarks = (one: Mark, other: Mark): number => {
   return first !== undefined && rest.every((order) => order === first) ? first : one.at - other.at
 }
 
-/** Merges two marks: the later one, with all known events. */
+/** Merges two marks into the later one, with all known events of both. */
 export const mergeMarks = (one: Mark, other: Mark): Mark => {
   const [later, earlier] = compareMarks(one, other) < 0 ? [other, one] : [one, other]
   const ids = [...new Set([...(earlier.ids ?? []), ...(later.ids ?? [])])].slice(-MOST_IDS)

@@ -1,17 +1,20 @@
 import type { Clock } from './clock.ts'
 
-/** Bounds the time for which a revoked permission or account still counts. */
+/** The time for which a revoked permission or account may still count. */
 const KEPT_MILLISECONDS = 10_000
 
 const MOST_KEPT = 1_000
 
-/** Caches values by key for ten seconds; rejections, and values that fail `isKept`, are not cached, and one that another caller keeps is asked for again. */
+/**
+ * Caches values by key for ten seconds. Rejections, and values that fail `isKept`, are not cached. A cached value that fails the caller's `isKept` is
+ * requested again.
+ */
 export type ExpiringCache<T> = (key: string, ask: () => Promise<T>, isKept?: (value: T) => boolean) => Promise<T>
 
-/** `answer` is absent while the value is on its way: whoever asks meanwhile shares it. */
+/** `answer` is absent while the request is running. Concurrent callers share the request. */
 type Entry<T> = { readonly until: number; readonly value: Promise<T>; answer?: { readonly value: T } }
 
-/** Creates a cache of the API server's decisions; concurrent callers share one request. */
+/** Creates a cache for decisions of the API server. Concurrent callers share one request. */
 export const createExpiringCache = <T>(clock: Clock): ExpiringCache<T> => {
   const kept = new Map<string, Entry<T>>()
   return (key, ask, isKept = () => true) => {

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 
-/** The headers by which a browser says where a request leads, and which page made it. */
+/** The headers in which a browser names the server and the page of a request. */
 type Asked = { readonly host?: string | undefined; readonly origin?: string | undefined }
 
 /**
- * Tells why a request may come from a page of somebody else in a browser, or undefined where it does not. `names` may be named as Host, `*.`
- * before one stands for all below it, and `*` for any; localhost and IP addresses always may, as nobody can lead these elsewhere by DNS.
- * Who sends no Host, or no Origin, is no browser.
+ * Returns the reason why a browser page of another host may have sent a request, or undefined if it cannot have. `names` are the allowed hosts: `*.`
+ * before a name allows all names below it, and `*` allows any. localhost and IP addresses are always allowed, because DNS cannot redirect them. A request
+ * without Host or Origin does not come from a browser page.
  */
 export const hostOrOriginProblem = ({ host, origin }: Asked, names: readonly string[]): string | undefined => {
   if (host === undefined) return undefined
@@ -17,7 +17,7 @@ export const hostOrOriginProblem = ({ host, origin }: Asked, names: readonly str
   return `Origin ${origin.slice(0, 100)}: a page of another host may not ask ${host.slice(0, 100)}`
 }
 
-/** Tells if nobody but this machine reaches what listens at an address, an IP or a name. */
+/** Tells if only this machine can reach an address. The address is an IP or a name. */
 export const isLoopback = (address: string): boolean =>
   address === 'localhost' || address === '::1' || (isIP(address) === 4 && address.startsWith('127.'))
 

@@ -1,7 +1,10 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 
-/** One HTTP request, and its answer as text. Redirects are not followed. Rejects when the answer is not complete after `timeoutMilliseconds`. */
+/**
+ * Sends one HTTP request, and resolves to its answer as text. It does not follow redirects. Rejects if the answer is incomplete after
+ * `timeoutMilliseconds`.
+ */
 export type SendHttpRequest = (
   url: string,
   request: {
@@ -9,19 +12,19 @@ export type SendHttpRequest = (
     readonly headers: Readonly<Record<string, string>>
     readonly body?: string | undefined
     readonly timeoutMilliseconds: number
-    /** Of an answer that is longer, only its beginning is read. */
+    /** The limit of an answer. Of a longer one, only the beginning is read. */
     readonly mostCharacters?: number | undefined
   } & Pick<https.RequestOptions, 'agent' | 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>,
 ) => Promise<{ status: number; headers: http.IncomingHttpHeaders; body: string }>
 
-/** Sends a request over node:http or node:https, whose connections are kept; `fetch` would load undici, 28 ms and 7 MB of a cold start. */
+/** Sends a request over node:http or node:https with kept connections. `fetch` would load undici, which costs 28 ms and 7 MB of a cold start. */
 export const sendHttpRequest: SendHttpRequest = async (
   url,
   { body = '', headers, timeoutMilliseconds, mostCharacters, ...options },
 ) => {
   const { request } = url.startsWith('https:') ? https : http
   const sent = request(url, { ...options, headers: { ...headers, 'content-length': Buffer.byteLength(body) } })
-  // no signal of a timeout: nothing ends one before its time, and each costs an exception then
+  // not AbortSignal.timeout: it cannot be cancelled, and so costs an exception later
   const timer = setTimeout(
     () => sent.destroy(new Error(`aborted after ${timeoutMilliseconds} ms`)),
     timeoutMilliseconds,
@@ -38,7 +41,7 @@ export const sendHttpRequest: SendHttpRequest = async (
   }
 }
 
-/** Decodes each part as it comes: an answer in one buffer would be there twice. */
+/** Decodes each part when it arrives. With one buffer, the answer would be in memory twice. */
 const readText = (response: http.IncomingMessage, most = Number.POSITIVE_INFINITY): Promise<string> =>
   new Promise((resolve, reject) => {
     const parts: string[] = []

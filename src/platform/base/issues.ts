@@ -1,10 +1,10 @@
 import type * as z from 'zod'
 
-/** Bounds the problems printed for input that others send. */
+/** The limit of problems in a message about input. */
 const MOST = 5
 const LONGEST = 600
 
-/** Describes the problems of a value in one bounded line: `expect[0].port: expected a port; …`. */
+/** Describes the problems of a value in one line of limited length: `expect[0].port: expected a port; …`. */
 export const describeIssues = ({ issues }: z.ZodError): string => {
   const shown = issues.slice(0, MOST).map(describeIssue).join('; ')
   const text = shown.length > LONGEST ? `${shown.slice(0, LONGEST)}…` : shown

@@ -1,9 +1,9 @@
-/** Nobody changes what was measured. */
+/** The sizes of measured values. They are never changed. */
 const sizes = new WeakMap<object, number>()
 
 /**
- * The length of a value as JSON, in bytes of UTF-8. Maps are measured member by member down to `depth`, and each of these once: of a
- * large value of which one member was replaced, one is serialised.
+ * Returns the length of a value as JSON, in bytes of UTF-8. Maps are measured member by member down to `depth`, and each size is kept. If one member of a
+ * large value is replaced, only that member is serialized again.
  */
 export const jsonBytes = (value: unknown, depth: number): number => {
   if (typeof value !== 'object' || value === null) return textBytes(value)
@@ -16,7 +16,7 @@ export const jsonBytes = (value: unknown, depth: number): number => {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Most keys are written as they are. */
+/** Returns the size of a key. Most keys need no escapes. */
 const keyBytes = (key: string): number => (/^[\w.-]*$/.test(key) ? key.length + 2 : textBytes(key))
 
 const textBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))

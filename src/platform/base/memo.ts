@@ -1,9 +1,9 @@
 import { createBoundedMap } from './bounded-map.ts'
 
-/** Memoizes a function of a text while the text keeps coming. The value is shared and must not be changed. */
+/** Memoizes a function of a text, as long as the text is used. The value is shared and must not be changed. */
 export type Memo = <T>(text: string, of: (text: string) => T) => T
 
-/** Creates a memo of at most the last `characters` characters of text. */
+/** Creates a memo for the latest texts of up to `characters` in total. */
 export const createMemo = (characters = 4 * 1024 * 1024): Memo => {
   const kept = createBoundedMap<Map<unknown, unknown>>(characters)
   return <T>(text: string, of: (text: string) => T): T => {

@@ -1,6 +1,6 @@
 import { createBoundedMap } from './bounded-map.ts'
 
-/** Keeps what a function made of the latest `most` keys. The values are shared and must not be changed. */
+/** Memoizes a function for the latest `most` keys. The values are shared and must not be changed. */
 export const memoizeLatest = <K, T extends object>(of: (key: K) => T, most: number): ((key: K) => T) => {
   const kept = createBoundedMap<T, K>(most)
   return (key) => {

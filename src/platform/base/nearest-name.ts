@@ -1,13 +1,13 @@
-/** The most edits between a misspelt name and a known one. */
+/** The limit of edits between a misspelt name and a known one. */
 const MOST_EDITS = 2
 
-/** The known name nearest to a misspelt one. */
+/** Finds the known name nearest to a misspelt one. Returns undefined if none is near. */
 export const nearestName = (name: string, names: readonly string[]): string | undefined => {
   const wanted = name.toLowerCase()
   const [best] = names
     .map((each) => ({ each, edits: distance(wanted, each.toLowerCase()) }))
     .toSorted((one, other) => one.edits - other.edits)
-  // of a short name two letters are most of it
+  // two letters would be most of a short name
   return best && best.edits <= Math.min(MOST_EDITS, Math.floor(name.length / 3)) ? best.each : undefined
 }
 

@@ -1,4 +1,4 @@
-/** Applies a pure function to an object once, while the object lives. Neither it nor the value may be changed. */
+/** Applies a pure function to an object once, and keeps the result while the object lives. Neither may be changed. */
 export const perObject = <I extends object, T>(of: (input: I) => T): ((input: I) => T) => {
   const made = new WeakMap<I, { readonly value: T }>()
   return (input) => {

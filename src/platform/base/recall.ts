@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import { createBoundedMap } from './bounded-map.ts'
 
-/** Applies a pure function, or recalls what it made of an equal input the last time under this name. The value is shared and must not be changed. */
+/** Applies a pure function, or returns its last result under this name if the input is equal. The value is shared and must not be changed. */
 export type Recall = <I, T>(name: string, of: (input: I) => T, input: I) => T
 
-/** Opens what is recalled for a key; `characters` says about how much its inputs and values take by now. */
+/** Opens the kept results of a key. `characters` returns the approximate size of its inputs and values. */
 export type Recalls = (key: string, characters: () => number) => Recall
 
 type Made = { readonly input: unknown; readonly value: unknown; readonly size: number }
 
 /**
- * Creates a memory of the last inputs, for as many keys as take `characters` in all. Inputs are compared member by member: those that share what
- * they are made of, as parsed texts that come again do, are compared at once.
+ * Creates a memory of the last inputs, for as many keys as fit into `characters` in total. Inputs are compared member by member. Members that are the same
+ * objects, such as memoized parsed texts, compare at once.
  */
 export const createRecalls = (characters = 4 * 1024 * 1024): Recalls => {
   const kept = createBoundedMap<Map<string, Made>>(characters)
@@ -20,9 +20,9 @@ export const createRecalls = (characters = 4 * 1024 * 1024): Recalls => {
     return <I, T>(name: string, of: (input: I) => T, input: I): T => {
       const last = made.get(name)
       const value = last && isDeepStrictEqual(last.input, input) ? (last.value as T) : of(input)
-      // the latest input shares more with the next one
+      // the latest input shares more objects with the next one
       made.set(name, { input, value, size: size() })
-      // a step that ends early has read less than what is kept of the one before
+      // a step that ends early has read less than the previous step, whose results are kept
       kept.set(key, made, Math.max(...[...made.values()].map((one) => one.size)))
       return value
     }

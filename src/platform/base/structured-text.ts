@@ -2,10 +2,10 @@ import { composeYaml, withoutText } from './yaml.ts'
 
 export type Structured = { value: unknown } | { unreadable: string }
 
-/** Bounds YAML in characters, since it parses far slower than JSON. */
+/** The limit of YAML in characters. YAML parses far slower than JSON. */
 const LONGEST_YAML = 16 * 1024
 
-/** Parses JSON or, up to `longest` characters, plain YAML. */
+/** Parses JSON, or plain YAML of up to `longest` characters. */
 export const readText = (text: string, longest = LONGEST_YAML): Structured => {
   const json = parseJson(text)
   return json === undefined ? readYaml(text, 'core', longest) : { value: json }
@@ -18,7 +18,7 @@ export const readScalar = (text: string, longest = LONGEST_YAML): { value: strin
   return typeof read.value === 'string' ? { value: read.value } : { unreadable: 'expected a single value' }
 }
 
-/** Parses JSON; undefined for invalid JSON, which may be YAML or plain text. */
+/** Parses JSON. Returns undefined for invalid JSON, which may be YAML or plain text. */
 export const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -27,13 +27,13 @@ export const parseJson = (text: string): unknown => {
   }
 }
 
-/** Parses JSON; invalid JSON is returned as text. */
+/** Parses JSON. Returns invalid JSON as text. */
 export const jsonOrText = (text: string): unknown => {
   const json = parseJson(text)
   return json === undefined ? text : json
 }
 
-/** Parses plain YAML. The schema `failsafe` has no numbers, booleans and nulls. */
+/** Parses plain YAML. The schema `failsafe` has no numbers, booleans or nulls. */
 const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number): Structured => {
   if (text.length > longest)
     return { unreadable: `expected JSON, or YAML of at most ${longest} characters, got ${text.length}` }
@@ -54,6 +54,6 @@ const composed = (text: string, schema: 'core' | 'failsafe') => {
   }
 }
 
-/** The message of JSON.parse, without the text around the place, which may be secret. */
+/** Returns the message of JSON.parse without the quoted text, which may be secret. */
 export const jsonProblem = (error: Error): string =>
   error.message.replace(/(^|, )(\.\.\.)?".*$/s, '').replace(/\p{Cc}/gu, ' ')

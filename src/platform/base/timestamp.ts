@@ -10,7 +10,7 @@ type Instant = { readonly minute: number; readonly seconds: string }
 /** Tells if `text` is an RFC 3339 date-time of an existing day. Second 60 is valid only where UTC can have a leap second. */
 export const isTimestamp = (text: string): boolean => instantOf(text) !== undefined
 
-/** Compares instants: offsets and every digit of the fraction count. */
+/** Compares instants with their offsets and all digits of their fractions. */
 export const compareTimes = (a: string, b: string): -1 | 0 | 1 => {
   const [left, right] = [required(a), required(b)]
   if (left.minute !== right.minute) return left.minute < right.minute ? -1 : 1
@@ -27,12 +27,11 @@ const required = (text: string): Instant => {
 const instantOf = (text: string): Instant | undefined => {
   const { day = '', hour, minute, second = '', fraction = '', offset = '' } = RFC3339.exec(text)?.groups ?? {}
   const midnight = Date.parse(`${day}T00:00:00Z`)
-  // Date.parse takes 30 February as 2 March.
+  // Date.parse reads 30 February as 2 March.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return undefined
   const utc = midnight / MINUTE + Number(hour) * 60 + Number(minute) - offsetMinutes(offset)
   if (second === '60' && ((utc % DAY_MINUTES) + DAY_MINUTES) % DAY_MINUTES !== DAY_MINUTES - 1) return undefined
-  // Without trailing zeros a longer fraction of the same digits is a later one, as in text order. The look-behind keeps a
-  // long run of zeros from being tried from each of them.
+  // Without trailing zeros, fractions compare correctly as text. The look-behind prevents a retry at each zero of a long run.
   return { minute: utc, seconds: second + fraction.replace(/(?<!0)0+$/, '') }
 }
 
@@ -42,7 +41,7 @@ const offsetMinutes = (offset: string): number => {
   return offset.startsWith('-') ? -size : size
 }
 
-/** Milliseconds since the epoch, with a fraction as far as a number holds it: microseconds. Throws TypeError for what is no time. */
+/** Returns milliseconds since the epoch, with fractions down to microseconds, which a number can hold. Throws TypeError for an invalid time. */
 export const instantMilliseconds = (text: string): number => {
   const { minute, seconds } = required(text)
   return minute * MINUTE + Number(`${seconds.slice(0, 2)}.${seconds.slice(2)}`) * 1_000

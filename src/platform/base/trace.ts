@@ -1,2 +1,2 @@
-/** W3C trace context as headers: passed on as it came where no spans are reported. */
+/** W3C trace context as headers. It is passed on unchanged if no spans are reported. */
 export type Trace = Readonly<Record<string, string>>

@@ -1,15 +1,15 @@
-/** Something that is held back, or kept as it is, until somebody else acts. */
+/** An object or action that is held back, or kept as it is, until others act. */
 export type Wait = {
-  /** The name of what is held back or kept: `relation 7 (service-mesh)`, `Gateway shop/shop-mesh-waypoint`. */
+  /** The name of the object that waits: `relation 7 (service-mesh)`, `Gateway shop/shop-mesh-waypoint`. */
   readonly held: string
-  /** Those that have to act: applications, `Istio`, `pods`, objects that do not exist yet. */
+  /** Those that must act: applications, `Istio`, `pods`, or missing objects. */
   readonly for: readonly string[]
-  /** The time at which it began (RFC 3339), where that is known. */
+  /** The start of the wait (RFC 3339), if known. */
   readonly since?: string
-  /** A sentence for people: what is held back, for whom, and what ends it. */
+  /** A sentence for people. It names the object that waits, for whom, and the end of the wait. */
   readonly message: string
 }
 
-/** Prints a wait as a sentence with its beginning. */
+/** Prints a wait as a sentence with its start. */
 export const describeWait = ({ message, since }: Wait): string =>
   since === undefined ? message : `${message} (since ${since})`

@@ -13,7 +13,7 @@ import {
 } from 'yaml'
 import { DEEPEST } from './depth.ts'
 
-/** A text that is not read as YAML. The message has nothing of the text, which may be secret; `document` counts from 1. */
+/** Invalid YAML. The message does not quote the text, which may be secret. `document` counts from 1. */
 export class InvalidYaml extends Error {
   override readonly name = 'InvalidYaml'
   readonly document: number
@@ -24,27 +24,27 @@ export class InvalidYaml extends Error {
   }
 }
 
-/** The document around a collection, and a scalar within: the parser has them on its stack as well. */
+/** The document around a collection, and a scalar in it. Both are on the parser's stack too. */
 const AROUND = 2
 
-/** Bounds the aliases of a document times its characters: each is looked for in all of it, and may stand for nearly all of it. */
+/** The limit of aliases times characters in a document. Each alias is searched in the whole document, and may expand to most of it. */
 const MOST_ALIASED = 50_000_000
 
-/** The lexemes between two turns. */
+/** The number of lexemes between two yields. */
 const AT_ONCE = 512
 
 type Options = {
   readonly schema?: 'core' | 'failsafe'
   readonly uniqueKeys?: boolean
-  /** Merge keys (`<<`) bring in what they name, as in YAML 1.1; else they are keys as others. */
+  /** Merge keys (`<<`) insert the named mapping, as in YAML 1.1. Otherwise they are ordinary keys. */
   readonly merge?: boolean
-  /** Tags, anchors, merge keys, directives, and keys that are not text are problems. */
+  /** Tags, anchors, merge keys, directives, and keys that are not text are errors. */
   readonly isPlain?: boolean
 }
 
 /**
- * Composes the documents of a text, and yields now and then, so that others may have a turn. Throws InvalidYaml at the first problem, and
- * for more levels or aliases than the library reads in good time: it composes collections by recursion.
+ * Composes the documents of a text. It yields regularly, so that other work can run. Throws InvalidYaml at the first problem. It also throws for too many
+ * levels or aliases, because the library composes collections recursively and slowly.
  */
 export function* composeYaml(
   text: string,
@@ -75,7 +75,7 @@ export function* composeYaml(
   }
 }
 
-/** The tokens of a text, and now and then undefined. */
+/** Yields the tokens of a text, and regularly undefined. */
 function* tokensIn(text: string, lines: LineCounter, isPlain: boolean): Generator<CST.Token | undefined> {
   const parser = new Parser(lines.addNewLine)
   lines.addNewLine(0)
@@ -106,13 +106,13 @@ const problemAt = (offset: number, code: YAMLParseError['code'], message: string
 
 type Place = number | readonly [number, number, number?] | { readonly offset: number }
 
-/** Makes the composer throw its first problem: it would go on, and collect one for each character that is left. */
+/** Makes the composer throw its first problem. Otherwise it would go on, and collect a problem for each remaining character. */
 const throwingFirst = (composer: Composer): Composer => {
   let first: YAMLParseError | undefined
   return Object.assign(composer, {
     onError: (place: Place, code: YAMLParseError['code'], message: string, isWarning?: boolean) => {
       if (isWarning === true) return
-      // each collection around it takes what is thrown for a problem of its own
+      // each surrounding collection catches the exception, and reports it as its own problem
       first ??= problemAt(offsetOf(place), code, message)
       throw first
     },
@@ -124,14 +124,14 @@ const offsetOf = (place: Place): number => {
   return 'offset' in place ? place.offset : place[0]
 }
 
-/** The message of a problem, without the text around it. */
+/** Returns the message of a problem without the quoted text. */
 export const withoutText = ({ message }: Error): string => {
   const [line = ''] = message.split('\n')
   const [, what = line] = /^(.*?)(?:: .*)?:?$/.exec(line) ?? []
   return what.replace(/!\S+/g, '!…').slice(0, 120)
 }
 
-/** Throws for a key that its mapping has before. The library compares each key with all before it. */
+/** Throws for a duplicate key in a mapping. The library would compare each key with all earlier ones. */
 const checkKeys = (document: Document.Parsed): void =>
   visit(document, {
     Map: (_, { items }) => {
@@ -155,7 +155,7 @@ const checkOf =
 const notPlain = (offset: number, what: string): YAMLParseError =>
   problemAt(offset, 'BAD_DIRECTIVE', `expected plain YAML, without ${what}`)
 
-/** Throws for what reads otherwise than it looks, by a program or by a person. */
+/** Throws for constructs that programs or people may misread. */
 const checkPlain = (document: Document.Parsed): void =>
   visit(document, {
     Collection: (_, node) => checkProperties(node),

@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Bounds the work between two turns of the event loop. */
+/** The limit of work between two turns of the event loop. */
 const SLICE_MILLISECONDS = 20
 const MOST_PIECES = 32
 
 /**
- * Resolves at once while the turn is young, and else in a later one, first come, first served: work of many pieces asks before each, so that
- * others have a turn.
+ * Resolves at once while the current turn is short, else in a later turn, in the order of calls. Long work awaits it before each piece, so that other work
+ * can run.
  */
 export type YieldTurn = () => Promise<void>
 
 type Slice = { readonly until: number; pieces: number }
 
-/** Creates the turns of all work of a process: what asks in one turn shares its time. */
+/** Creates the scheduler for all work of a process. All callers in one turn share its time. */
 export const createYieldTurn = (
   now: () => number = () => performance.now(),
   turn: () => Promise<unknown> = nextTurn,
@@ -29,7 +29,7 @@ export const createYieldTurn = (
     while (slice && waiting.length > 0 && isYoung(slice)) {
       slice.pieces += 1
       waiting.shift()?.()
-      // its piece of work is done before the time is looked at again
+      // the piece of work runs before the time is checked again
       await undefined
     }
   }

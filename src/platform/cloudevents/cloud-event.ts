@@ -14,27 +14,27 @@ export type Event = {
   readonly source: string
   readonly type: string
   readonly subject?: string
-  /** RFC 3339, as sent: nanoseconds and the offset are kept. */
+  /** RFC 3339 as it was sent, with nanoseconds and offset. */
   readonly time?: string
   /** As sent, parameters included. */
   readonly datacontenttype?: string
   readonly dataschema?: string
-  /** Every other attribute in its canonical string form; has no prototype, so any name is safe to look up. */
+  /** All other attributes in their canonical string form. The object has no prototype, so any name is safe to look up. */
   readonly extensions: Readonly<Record<string, string>>
-  /** A JSON value for JSON media types, a string for text, bytes otherwise; undefined when absent, which null is not. */
+  /** A JSON value for JSON media types, a string for text, and bytes otherwise. Absent data is undefined, and null is JSON's null. */
   readonly data?: unknown
 }
 
-/** Header names in lower case, values one code unit per byte as Node presents them. */
+/** A request. Header names are in lower case. Header values have one code unit for each byte, as in Node. */
 export type EventRequest = { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }
 
 const OPTIONAL = ['subject', 'time', 'datacontenttype', 'dataschema'] as const
 const CORE = ['id', 'source', 'type', ...OPTIONAL] as const
 
-// The SDK rounds a time to milliseconds, and throws on extensions of the other names (a 0.3 attribute, a prototype lookup).
+// The SDK rounds the time to milliseconds, and throws for extensions with the other names (a 0.3 attribute, a prototype lookup).
 const BESIDE_SDK = ['time', 'schemaurl', 'constructor']
 
-/** CloudEvents HTTP binding 1.0.2 §3: binary and structured mode. Throws InvalidEvent. */
+/** Reads an event in binary or structured mode (CloudEvents HTTP binding 1.0.2 §3). Throws InvalidEvent. */
 export const readEvent = (request: EventRequest): Event => {
   const headers = new Map(Object.entries(request.headers).map(([name, value]) => [name.toLowerCase(), value]))
   const { attributes, data } = isStructured(headers.get('content-type') ?? '')
@@ -45,16 +45,16 @@ export const readEvent = (request: EventRequest): Event => {
 }
 
 /**
- * CloudEvents HTTP binding 1.0.2 §3.1: headers and body in binary mode, every header value printable ASCII.
- * The body is text, so bytes have to be UTF-8. Throws TypeError for an event that `readEvent` would refuse.
+ * Writes headers and body in binary mode (CloudEvents HTTP binding 1.0.2 §3.1). Header values are printable ASCII. The body is text, so bytes must be
+ * UTF-8. Throws TypeError for an event that `readEvent` would refuse.
  */
 export const writeEvent = (event: Event): { headers: Record<string, string>; body: string } => {
   const { attributes, body } = writable(event)
   const forSdk = [...attributes].filter(([name]) => !BESIDE_SDK.includes(name))
-  // Not strict: its validator is a method that an extension named validate replaces; ours has run. The body comes
-  // serialised, since it would send a JSON string without quotes.
+  // Not strict, because an extension named `validate` would replace the SDK's validator method. The event is already validated here. The body is already
+  // serialized, because the SDK would send a JSON string without quotes.
   const message = HTTP.binary(new CloudEvent({ ...Object.fromEntries(forSdk), data: body }, false))
-  // The SDK invents a missing time (now) and media type (JSON).
+  // The SDK adds a missing time (now) and media type (JSON).
   const written = { ...message.headers, 'ce-time': undefined, 'content-type': attributes.get('datacontenttype') }
   const beside = BESIDE_SDK.map((name) => [`ce-${name}`, attributes.get(name)] as const)
   const headers: Record<string, string> = {}
@@ -64,7 +64,7 @@ export const writeEvent = (event: Event): { headers: Record<string, string>; bod
   return { headers, body: `${message.body}` }
 }
 
-/** The event in CloudEvents' JSON format, as structured mode has it. */
+/** Builds the event in CloudEvents' JSON format, as in structured mode. */
 export const structuredEvent = ({ extensions, data, ...attributes }: Event): Record<string, unknown> => ({
   specversion: '1.0',
   ...attributes,
@@ -74,7 +74,7 @@ export const structuredEvent = ({ extensions, data, ...attributes }: Event): Rec
     : data !== undefined && { data }),
 })
 
-/** CloudEvents HTTP binding 1.0.2 §3: the mode is a matter of Content-Type alone. */
+/** Tells if a request is in structured mode. By CloudEvents HTTP binding 1.0.2 §3, only Content-Type decides this. */
 const isStructured = (contentType: string): boolean => {
   if (!contentType.toLowerCase().startsWith('application/cloudevents')) return false
   const media = mediaType(contentType)

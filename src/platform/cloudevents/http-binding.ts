@@ -4,7 +4,7 @@ import { decodeData, decodeUtf8 } from './payload.ts'
 
 const QUOTED = /^"((?:[^"\\]|\\.)*)"$/s
 
-/** CloudEvents HTTP binding 1.0.2 §3.1: `ce-` headers are attributes, Content-Type is datacontenttype, others are ignored. */
+/** Reads binary mode (CloudEvents HTTP binding 1.0.2 §3.1): `ce-` headers are attributes, Content-Type is datacontenttype, others are ignored. */
 export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Array): Message => {
   const attributes: Attributes = new Map()
   for (const [header, value] of headers) {
@@ -15,7 +15,7 @@ export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Arra
     const name = header.slice('ce-'.length)
     checkAttributeName(name)
     const decoded = decodeHeaderValue(name, value)
-    // Knative's data planes do not encode: a URI that decoding would break is the one that was meant.
+    // Knative's data planes do not encode, so a URI that decoding would make invalid is taken as it is.
     const isUri = name === 'source' || name === 'dataschema'
     attributes.set(name, isUri && !isValid(name, decoded) ? value : decoded)
   }
@@ -23,9 +23,9 @@ export const readBinary = (headers: ReadonlyMap<string, string>, body: Uint8Arra
 }
 
 /**
- * CloudEvents HTTP binding 1.0.2 §3.1.3.2: double quotes around the whole value are undone, then one round of
- * percent-decoding. A `%` without two hex digits stays: some senders do not encode. They send raw UTF-8 too, which Node
- * presents as one code unit per byte; raw and decoded bytes together have to be UTF-8.
+ * Decodes a header value by CloudEvents HTTP binding 1.0.2 §3.1.3.2. It removes double quotes around the whole value, and then decodes percent-encoding
+ * once. A `%` without two hex digits stays, because some senders do not encode. They also send raw UTF-8, which Node presents as one code unit per byte.
+ * Raw and decoded bytes together must be UTF-8.
  */
 const decodeHeaderValue = (name: string, value: string): string => {
   const unquoted = QUOTED.exec(value)?.[1]?.replace(/\\(.)/gs, '$1') ?? value
@@ -34,5 +34,5 @@ const decodeHeaderValue = (name: string, value: string): string => {
   return decodeUtf8(name, Buffer.from(bytes, 'latin1'))
 }
 
-/** CloudEvents HTTP binding 1.0.2 §3.1.3.2: space, `"`, `%` and all but U+0021 to U+007E are percent-encoded. */
+/** Encodes a header value by CloudEvents HTTP binding 1.0.2 §3.1.3.2: space, `"`, `%`, and all characters except U+0021 to U+007E are percent-encoded. */
 export const encodeHeaderValue = (value: string): string => value.replace(/[^!-~]|["%]/gu, encodeURIComponent)

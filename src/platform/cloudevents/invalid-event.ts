@@ -1,10 +1,10 @@
 const MAX_MESSAGE_BYTES = 500
 const MAX_SHOWN = 48
 
-/** An HTTP request that is no readable CloudEvent; `message` has the attribute, the expected and the actual value. */
+/** An HTTP request without a readable CloudEvent. `message` has the attribute, the expected and the actual value. */
 export class InvalidEvent extends Error {
   override readonly name = 'InvalidEvent'
-  /** 415: a media type, charset or batch we do not read. 400: everything else. */
+  /** 415 for an unsupported media type, charset or batch, else 400. */
   readonly status: 400 | 415
 
   constructor(attribute: string, expected: string, got: string, status: 400 | 415 = 400) {
@@ -13,7 +13,7 @@ export class InvalidEvent extends Error {
   }
 }
 
-/** Prints a value in few characters and without control characters; objects are named, never printed. */
+/** Prints a value in few characters, without control characters. Objects are named, not printed. */
 export const describeValue = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'an array'

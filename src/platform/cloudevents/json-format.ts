@@ -5,10 +5,10 @@ import { decodeData, parseJsonBytes } from './payload.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** CloudEvents JSON format 1.0.2 §2 and §3: one JSON object; `null` attributes are absent ones. */
+/** Reads CloudEvents JSON format 1.0.2 §2 and §3: one JSON object, with `null` for absent attributes. */
 export const readStructured = (body: Uint8Array): Message => {
   const members = parseJsonBytes('body', body)
-  // an event that was encoded twice is a text of all it holds
+  // an event that was encoded twice is a string with all its data, which must not be quoted
   const got = typeof members === 'string' ? 'a string' : describeValue(members)
   if (!isObject(members)) throw new InvalidEvent('body', 'a JSON object', got)
   const attributes: Attributes = new Map()
@@ -26,7 +26,7 @@ export const readStructured = (body: Uint8Array): Message => {
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** CloudEvents 1.0.2 §3.2: the string form of a String, a Boolean or a 32-bit Integer. */
+/** Returns CloudEvents' string form (1.0.2 §3.2) of a String, a Boolean or a 32-bit Integer. */
 const canonical = (name: string, value: unknown): string => {
   if (typeof value === 'string') return value
   if (isCore(name)) throw new InvalidEvent(name, 'a string', describeValue(value))
@@ -34,7 +34,7 @@ const canonical = (name: string, value: unknown): string => {
   throw new InvalidEvent(name, 'a string, a boolean or a 32-bit integer', describeValue(value))
 }
 
-/** CloudEvents JSON format 1.0.2 §3.1.2: `data` as it is, `data_base64` like the body of a binary-mode request. */
+/** Reads data by CloudEvents JSON format 1.0.2 §3.1.2. `data` is taken as it is, and `data_base64` like a body in binary mode. */
 const readData = (members: Members, contentType: string | undefined): unknown => {
   const hasData = Object.hasOwn(members, 'data')
   const encoded = Object.hasOwn(members, 'data_base64') ? (members.data_base64 ?? undefined) : undefined
@@ -48,7 +48,7 @@ const readData = (members: Members, contentType: string | undefined): unknown =>
 
 const decodeBase64 = (encoded: unknown): Uint8Array => {
   const bytes = typeof encoded === 'string' ? Buffer.from(encoded, 'base64') : undefined
-  // Buffer skips invalid base64 silently; encoding again detects it
+  // Buffer ignores invalid base64 silently, so the text is encoded again and compared
   if (bytes?.toString('base64') !== encoded)
     throw new InvalidEvent('data_base64', 'padded base64', describeValue(encoded))
   return new Uint8Array(bytes ?? [])

@@ -6,7 +6,7 @@ const JSON_CHARSETS = ['utf-8', 'utf8']
 const TEXT_CHARSETS = [...JSON_CHARSETS, 'us-ascii']
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Decodes JSON media types to a value, text to a string, and others to bytes; no bytes are no data. */
+/** Decodes JSON media types to a value, text to a string, and others to bytes. An empty body is no data. */
 export const decodeData = (bytes: Uint8Array, contentType: string | undefined): unknown => {
   if (bytes.length === 0) return undefined
   const media = mediaType(contentType ?? '')
@@ -15,7 +15,7 @@ export const decodeData = (bytes: Uint8Array, contentType: string | undefined): 
   return isJson(media) ? parseJsonBytes('data', bytes) : decodeUtf8('data', bytes)
 }
 
-/** The inverse of `decodeData`; data of no declared type that is not bytes is JSON. */
+/** Reverses `decodeData`. Data without a declared type is JSON, unless it is bytes. */
 export const encodeData = (data: unknown, contentType: string | undefined): string => {
   if (data === undefined) return ''
   const media = mediaType(contentType ?? 'application/json')
@@ -27,14 +27,14 @@ export const encodeData = (data: unknown, contentType: string | undefined): stri
   throw new InvalidEvent('data', 'bytes or well-formed text', describeValue(data))
 }
 
-/** RFC 8259 §8.1: JSON is UTF-8. Text of another charset is refused, rather than garbled. */
+/** Checks the charset. JSON is UTF-8 (RFC 8259 §8.1). Another charset is refused, because decoding would garble the text. */
 export const checkCharset = (attribute: string, media: MediaType): void => {
   const { charset = 'utf-8' } = media
   if ((isText(media) ? TEXT_CHARSETS : JSON_CHARSETS).includes(charset)) return
   throw new InvalidEvent(attribute, 'charset utf-8', describeValue(charset), 415)
 }
 
-/** Parses JSON. RFC 8259 §8.1 allows to tolerate a byte order mark. */
+/** Parses JSON, with or without a byte order mark (RFC 8259 §8.1). */
 export const parseJsonBytes = (what: string, bytes: Uint8Array): unknown => {
   const text = decodeUtf8(what, bytes).replace(/^\ufeff/, '')
   try {
@@ -44,7 +44,7 @@ export const parseJsonBytes = (what: string, bytes: Uint8Array): unknown => {
   }
 }
 
-/** Decodes UTF-8. A byte order mark is kept, as part of a text. */
+/** Decodes UTF-8. A byte order mark is kept as part of the text. */
 export const decodeUtf8 = (what: string, bytes: Uint8Array): string => {
   try {
     return UTF8.decode(bytes)

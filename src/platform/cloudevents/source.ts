@@ -6,11 +6,11 @@ const SOURCE = /^\/meshstep\/([^/]+)\/([^/]+)$/
 export const applicationSource = ({ namespace, application }: Subject): string =>
   `/meshstep/${namespace}/${application}`
 
-/** The application that an event of that source comes from; undefined for the events of everybody else. */
+/** Reads the application from an event's source. Returns undefined for events of others. */
 export const parseSource = (source: string): Subject | undefined => {
   const [, namespace, application] = SOURCE.exec(source) ?? []
   return namespace !== undefined && application !== undefined ? { namespace, application } : undefined
 }
 
-/** Marks an event from a step that found nothing to do; it is not answered by another, which prevents loops. */
+/** Marks an event from a step that found nothing to do. No event answers it, so that no loop starts. */
 export const ECHO = 'meshstepecho'

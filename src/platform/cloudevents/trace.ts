@@ -4,19 +4,19 @@ import type { Event } from './cloud-event.ts'
 
 const NAMES = ['traceparent', 'tracestate'] as const
 
-/** As long as a tracestate has to be handed on: https://www.w3.org/TR/trace-context/#tracestate-limits */
+/** The limit is the length of a tracestate that must be passed on: https://www.w3.org/TR/trace-context/#tracestate-limits. */
 const IN_HEADER = /^[!-~][ -~]{0,511}$/
 
-/** The trace that an event is part of; empty where it is part of none. */
+/** Returns the trace context of an event, or an empty object without one. */
 export const traceOf = ({ extensions }: Pick<Event, 'extensions'>): Trace => tracesIn(extensions)
 
-/** The event with the trace of the request that brought it, where it has none of its own. */
+/** Adds the trace context of the request to an event without its own. */
 export const withTraceOf = (event: Event, headers: Readonly<Record<string, string>>): Event =>
   event.extensions.traceparent === undefined
     ? { ...event, extensions: { ...event.extensions, ...tracesIn(headers) } }
     : event
 
-/** The extensions of an event that follows from `cause`: https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/correlation.md */
+/** Returns the extensions for an event that follows from `cause`: https://github.com/cloudevents/spec/blob/main/cloudevents/extensions/correlation.md. */
 export const causedBy = (cause: Event): Record<string, string> => ({
   ...tracesIn(cause.extensions),
   causationid: cause.id,

@@ -5,7 +5,7 @@ import type { TransportAnswer } from './client.ts'
 import { parseList } from './list.ts'
 import type { KubernetesObject } from './objects.ts'
 
-/** Parses an answer into an object of `kind`, or an error; `about` names the call. */
+/** Parses an answer into an object of `kind`, or an error. `about` names the call. */
 export const parseAnswer = (
   about: string,
   kind: string | null,
@@ -18,7 +18,7 @@ export const parseAnswer = (
   return parsed(answer.body, kind, memo) ?? new NotAnObject(kind)
 }
 
-/** Rejects a 200 that is no object: a proxy's own page must never read as an empty one. */
+/** A 200 without an object. A proxy's own page must not count as an empty object. */
 class NotAnObject extends Error {
   override readonly name = 'NotAnObject'
 
@@ -28,26 +28,26 @@ class NotAnObject extends Error {
 }
 
 /**
- * Tells if a 404 is the API server's own. That is a Status with reason NotFound, or its plain page for a LIST of a group it does not
- * serve; a proxy's page says nothing.
+ * Tells if a 404 comes from the API server itself. That is a Status with reason NotFound, or its plain page for a LIST of an unserved group. A proxy's
+ * page does not count.
  */
 const isAbsence = (about: string, body: string, memo: Memo): boolean =>
   parsed(body, 'Status', memo)?.reason === 'NotFound' ||
   (about.startsWith('LIST') && body.trim() === '404 page not found')
 
-/** An answer was longer than was asked for; its beginning had so many objects. */
+/** An answer was longer than requested. `objects` counts those in its beginning. */
 export class TooLong extends Error {
   override readonly name = 'TooLong'
   readonly objects: number
 
   constructor(beginning: string) {
     super('the answer is longer than was asked for')
-    // within a text quotes are escaped; the list itself has a version as well, and the last object may not be whole
+    // quotes in strings are escaped; the list has a resourceVersion too, and the last object may be cut
     this.objects = beginning.split('"resourceVersion":"').length - 3
   }
 }
 
-/** Returns an answer that is not longer than was asked for. */
+/** Returns the answer, or TooLong if it is longer than requested. */
 export const withinBound = (
   answer: TransportAnswer,
   most: number = Number.POSITIVE_INFINITY,
@@ -79,17 +79,17 @@ export const isTransient = (answer: TransportAnswer | Error, result: Error): boo
   return result.status === 429 || result.status >= 500
 }
 
-/** Tells if the API server reports its own failure, rather than being away or busy. Often it fails at this object alone. */
+/** Tells if the API server reports a failure of its own, and is neither away nor busy. Often only this object is concerned. */
 export const isInternal = (result: Error): boolean =>
   result instanceof ApiError && result.isStatus && ![429, 503, 504].includes(result.status)
 
-/** The API server's Retry-After, in milliseconds; 0 without one. */
+/** Reads the API server's Retry-After in milliseconds, or 0 without one. */
 export const retryAfterMilliseconds = (answer: TransportAnswer | Error): number => {
   const seconds = answer instanceof Error ? 0 : Number(answer.headers['retry-after'] ?? 0)
   return Number.isFinite(seconds) ? seconds * 1_000 : 0
 }
 
-/** The error of a call that was retried until the deadline. */
+/** Builds the error of a call that was retried until the deadline. */
 export const unavailableError = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
   if (answer instanceof Error)
     return new Unavailable(`${about}: the API server did not answer (${answer.message})`, { cause: answer })

@@ -4,9 +4,8 @@ import type { KubernetesObject, ManagedFields } from './objects.ts'
 type Fields = { readonly [element: string]: Fields }
 
 /**
- * Tells if applying `desired` as `manager` would change nothing. The manager applied exactly that before, and the object still has it;
- * fields of others that `desired` does not name do not count. See
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+ * Tells if applying `desired` as `manager` would change nothing. The manager's last apply was the same, and the object still has these values. Fields of
+ * others do not count. See https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
  */
 export const isApplied = (object: KubernetesObject, desired: KubernetesObject, manager: string): boolean => {
   const fields = appliedFields(object, manager)
@@ -17,8 +16,8 @@ const appliedFields = ({ metadata }: KubernetesObject, manager: string): Fields 
   metadata.managedFields?.find((entry) => entry.manager === manager && isApply(entry))?.fieldsV1 as Fields | undefined
 
 /**
- * Lists the managers of what is in the spec beside the fields that `manager` applied, but for its fields `open` to others. Defaults of the API
- * server are nobody's.
+ * Lists the managers that added fields to the spec besides those that `manager` applied. Others may set the fields in `open`. Defaults of the API server
+ * have no manager.
  */
 export const listAdders = (object: KubernetesObject, manager: string, open: readonly string[]): string[] => {
   const ours = appliedFields(object, manager)?.['f:spec'] ?? {}
@@ -30,7 +29,7 @@ export const listAdders = (object: KubernetesObject, manager: string, open: read
   return [...new Set(adders.map((entry) => entry.manager))]
 }
 
-/** Tells if there are elements that `ours` has not. */
+/** Tells if `theirs` has elements that `ours` lacks. */
 const isAdding = (theirs: Fields, ours: Fields): boolean =>
   Object.entries(theirs).some(([element, below]) => {
     const same = ours[element]
@@ -40,7 +39,7 @@ const isAdding = (theirs: Fields, ours: Fields): boolean =>
 const isApply = ({ operation, subresource }: ManagedFields): boolean =>
   operation === 'Apply' && subresource === undefined
 
-/** Drops the identity of an object, which is nobody's field. */
+/** Drops the identity of an object, which no manager holds. */
 const withoutIdentity = ({ apiVersion: _a, kind: _k, metadata, ...content }: KubernetesObject): unknown => {
   const { name: _n, namespace: _s, uid: _u, ...owned } = metadata
   return JSON.parse(JSON.stringify({ ...content, ...(Object.keys(owned).length > 0 && { metadata: owned }) }))
@@ -58,7 +57,7 @@ const isSame = (live: unknown, desired: unknown, fields: Fields): boolean => {
   )
 }
 
-/** Matches list items by key fields (`k:`) or value (`v:`). An apply restores our order. */
+/** Compares lists by the key fields (`k:`) or values (`v:`) of their items. The order counts, because an apply restores it. */
 const isSameList = (
   live: unknown,
   desired: readonly unknown[],
@@ -78,7 +77,7 @@ const isSameList = (
   )
 }
 
-/** Finds the index of the item, or -1. A key may be defaulted; of two items the one that states it matches. */
+/** Finds the index of an item, or -1. A missing key may have been defaulted. An item that states the key wins. */
 const placeIn = (items: readonly unknown[], element: string): number => {
   const key: unknown = JSON.parse(element.slice(2))
   if (element.startsWith('v:')) return items.findIndex((item) => isDeepStrictEqual(item, key))

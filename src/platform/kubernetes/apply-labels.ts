@@ -16,10 +16,10 @@ import { livePods } from './pods.ts'
 /** A label conflict, and the object that has it. */
 export type ObjectLabelConflict = { object: string } & LabelConflict
 
-/** The result for one location: the name of the object if it was written, and the conflicts. */
+/** The result at one location: the object's name if it was written, and the conflicts. */
 export type LabelReport = { written?: string; conflicts: readonly ObjectLabelConflict[] }
 
-/** An object, and where in it the labels are. */
+/** An object, and the path of the labels in it. */
 export type LabelLocation = { object: KubernetesObject; path: FieldPath }
 
 const OWN_LABELS: FieldPath = ['metadata', 'labels']
@@ -28,7 +28,7 @@ export const TEMPLATE_LABELS: FieldPath = ['spec', 'template', 'metadata', 'labe
 /** Tells if the labels are those of a pod template. */
 export const isTemplate = ({ path }: Pick<LabelLocation, 'path'>): boolean => path.includes('template')
 
-/** Finds the locations of a target's labels; undefined when the object does not exist. `first` is the kind of workload to try first. */
+/** Finds the locations of a target's labels. Resolves to undefined if the object does not exist. `first` is the kind of workload to try first. */
 export const findLabels = async (
   kubernetes: Kubernetes,
   namespace: string,
@@ -51,7 +51,7 @@ export const candidateKinds = (first: Kind = 'StatefulSet'): readonly Kind[] =>
 const labelsPath = (kind: Kind): FieldPath =>
   kind === 'StatefulSet' || kind === 'Deployment' ? TEMPLATE_LABELS : OWN_LABELS
 
-/** Pods that are being deleted are left alone: nothing would be gained. */
+/** Finds the labels of live pods. Pods that are being deleted need no labels. */
 const podLocations = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<LabelLocation[]> =>
   (await livePods(kubernetes, workload)).map((object) => ({ object, path: OWN_LABELS }))
 
@@ -61,7 +61,7 @@ export const readLabels = ({ object, path }: LabelLocation, manager: string): Se
   holders: fieldManagersAt(object, path, manager),
 })
 
-/** Computes the changes to one location, and its conflicts. */
+/** Computes the changes at one location, and the conflicts. */
 export const diffLabels = (place: LabelLocation, wanted: WantedLabels, manager: string): LabelDifference =>
   labelDifference(readLabels(place, manager), wanted)
 
@@ -69,7 +69,7 @@ export const diffLabels = (place: LabelLocation, wanted: WantedLabels, manager: 
 export const hasChanges = ({ remove, apply }: Pick<LabelDifference, 'remove' | 'apply'>): boolean =>
   apply !== undefined || Object.keys(remove).length > 0
 
-/** Writes what differs at one place; reports the conflicts that arise in that moment. */
+/** Writes the differences at one location. Reports conflicts that arise meanwhile. */
 export const writeLabels = async (
   kubernetes: Kubernetes,
   place: LabelLocation,
@@ -86,7 +86,7 @@ export const writeLabels = async (
   }
 }
 
-/** Removes labels while they have the given values. */
+/** Removes labels, if they still have the given values. */
 const removeLabels = async (
   kubernetes: Kubernetes,
   { object: { kind, metadata }, path }: LabelLocation,
@@ -111,7 +111,7 @@ type Applied = { changed: boolean; conflicts: readonly LabelConflict[] }
 
 const NOTHING: Applied = { changed: false, conflicts: [] }
 
-/** Applies the labels, without those that meanwhile got another field manager. */
+/** Applies the labels except those that another field manager has taken meanwhile. */
 const applyLabels = async (
   kubernetes: Kubernetes,
   { object, path }: LabelLocation,
@@ -136,8 +136,8 @@ const applyLabels = async (
 }
 
 /**
- * Tells if all that is in the way is that somebody else applied the map without a label in it. To force that takes no label of theirs, as the
- * apply is bound to the resourceVersion that had none.
+ * Tells if the only conflict is that another manager applied the map without any label. A forced apply then takes no label from it, because it is bound to
+ * the resourceVersion without labels.
  */
 const isOverNothing = (error: unknown, { object, path }: LabelLocation): boolean => {
   const fields = fieldConflicts(error).map(({ field }) => field)

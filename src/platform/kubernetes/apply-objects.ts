@@ -3,28 +3,28 @@ import type { Kubernetes } from './client.ts'
 import { listAppliers, withStringsAt } from './field-managers.ts'
 import { type KubernetesObject, nameOf } from './objects.ts'
 
-/** A conflict: another owner's object in our place, or another manager's field in our object. */
+/** A conflict: an object of another owner with our object's name, or a field in our object that another manager holds. */
 export type ObjectConflict = { readonly object: string; readonly manager: string; readonly key?: string }
 
-/** The result for one object: its current form, its name if written, and any conflict. */
+/** The result for one object: its current content, its name if it was written, and the conflict, if any. */
 export type ObjectReport = { applied?: KubernetesObject; written?: string; conflict?: ObjectConflict }
 
 type Pair = { desired: KubernetesObject; live: KubernetesObject | undefined }
 type SamePair = { desired: KubernetesObject; live: KubernetesObject }
 
-/** The operations after which exactly the desired objects of one kind exist. */
+/** The operations that bring the objects of one kind to the desired state. */
 export type ObjectPlan = {
-  /** New and changed ones, each with what is there of it. */
+  /** New and changed objects, each with the existing one. */
   readonly apply: readonly Pair[]
-  /** Those that are as they are desired. */
+  /** Objects that are already as desired. */
   readonly same: readonly SamePair[]
   readonly stale: readonly KubernetesObject[]
   readonly conflicts: readonly ObjectConflict[]
 }
 
 /**
- * Compares the `live` objects with the owner's labels to the desired ones, by kind, namespace and name. Ours are those that our field
- * manager applied: a copy with our labels is not ours. `isDue` tells of what else an apply is due for.
+ * Compares the `live` objects with the owner's labels to the desired ones, by kind, namespace and name. Only objects that our field manager applied are
+ * ours: a copy with our labels is not. `isDue` tells if an object must be applied for another reason.
  */
 export const objectDifference = (
   live: readonly KubernetesObject[],
@@ -52,8 +52,8 @@ export const objectDifference = (
 export const objectKey = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
 
 /**
- * The kinds whose spec is ours alone, with the fields of it that their controllers fill. Server-side apply leaves the entries and fields that
- * somebody else adds. Workloads, Services and accounts are none of these kinds: injectors and autoscalers add to them.
+ * Kinds with a spec that is entirely ours, and the fields in it that their controllers set. Server-side apply keeps entries and fields that others add.
+ * Workloads, Services and accounts are not listed, because injectors and autoscalers add to them.
  */
 const WHOLE: ReadonlyMap<string, readonly string[]> = new Map([
   ['AuthorizationPolicy', []],
@@ -62,21 +62,21 @@ const WHOLE: ReadonlyMap<string, readonly string[]> = new Map([
   ['PodDisruptionBudget', []],
 ])
 
-/** Finds what somebody else added to the spec of an object, which changes the meaning of ours. */
+/** Finds additions of others to the spec of an object, which change its meaning. */
 const addition = (live: KubernetesObject, { kind }: KubernetesObject, manager: string): ObjectConflict | undefined => {
   const open = WHOLE.get(kind)
   const adders = open === undefined ? [] : listAdders(live, manager, open)
   return adders.length === 0 ? undefined : { object: objectKey(live), manager: adders.join(', '), key: 'spec' }
 }
 
-/** An application of the same name in another namespace has the same manager. */
+/** Lists other field managers of an object. An application of the same name in another namespace has the same manager. */
 const othersOf = ({ metadata }: KubernetesObject, manager: string): string => {
   const managers = [...new Set((metadata.managedFields ?? []).map((entry) => entry.manager))]
   const others = managers.filter((name) => name !== manager)
   return (others.length > 0 ? others : managers).join(', ') || 'unknown'
 }
 
-/** Reports another owner's object in our place, which is left untouched. */
+/** Reports an object of another owner with our object's name. It stays untouched. */
 export const namesakeConflict = (
   desired: KubernetesObject,
   found: KubernetesObject,
@@ -84,8 +84,8 @@ export const namesakeConflict = (
 ): ObjectConflict => ({ object: objectKey(desired), manager: othersOf(found, manager) })
 
 /**
- * Applies one object over the one found, or where none was: drift in our fields is reverted by force. Rejects with an error that isStale where
- * something else is there now, and with any other refusal. Then the managers of `releases` let go of all that they hold.
+ * Applies one object over the existing one, or creates it. It reverts drift in our fields by force. Rejects with a version conflict if the object has
+ * changed meanwhile, and with any other refusal. Then the managers in `releases` give up all their fields.
  */
 export const applyObject = async (
   kubernetes: Kubernetes,
@@ -100,13 +100,12 @@ export const applyObject = async (
   return { applied, ...(isChanged && { written: objectKey(desired) }), ...(conflict && { conflict }) }
 }
 
-/** The resourceVersion of an apply that is to create: no object ever has it, as etcd counts from it, and the first write has the next. */
+/** The resourceVersion of an apply that must create. No object ever has it, because etcd counts from it, and the first write gets the next number. */
 export const ABSENT = '1'
 
 /**
- * Binds the apply to the object as found. A deleted one is not recreated without a new lookup, and a changed one is read again. So is one
- * that was absent: the API server looks at the resourceVersion of an apply only where there is an object, so this one creates it or is
- * refused with 409.
+ * Binds the apply to the existing object. A deleted one is not recreated without a new lookup, and a changed one is read again. For an absent one, the
+ * apply creates it, or is refused with 409, because the API server checks the resourceVersion only if an object exists.
  */
 const asFound = (desired: KubernetesObject, found: KubernetesObject | undefined): KubernetesObject => {
   if (found === undefined) return { ...desired, metadata: { ...desired.metadata, resourceVersion: ABSENT } }

@@ -17,8 +17,8 @@ import { listPages } from './pages.ts'
 import type { Keep, ShareLists } from './shared-lists.ts'
 
 /**
- * One HTTP exchange with the API server. Rejects after `timeoutMilliseconds` without an answer, and with ConfigurationError where none
- * can come.
+ * Makes one HTTP exchange with the API server. Rejects after `timeoutMilliseconds` without an answer, and with ConfigurationError if no answer is
+ * possible.
  */
 export type Transport = (request: TransportRequest) => Promise<TransportAnswer>
 
@@ -28,9 +28,9 @@ export type TransportRequest = {
   headers: Record<string, string>
   body?: string | undefined
   timeoutMilliseconds: number
-  /** Of an answer that is longer, no more than the beginning is needed. */
+  /** The limit of an answer. Of a longer one, only the beginning is needed. */
   mostCharacters?: number | undefined
-  /** The number of attempts before this one. */
+  /** The number of previous attempts. */
   resends?: number
 }
 
@@ -39,15 +39,15 @@ export type TransportAnswer = { status: number; headers: Record<string, string |
 export type PatchOperation = { op: 'test' | 'add' | 'remove'; path: string; value?: unknown }
 
 /**
- * The calls of a step. Each rejects with ApiError for a refusal, and with Unavailable while the API server is away, slow, busy (429)
- * or failing (5xx) until the deadline. A failing write of one object soon counts as a refusal.
+ * The calls of a step. Each rejects with ApiError for a refusal. It rejects with Unavailable if the API server is away, slow, busy (429) or failing (5xx)
+ * until the deadline. A write of one object that keeps failing counts as a refusal before that.
  */
 export type Kubernetes = {
   /** Shares values parsed from equal answers. */
   readonly memo: Memo
-  /** Gives others a turn between the objects of a list. */
+  /** Lets other work run between the objects of a list. */
   readonly yieldTurn: YieldTurn
-  /** The characters of all answers so far: about what the objects read take. */
+  /** The characters of all answers so far, which is about the size of all objects read. */
   answered(): number
   find(reference: Reference): Promise<KubernetesObject | undefined>
   /** Lists a kind in one namespace, or in all without one, a page at a time. */
@@ -57,21 +57,21 @@ export type Kubernetes = {
     labelSelector?: string,
     options?: ListOptions,
   ): Promise<KubernetesObject[]>
-  /** Lists what the API server has cached, without waiting until that is of this moment: what is there was, and may be gone. */
+  /** Lists from the API server's cache, without waiting until that is current. A listed object did exist, and may be gone. */
   listCached(kind: Kind, namespace: string | undefined, labelSelector: string): Promise<KubernetesObject[]>
   /**
-   * Lists as well, together with others who do so at the same time, and keeps of each page what `of` makes of it: the objects themselves may
-   * be more than fit into memory.
+   * Lists page by page, together with others that list the same at the same time. It keeps only the result of `of` for each page, because the objects may
+   * not fit into memory.
    */
   pages<T>(kind: Kind, namespace: string | undefined, labelSelector: string | undefined, of: Keep<T>): Promise<T[]>
-  /** Counts what is kept of lists, in characters, until the step ends. Throws Unavailable, 429, where others keep too much. */
+  /** Counts kept parts of lists, in characters, until the step ends. Throws Unavailable, 429, if others keep too much. */
   keep(characters: number): void
   create(object: KubernetesObject, manager?: string): Promise<KubernetesObject>
-  /** Fails when `metadata.resourceVersion` is no longer the current one. */
+  /** Rejects if `metadata.resourceVersion` is no longer current. */
   replace(object: KubernetesObject, manager: string): Promise<KubernetesObject>
   /**
-   * Server-side apply. `metadata.uid` keeps it from creating an object that is gone; `force` takes fields that other managers hold, and
-   * is only for objects that are ours as a whole; `dryRun` has it judged, and writes nothing.
+   * Applies server-side. `metadata.uid` prevents the creation of a deleted object. `force` takes fields of other managers, and is only for objects that
+   * are entirely ours. `dryRun` validates without a write.
    */
   apply(
     object: KubernetesObject,
@@ -79,41 +79,43 @@ export type Kubernetes = {
     options?: { force: boolean; dryRun?: boolean },
   ): Promise<KubernetesObject>
   patch(reference: Reference, operations: readonly PatchOperation[], manager: string): Promise<KubernetesObject>
-  /** Deletes the object as read: a namesake or a newer version is refused with 409. A missing one is fine. */
+  /**
+   * Deletes the object in the version that was read. A newer version or another object of the same name is refused with 409. A missing object is no error.
+   */
   remove(object: KubernetesObject): Promise<void>
 }
 
 export type ListOptions = {
-  /** Of each page, what none of these field managers has written is dropped: anybody may set labels. */
+  /** Keeps only objects that one of these field managers wrote. Labels prove nothing, because anybody may set them. */
   readonly managers?: readonly string[] | undefined
-  /** Makes of each object what is kept of it; one name stands for one function. */
+  /** Reduces each object to the part that is kept. The name identifies the function. */
   readonly trim?: { readonly name: string; of(object: KubernetesObject): KubernetesObject | undefined } | undefined
-  /** Counts what is kept of each page, in characters. Throws Unavailable where that is too much. */
+  /** Counts the kept part of each page, in characters. Throws Unavailable if it is too much. */
   readonly keep?: Kubernetes['keep']
 }
 
 type Options = {
   transport: Transport
   clock: Clock
-  /** Milliseconds since the epoch; no call is started or waited for beyond it. */
+  /** Milliseconds since the epoch. No call starts or continues beyond it. */
   deadline: number
   callTimeoutMilliseconds?: number
   /** Shares values that other clients have parsed. */
   memo?: Memo
   /** Shares lists with other clients. */
   share?: ShareLists
-  /** Headers that each call passes on. */
+  /** Headers for each call. */
   trace?: Trace | undefined
 }
 
 const FIRST_DELAY_MILLISECONDS = 100
 const LONGEST_DELAY_MILLISECONDS = 2_000
 
-/** Bounds the delay of writes retried after a failure of the API server; further writes share one budget. */
+/** The limit of the delay for retries of a write that fails in the API server. All such writes share one limit of retries. */
 const LONGEST_DELAY_OF_FAILURES_MILLISECONDS = 400
 const MOST_RETRIES_OF_FAILURES = 6
 
-/** Creates a client that retries transient failures until `deadline`; make one for each step. */
+/** Creates a client that retries transient failures until `deadline`. Each step needs its own. */
 export const createKubernetes = ({
   transport,
   clock,
@@ -128,10 +130,10 @@ export const createKubernetes = ({
     path: string
     contentType?: string
     body?: unknown
-    /** The expected kind; null for a deletion, which returns a Status or the object. */
+    /** The expected kind. It is null for a deletion, which returns a Status or the object. */
     kind: string | null
     about: string
-    /** The step goes on without it: a lasting failure counts as a refusal. */
+    /** The step can go on without this call, so a lasting failure counts as a refusal. */
     isOptional?: boolean
     mostCharacters?: number
   }
@@ -139,7 +141,7 @@ export const createKubernetes = ({
   let failures = 0
   let answered = 0
 
-  /** Tells if a write that the API server fails is given up, so that others go on. */
+  /** Tells if a failing write is given up, so that other writes go on. */
   const isGivenUp = ({ isOptional }: Call, result: Error, delay: number): boolean => {
     if (!isOptional || !isInternal(result)) return false
     failures += 1
@@ -212,7 +214,7 @@ export const createKubernetes = ({
       }
     },
     list: async (kind, namespace, labelSelector, options) => {
-      // what others may have anywhere is read a few lists at a time: a page of each is in memory
+      // lists of all namespaces are read a few at a time, because a page of each is in memory
       const read = namespace === undefined ? pages : listed
       return (await read(kind, namespace, labelSelector, (objects) => keptOf(objects, options))).flat()
     },
@@ -269,7 +271,7 @@ const APPLY_TYPE = 'application/apply-patch+yaml' // YAML contains JSON
 
 const managedBy = (manager: string) => `?fieldManager=${encodeURIComponent(manager)}`
 
-/** Selects what is kept of listed objects, and counts it. */
+/** Selects the objects to keep, reduces them, and counts them. */
 export const keptOf = (objects: KubernetesObject[], { managers, trim, keep }: ListOptions = {}): KubernetesObject[] => {
   const ours = managers === undefined ? objects : objects.filter((object) => isManagedBy(object, managers))
   const kept = trim === undefined ? ours : ours.flatMap((object) => trim.of(object) ?? [])
@@ -277,21 +279,21 @@ export const keptOf = (objects: KubernetesObject[], { managers, trim, keep }: Li
   return kept
 }
 
-/** Creates a client that counts what it keeps of lists. */
+/** Creates a client that counts the kept parts of lists. */
 export const counting = (kubernetes: Kubernetes, keep: Kubernetes['keep']): Kubernetes => ({
   ...kubernetes,
   keep,
   list: (kind, namespace, selector, options) => kubernetes.list(kind, namespace, selector, { ...options, keep }),
 })
 
-/** Creates a client that reads each object once: a step sees one snapshot, with its own creations and patches. */
+/** Creates a client that reads each object once. A step sees one snapshot, with its own creations and patches. */
 export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   const reads = new Map<string, Promise<unknown>>()
   const once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
     const known = reads.get(key) as Promise<T> | undefined
     if (known) return known
     const reading = read()
-    // callers see the failure; without callers it must not be an unhandled rejection
+    // callers get the rejection; without callers it must not count as unhandled
     reading.catch(() => undefined)
     reads.set(key, reading)
     return reading
@@ -314,7 +316,7 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
 }
 
 /**
- * Creates a client for several writes to one object. Each is bound to the observed version or to our last write; changes by others are
+ * Creates a client for several writes to one object. Each write is bound to the observed version, or to the client's last write. Changes by others are
  * refused as usual.
  */
 export const followingOwnWrites = (kubernetes: Kubernetes): Kubernetes => {

@@ -1,4 +1,4 @@
-/** The DNS domain of the cluster out of a resolv.conf of one of its pods, whose search list has `svc.{domain}`. */
+/** Reads the cluster's DNS domain from the resolv.conf of a pod. Its search list has `svc.{domain}`. */
 export const parseClusterDomain = (resolvConf: string): string | undefined =>
   [...resolvConf.matchAll(/^\s*search\s+(.*)$/gm)]
     .flatMap(([, names = '']) => names.trim().split(/\s+/))

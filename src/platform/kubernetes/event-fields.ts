@@ -1,7 +1,7 @@
-/** The longest `note` that the API server takes is 1024 bytes. */
+/** The limit of a `note`. The API server accepts 1024 bytes. */
 const LONGEST_NOTE = 1000
 
-/** A note of a length that the API server takes. */
+/** Shortens a note to a length that the API server accepts. */
 export const shortened = (text: string): string => {
   const bytes = Buffer.from(text)
   return bytes.length <= LONGEST_NOTE
@@ -12,5 +12,5 @@ export const shortened = (text: string): string => {
         .replace(/\uFFFD+$/, '')}…`
 }
 
-/** As the API server has it, with microseconds. */
+/** Formats a time as the API server does, with microseconds. */
 export const microTime = (time: Date): string => time.toISOString().replace('Z', '000Z')

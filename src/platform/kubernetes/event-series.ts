@@ -12,15 +12,15 @@ const Known = z.object({
 type Occurrence = {
   readonly manager: string
   readonly now: Date
-  /** The number of times that it was met since it was recorded last. */
+  /** The number of occurrences since the last record. */
   readonly met?: number
-  /** An Event that was written so lately is left as it is. */
+  /** An Event that was written more recently stays as it is. */
   readonly quietMilliseconds?: number
 }
 
 /**
- * Creates an Event, or adds to the series of the one that is there; answers false where that one was written lately. It may neither be
- * read nor changed otherwise: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+ * Creates an Event, or adds to the series of the existing one. Resolves to false if that was written recently. The rights allow neither reading Events nor
+ * other changes: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
  */
 export const recordEvent = async (
   kubernetes: Kubernetes,
@@ -35,7 +35,7 @@ export const recordEvent = async (
   }
   const { namespace, name } = event.metadata
   const reference = { kind: 'Event' as const, namespace, name }
-  // a patch of nothing answers with what is there
+  // an empty patch returns the existing object
   const found = await kubernetes.patch(reference, [], manager)
   const { eventTime, series } = Known.catch({}).parse(found)
   const last = Date.parse(series?.lastObservedTime ?? eventTime ?? '')

@@ -3,11 +3,11 @@ import { identityOf, type KubernetesObject, type ManagedFields } from './objects
 /** A path of field names from the object's root. */
 export type FieldPath = readonly string[]
 
-/** The field managers of the keys of a map. */
+/** The field managers of a map's keys. */
 export type FieldManagers = {
-  /** Keys that one manager holds through server-side apply. */
+  /** Keys that the given manager holds through server-side apply. */
   readonly own: ReadonlySet<string>
-  /** Other managers of a key, through any operation. */
+  /** Other managers of each key, through any operation. */
   readonly others: ReadonlyMap<string, readonly string[]>
 }
 
@@ -26,15 +26,15 @@ export const fieldManagersAt = ({ metadata }: KubernetesObject, path: FieldPath,
 const isApplied = ({ operation, subresource }: ManagedFields): boolean =>
   operation === 'Apply' && subresource === undefined
 
-/** Lists the field managers that applied something to the object. */
+/** Lists the field managers with a server-side apply on the object. */
 export const listAppliers = ({ metadata }: KubernetesObject): string[] =>
   (metadata.managedFields ?? []).filter(isApplied).map(({ manager }) => manager)
 
-/** Tells if any of the field managers wrote something of the object. */
+/** Tells if any of the field managers wrote a part of the object. */
 export const isManagedBy = ({ metadata }: KubernetesObject, managers: readonly string[]): boolean =>
   (metadata.managedFields ?? []).some(({ manager }) => managers.includes(manager))
 
-/** fieldsV1 nests `f:` names; `.` stands for the map itself. */
+/** Lists the keys at a path. fieldsV1 nests names with `f:`, and `.` is the map itself. */
 const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {
   let fields: Record<string, unknown> = fieldsV1 ?? {}
   for (const name of path) fields = (fields[`f:${name}`] ?? {}) as Record<string, unknown>
@@ -43,7 +43,7 @@ const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {
     .map((name) => name.slice(2))
 }
 
-/** Reads the map of strings at `path`; empty without one. */
+/** Reads the map of strings at `path`, or an empty one. */
 export const stringsAt = (object: KubernetesObject, path: FieldPath): Record<string, string> => {
   let value: unknown = object
   for (const name of path) value = (value as Record<string, unknown> | undefined)?.[name]
@@ -51,8 +51,8 @@ export const stringsAt = (object: KubernetesObject, path: FieldPath): Record<str
 }
 
 /**
- * Builds the server-side apply of only the map at `path`. An empty map is left out, so that the field manager disappears too. The uid
- * prevents recreating a deleted object, and the resourceVersion changing one that has changed since it was read.
+ * Builds a server-side apply of only the map at `path`. An empty map is left out, so that the field manager disappears too. The uid prevents recreation of
+ * a deleted object, and the resourceVersion an overwrite of a changed one.
  */
 export const withStringsAt = (
   seen: KubernetesObject,

@@ -4,15 +4,15 @@ import type { ApiServerEndpoint } from './transport.ts'
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
 
-/** Says which variable of a pod's environment is missing. */
+/** Names the missing variable of a pod's environment. */
 export const notAPod = ({ KUBERNETES_SERVICE_HOST: host }: Readonly<Record<string, string | undefined>>): string =>
   host
     ? 'KUBERNETES_SERVICE_HOST is set and KUBERNETES_SERVICE_PORT is not, where a pod has both'
     : 'this is not a pod (KUBERNETES_SERVICE_HOST is not set)'
 
 /**
- * The API server as a pod sees it, or undefined outside a cluster. Token and certificate authority are read again when their files change:
- * the kubelet rotates them (kubernetes.io/docs/tasks/run-application/access-api-from-pod).
+ * Finds the API server from inside a pod, or returns undefined outside a cluster. Token and certificate authority are read again after their files change,
+ * because the kubelet rotates them (kubernetes.io/docs/tasks/run-application/access-api-from-pod).
  */
 export const inClusterEndpoint = (
   environment: Readonly<Record<string, string | undefined>>,
@@ -40,7 +40,7 @@ export const inClusterEndpoint = (
   }
 }
 
-/** Calls that begin in the same turn of the event loop share a look at the files. */
+/** Checks the files once for all calls that start in the same turn of the event loop. */
 const onceATurn = <T>(look: () => T): (() => T) => {
   let seen: { readonly value: T } | undefined
   return () => {

@@ -6,8 +6,8 @@ import { ConfigurationError } from '../base/errors.ts'
 import type { ApiServerEndpoint } from './transport.ts'
 
 /**
- * The API server of the current context of a kubeconfig: `files` as in $KUBECONFIG, one or more paths. Client certificates, tokens,
- * exec plugins and contexts are read by client-node, whose own transport opens a connection for each call and is not used.
+ * Finds the API server of a kubeconfig's current context. `files` is one or more paths, as in $KUBECONFIG. client-node reads client certificates, tokens,
+ * exec plugins and contexts. Its own transport opens a connection for each call, and is not used.
  */
 export const kubeconfigEndpoint = (files: string): ApiServerEndpoint => {
   const config = load(files)
@@ -18,7 +18,7 @@ export const kubeconfigEndpoint = (files: string): ApiServerEndpoint => {
     )
   if (cluster.proxyUrl)
     throw new ConfigurationError(`KUBECONFIG ${files}: cluster ${cluster.name} has a proxy-url, which is not supported`)
-  // client-node refuses a server without TLS, as kubectl proxy is one, unless told not to verify what it does not have
+  // client-node refuses a server without TLS, such as kubectl proxy, unless verification is off
   if (cluster.server.startsWith('http:')) Object.assign(cluster, { skipTLSVerify: true })
   return {
     server: cluster.server,
@@ -35,14 +35,14 @@ export const kubeconfigEndpoint = (files: string): ApiServerEndpoint => {
   }
 }
 
-/** Describes the cluster of the current context of a kubeconfig, for who is to decide about it. */
+/** Describes the cluster of a kubeconfig's current context, for a person who must agree. */
 export const describeCluster = (files: string): string => {
   const config = load(files)
   const { name, server } = config.getCurrentCluster() ?? {}
   return `the cluster ${name} at ${server}, context ${config.currentContext} of ${files}`
 }
 
-/** Merged as kubectl does it: whatever several files name, the first one decides. */
+/** Merges as kubectl does: the first file with an entry wins. */
 const load = (files: string): KubeConfig => {
   const merged = new KubeConfig()
   for (const file of files.split(delimiter).filter((path) => path !== '')) {

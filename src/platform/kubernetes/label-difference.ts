@@ -8,11 +8,11 @@ export type SeenLabels = { readonly labels: Readonly<Record<string, string>>; re
 export type WantedLabels = {
   readonly labels: Readonly<Record<string, string>>
   readonly unknown: 'all' | readonly string[]
-  /** Labels recorded by the charm library with their values: ours to remove under any field manager. */
+  /** Labels that the charm library recorded with their values. We may remove them under any field manager. */
   readonly inherited: Readonly<Record<string, string>>
 }
 
-/** A key held by another field manager with another value. */
+/** A key that another field manager holds with another value. */
 export type LabelConflict = {
   readonly key: string
   readonly manager: string
@@ -23,12 +23,12 @@ export type LabelConflict = {
 export type LabelDifference = {
   /** Inherited labels to remove, with the value they must still have. */
   readonly remove: Readonly<Record<string, string>>
-  /** All labels our field manager holds from now on, or undefined when it holds just those already. */
+  /** All labels that our field manager is to hold, or undefined if it already holds exactly these. */
   readonly apply: Readonly<Record<string, string>> | undefined
   readonly conflicts: readonly LabelConflict[]
 }
 
-/** Computes the write after which an object has the desired labels. Labels held by other field managers are never touched. */
+/** Computes the write that gives an object the desired labels. Labels of other field managers are never touched. */
 export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDifference => {
   const { hold, conflicts } = labelsToHold(seen, wanted)
   const remove = Object.fromEntries(
@@ -39,7 +39,7 @@ export const labelDifference = (seen: SeenLabels, wanted: WantedLabels): LabelDi
   return { remove, apply: isHeld(seen, hold, remove) ? undefined : hold, conflicts }
 }
 
-/** Computes the labels that we are to hold: those wanted without those of others, and ours of which nothing is known. */
+/** Computes the labels that we are to hold: the desired ones without those of others, and our current ones that may still be desired. */
 export const labelsToHold = (
   seen: SeenLabels,
   wanted: WantedLabels,
@@ -53,7 +53,7 @@ export const labelsToHold = (
   return { hold, conflicts }
 }
 
-/** Tells if it is unknown whether a label is desired. */
+/** Tells if it is unknown if a label is desired. */
 export const isUnknown = ({ labels, unknown }: Pick<WantedLabels, 'labels' | 'unknown'>, key: string): boolean =>
   ownValue(labels, key) === undefined && (unknown === 'all' || unknown.includes(key))
 

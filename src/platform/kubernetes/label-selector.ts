@@ -10,7 +10,7 @@ export const LabelSelector = z.object({
 })
 export type LabelSelector = z.infer<typeof LabelSelector>
 
-/** Tells if a selector selects an object with these labels. An empty one selects all. */
+/** Tells if a selector selects an object with these labels. An empty selector selects all. */
 export const selects = (
   { matchLabels, matchExpressions }: LabelSelector,
   labels: Readonly<Record<string, string>>,

@@ -1,10 +1,7 @@
 import * as z from 'zod'
 import { ObjectName } from '../base/names.ts'
 
-/**
- * An object that carries our labels. `Workload` is a StatefulSet, else a Deployment; `pods` labels running pods instead of the
- * template.
- */
+/** An object with labels of ours. `Workload` is a StatefulSet, else a Deployment. `pods` means the running pods instead of the template. */
 export const LabelTarget = z.strictObject({
   kind: z.enum(['Workload', 'StatefulSet', 'Deployment', 'Service', 'Pod']),
   name: ObjectName,
@@ -13,7 +10,7 @@ export const LabelTarget = z.strictObject({
 
 export type LabelTarget = z.infer<typeof LabelTarget>
 
-/** A target that carried labels until `since`. It is read for some time, since an earlier step may still write there. */
+/** A target that had labels until `since`. It is still read for some time, because an earlier step may write there late. */
 export const PreviousTarget = z.strictObject({ ...LabelTarget.shape, since: z.iso.datetime() })
 
 export type PreviousTarget = z.infer<typeof PreviousTarget>

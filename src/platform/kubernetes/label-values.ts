@@ -6,16 +6,15 @@ type LabelParts = {
   readonly prefix?: string
   readonly suffix?: string
   readonly maximumLength?: number
-  /** The length counts it as one character. */
+  /** The separator. The charm library counts it as one character. */
   readonly separator?: string
 }
 
 const HASH_LENGTH = 6
 
 /**
- * `{prefix}{model}{separator}{application}{suffix}` where it fits. Where it does not, model and application are cut in proportion and a
- * hash of both goes before the suffix: the charm library's `charm_kubernetes_label`, character for character. Throws when nothing would
- * be left of them.
+ * Builds `{prefix}{model}{separator}{application}{suffix}` if it fits. Otherwise model and application are cut in proportion, with a hash of both before
+ * the suffix. The result equals that of the charm library's `charm_kubernetes_label`. Throws RangeError if nothing would be left of them.
  */
 export const charmKubernetesLabel = ({
   model,
@@ -45,7 +44,7 @@ export const charmKubernetesLabel = ({
   return `${prefix}${parts.join(separator)}${suffix}`
 }
 
-/** The value of a label where it fits into 63 characters, else 54 of them, a hyphen and a hash: as coordinated workers cut it. */
+/** Truncates a label value to 63 characters as coordinated workers do: 54 characters, a hyphen and a hash. */
 export const truncateLabelValue = (value: string): string =>
   value.length <= 63 ? value : `${value.slice(0, 54)}-${digest('sha256', value, 8)}`
 

@@ -1,17 +1,17 @@
 import type { Memo } from '../base/memo.ts'
 import { apiVersionOf, isKind, type KubernetesObject, type ManagedFields } from './objects.ts'
 
-/** Parses a page of a list; each item has its kind. While no item changes they are the same objects, whatever else is written meanwhile. */
+/** Parses a page of a list, and adds the kind to each item. If no item has changed, the items are the same objects as before, even after other writes. */
 export const parseList = (text: string, memo: Memo): KubernetesObject => {
   const split = splitMetadata(text)
   return split === undefined ? readList(text) : { ...memo(split.rest, readList), metadata: JSON.parse(split.metadata) }
 }
 
-/** A list's own metadata have its moment: they differ where no item does. They are first in lists of built-in kinds, last in those of custom resources. */
+/** Patterns for a list's own metadata, which change even if no item does. They come first in lists of built-in kinds, and last for custom resources. */
 const FIRST = /^(\{"kind":"\w+","apiVersion":"[\w./]+"),"metadata":(\{[^{}]*\})(?=,"items":)/
 const LAST = /^,"metadata":(\{[^{}]*\})\}\s*$/
 
-/** Takes the metadata out of a list. Without braces in them nothing of an item, or within a string, passes for them. */
+/** Splits off the metadata of a list. They have no braces inside, so no part of an item or a string matches. */
 const splitMetadata = (text: string): { readonly rest: string; readonly metadata: string } | undefined => {
   const [first, head = '', own = ''] = FIRST.exec(text) ?? []
   if (first !== undefined) return { rest: head + text.slice(first.length), metadata: own }
@@ -20,13 +20,13 @@ const splitMetadata = (text: string): { readonly rest: string; readonly metadata
   return last === undefined ? undefined : { rest: `${text.slice(0, end)}}`, metadata }
 }
 
-/** Objects share the field sets of their managers, which are the largest part of them, where they are equal. */
+/** Parses a list. Objects share equal field sets of their managers, which are their largest part. */
 const readList = (text: string): KubernetesObject => {
   const list: KubernetesObject = JSON.parse(text)
   const kind = String(list?.kind).replace(/List$/, '')
   if (!isKind(kind) || !Array.isArray(list.items)) return list
   const sets: FieldSets = new Map()
-  // items of a list carry neither kind nor apiVersion
+  // items of a list have neither kind nor apiVersion
   const own = { apiVersion: apiVersionOf(kind), kind }
   return { ...list, items: list.items.map((item: KubernetesObject) => ({ ...withShared(item, sets), ...own })) }
 }

@@ -7,32 +7,32 @@ import type { Kind, KubernetesObject, Reference } from './objects.ts'
 import { APPLICATION_LABEL, isMadeByMeshstep } from './ownership-labels.ts'
 import { NAME_LABEL } from './services.ts'
 
-/** Lists that many readers share. They are kept deflated: all objects of a large namespace are more than fits into memory. */
+/** Lists for many readers. They are kept compressed, because all objects of a large namespace do not fit into memory. */
 export type Listed = {
-  /** Keeps what its `pages` read. */
+  /** A client that also keeps the pages that it reads. */
   readonly listing: Kubernetes
-  /** Reads there what was listed, and everything else from the cluster. Rejects each write. */
+  /** A client that reads listed objects from memory, and others from the cluster. It rejects writes. */
   readonly reading: Kubernetes
 }
 
-/** Objects that are deflated together: they take a tenth of their size, and one is found in a tenth of a millisecond. */
+/** The number of objects in a compressed block. Compressed, they take a tenth of their size. One is found in a tenth of a millisecond. */
 const TOGETHER = 16
 
-/** The labels by which a list is narrowed without a call: those of an application's objects, and of its pods. */
+/** The indexed labels. They filter a list without a call: the labels of an application's objects, and of its pods. */
 const INDEXED = [APPLICATION_LABEL, NAME_LABEL]
 
-/** Bounds what is kept inflated: neighbours are asked for one after another. */
+/** The limit of uncompressed blocks. Neighbours are read one after another. */
 const MOST_INFLATED = 16
 
-/** Bounds what is kept of objects that were not listed. */
+/** The limit of kept objects that were not listed. */
 const MOST_READ = 64
 
-/** Bounds what is kept deflated, in bytes: of a namespace ten times as much. */
+/** The limit of compressed bytes. The uncompressed objects are ten times larger. */
 const MOST_PACKED = 32 * 1024 * 1024
 
 const TOO_MUCH = 'the namespace has more than can be looked through at once: delete what is not needed'
 
-/** An object, as a line of a block. */
+/** An object, as a line in a block. */
 type Packed = {
   readonly block: Uint8Array
   readonly line: number
@@ -45,7 +45,7 @@ type List = {
   readonly namespace: string | undefined
   readonly selector: string | undefined
   readonly named: ReadonlyMap<string, Packed>
-  /** By `key=value` of the indexed labels. */
+  /** Indexed by `key=value`. */
   readonly labelled: ReadonlyMap<string, readonly Packed[]>
 }
 
@@ -100,7 +100,7 @@ export const createListed = (kubernetes: Kubernetes, mostPacked = MOST_PACKED): 
       ...kubernetes,
       pages: async (kind, namespace, selector, of) => {
         const read = async (objects: KubernetesObject[]) => {
-          // anybody may set labels: of other namespaces no more is kept than what says that it is meshstep's own
+          // anybody may set labels, so of other namespaces only objects with meshstep's field manager are kept
           const packed = pack(namespace === undefined ? objects.filter(isMadeByMeshstep) : objects)
           for (const block of new Set(packed.map((one) => one.block))) bytes += block.byteLength
           if (bytes > mostPacked) throw new Unavailable(TOO_MUCH, { status: 429, retryAfterSeconds: 1 })
@@ -122,9 +122,9 @@ export const createListed = (kubernetes: Kubernetes, mostPacked = MOST_PACKED): 
 const pack = (objects: readonly KubernetesObject[]): Packed[] =>
   Array.from({ length: Math.ceil(objects.length / TOGETHER) }, (_, index) => {
     const together = objects.slice(index * TOGETHER, (index + 1) * TOGETHER)
-    // a line break within a text is escaped
+    // JSON escapes line breaks in strings
     const lines = together.map((object) => JSON.stringify(object)).join('\n')
-    // copied, as what zlib answers is part of a buffer that is larger by far
+    // copied, because zlib's result is part of a far larger buffer
     const block = new Uint8Array(deflateRawSync(lines, { level: 1 }))
     return together.map(({ metadata }, line) => ({
       ...{ block, line, name: nameIn(metadata) },
@@ -146,13 +146,13 @@ const indexed = (packed: readonly Packed[]): Pick<List, 'named' | 'labelled'> =>
 
 const nameIn = ({ namespace, name }: Pick<Reference, 'namespace' | 'name'>): string => `${namespace}/${name}`
 
-/** Splits a selector into requirements, `key=value` or `key`; undefined for one that has others. */
+/** Splits a selector into requirements, `key=value` or `key`. Returns undefined for other forms. */
 const requirementsIn = (selector: string | undefined): string[] | undefined => {
   const requirements = selector?.split(',') ?? []
   return requirements.every((one) => /^[^\s!=()]+(=[^\s!=()]*)?$/.test(one)) ? requirements : undefined
 }
 
-/** Tells if whatever meets the wanted requirements meets the others. */
+/** Tells if the wanted requirements imply the others. */
 const isWithin = (wanted: readonly string[] = [], others: readonly string[] | undefined): boolean =>
   others?.every((other) => wanted.some((one) => one === other || one.startsWith(`${other}=`))) === true
 

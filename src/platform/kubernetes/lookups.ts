@@ -2,13 +2,13 @@ import { describeRefusal, isForbidden } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
 import { type KubernetesObject, nameOf, type Reference } from './objects.ts'
 
-/** A foreign object; undefined where it does not exist, or the reason why it cannot be read. */
+/** A foreign object. It is undefined if it does not exist, and has the reason if it cannot be read. */
 export type Lookup = KubernetesObject | { readonly problem: string } | undefined
 
 /** The foreign objects that a step depends on, by `nameOf`. */
 export type Lookups = ReadonlyMap<string, Lookup>
 
-/** Reads each object once. A missing permission is a problem, so that independent work goes on. */
+/** Reads each object once. A missing permission becomes a problem, so that independent work goes on. */
 export const observeLookups = async (kubernetes: Kubernetes, references: readonly Reference[]): Promise<Lookups> => {
   const distinct = new Map(references.map((reference) => [nameOf(reference), reference]))
   const look = async (reference: Reference): Promise<Lookup> => {

@@ -28,7 +28,7 @@ export type ManagedFields = {
   [field: string]: unknown
 }
 
-/** The resource of each kind that a step touches: `plural` as in API paths and RBAC rules. */
+/** The resource of each kind that is used. `plural` is its name in API paths and RBAC rules. */
 const resources = {
   ConfigMap: { apiVersion: 'v1', plural: 'configmaps' },
   Secret: { apiVersion: 'v1', plural: 'secrets' },
@@ -62,7 +62,7 @@ const resources = {
 
 export type Kind = keyof typeof resources
 
-/** The API group of a kind, '' for the core. */
+/** Returns the API group of a kind, or '' for the core group. */
 export const groupOf = (kind: Kind): string => {
   const { apiVersion } = resources[kind]
   return apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : ''
@@ -72,10 +72,10 @@ export const isClusterScoped = (kind: Kind): boolean => 'clusterScoped' in resou
 
 export const isKind = (kind: string): kind is Kind => Object.hasOwn(resources, kind)
 
-/** Names one object; without `name`, all of its kind. */
+/** Names one object, or all of its kind without `name`. */
 export type Reference = { kind: Kind; namespace?: string | undefined; name?: string | undefined }
 
-/** The group and the plural of a kind, as RBAC rules name it. */
+/** Returns the group and the plural of a kind, as in RBAC rules. */
 export const resourceOf = (kind: Kind): { group: string; resource: string } => {
   const { apiVersion, plural } = resources[kind]
   return { group: apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '', resource: plural }
@@ -83,7 +83,7 @@ export const resourceOf = (kind: Kind): { group: string; resource: string } => {
 
 export const apiVersionOf = (kind: Kind): string => resources[kind].apiVersion
 
-/** The path of an object, or of a collection, on the API server. */
+/** Returns the path of an object or a collection on the API server. */
 export const pathOf = ({ kind, namespace, name }: Reference): string => {
   const { apiVersion, plural } = resources[kind]
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
@@ -91,7 +91,7 @@ export const pathOf = ({ kind, namespace, name }: Reference): string => {
   return `${root}${scope}/${plural}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
 }
 
-/** `StatefulSet shop/web`, or `StatefulSet` for those of all namespaces: how objects are named in messages and logs. */
+/** Names objects in messages and logs: `StatefulSet shop/web`, or `StatefulSet` for those of all namespaces. */
 export const nameOf = ({
   kind,
   namespace,
@@ -105,14 +105,14 @@ export const nameOf = ({
   return name === undefined ? `${kind} ${namespace}` : `${kind} ${namespace}/${name}`
 }
 
-/** The reference that names an object. */
+/** Returns the reference to an object. */
 export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
   kind: kind as Kind,
   namespace,
   name,
 })
 
-/** The metadata that bind a write to the object as it was seen: its uid, and its resourceVersion. */
+/** Returns the metadata that bind a write to the observed object: its uid and resourceVersion. */
 export const identityOf = ({ metadata: { name, namespace, uid, resourceVersion } }: KubernetesObject): Metadata => ({
   name,
   ...(namespace && { namespace }),

@@ -14,7 +14,7 @@ export const memoryLabels = (application: string): Record<string, string> => ({
   [APPLICATION_LABEL]: application,
 })
 
-/** Selects all that meshstep made. */
+/** Selects all objects of meshstep. */
 export const MANAGED_SELECTOR = `${MANAGED_BY}=meshstep`
 
 export const MEMORY_SELECTOR = `${MANAGED_BY}=meshstep,${APPLICATION_LABEL}`
@@ -25,7 +25,7 @@ export const ownerLabels = ({ namespace, application }: Subject): Record<string,
   [NAMESPACE]: namespace,
 })
 
-/** Selects the objects of one application, or of all in a namespace. */
+/** Selects the objects of one application, or of all applications in a namespace. */
 export const ownerSelector = ({ namespace, application }: { namespace: string; application?: string }): string =>
   [
     `${MANAGED_BY}=meshstep`,
@@ -33,17 +33,17 @@ export const ownerSelector = ({ namespace, application }: { namespace: string; a
     `${NAMESPACE}=${namespace}`,
   ].join(',')
 
-/** Tells if the object belongs to a namesake in another namespace, which has the same field manager. */
+/** Tells if the object belongs to an application of the same name in another namespace. Both have the same field manager. */
 export const isOfNamesake = ({ namespace }: Subject, { metadata: { labels } }: KubernetesObject): boolean =>
   (ownValue(labels, NAMESPACE) ?? namespace) !== namespace
 
-/** Tells if `manager` created the object for its owner. It must itself hold the label that says so. */
+/** Tells if `manager` created the object for its owner. It must hold the label with the owner's namespace itself. */
 export const isOwnedBy = (object: KubernetesObject, manager: string): boolean =>
   fieldManagersAt(object, ['metadata', 'labels'], manager).own.has(NAMESPACE)
 
-/** Tells if the object is said to be written for any application. Anybody may set labels. */
+/** Tells if an application's field manager wrote the object. Labels prove nothing, because anybody may set them. */
 export const isMadeByMeshstep = ({ metadata }: KubernetesObject): boolean =>
   (metadata.managedFields ?? []).some(({ manager }) => manager.startsWith(fieldManager('')))
 
-/** The field manager of an application: it identifies the owner of an object when the memory is lost. */
+/** Returns the field manager of an application. It identifies an object's owner when the memory is lost. */
 export const fieldManager = (application: string): string => `meshstep/${application}`

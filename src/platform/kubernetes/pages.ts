@@ -4,22 +4,21 @@ import { isExpired } from './api-error.ts'
 import type { KubernetesObject } from './objects.ts'
 import type { Keep } from './shared-lists.ts'
 
-/** Bounds the objects of one answer: the text of all of them is never in memory at once. */
+/** The limit of objects in one answer, so that the text of a whole list is never in memory at once. */
 const PAGE = 500
 
-/** Bounds its characters, where it has more than one object: five hundred memories may be 500 MB. */
+/** The limit of characters in an answer with more than one object. Five hundred memories may be 500 MB. */
 const MOST_CHARACTERS = 2 * 1024 * 1024
 
-/** Bounds how often a list is begun again that expired while it was read. */
+/** The limit of restarts for a list that expires during the read. */
 const MOST_BEGINNINGS = 3
 
-/** Reads one page of a list. Rejects with TooLong where it has more characters than that. */
+/** Reads one page of a list. Rejects with TooLong beyond `mostCharacters`. */
 type ReadPage = (query: string, mostCharacters?: number) => Promise<KubernetesObject>
 
 /**
- * Lists page by page (kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks), and keeps of each
- * what `of` makes of it. All pages are of one moment; when the API server has forgotten it, the list begins again. Throws Unavailable when
- * that happens too often.
+ * Lists page by page (kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks), and keeps the result of `of` for each
+ * page. All pages have the same revision. If that expires, the list restarts. Throws Unavailable if this happens too often.
  */
 export const listPages = async <T>(labelSelector: string | undefined, read: ReadPage, of: Keep<T>): Promise<T[]> => {
   let expired: unknown

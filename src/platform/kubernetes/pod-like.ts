@@ -11,7 +11,7 @@ type PodSpec = {
   readonly initContainers?: readonly Container[]
 }
 
-/** A pod, or what a workload makes its pods of. */
+/** A pod, or the template of a workload. */
 export type PodLike = {
   readonly metadata?: { readonly labels?: Labels; readonly annotations?: Labels }
   readonly spec?: PodSpec
@@ -21,5 +21,5 @@ export const podTemplate = ({ spec }: KubernetesObject): PodLike => (spec?.templ
 
 export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? {}
 
-/** Tells if a pod runs in the network of its node: it has no address of its own. */
+/** Tells if a pod runs in its node's network, so that it has no address of its own. */
 export const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true

@@ -8,7 +8,7 @@ type Selector = {
   matchExpressions?: { key: string; operator: string; values?: string[] }[]
 }
 
-/** Formats the label selector of a workload for a list call. A workload always has one that is not empty. */
+/** Formats the label selector of a workload for a list call. Each workload has a selector with at least one label. */
 export const formatSelector = ({ spec }: KubernetesObject): string => {
   const { matchLabels = {}, matchExpressions = [] } = (spec?.selector ?? {}) as Selector
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
@@ -24,8 +24,8 @@ const controllerOf = ({ metadata }: KubernetesObject): Owner | undefined =>
   ((metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
 
 /**
- * Tells if the workload controls the pod. A StatefulSet does so itself, a Deployment through a ReplicaSet named after it and the
- * template's hash; a pod with the same labels of a Job, or started by hand, is not part of it.
+ * Tells if the workload controls the pod. A StatefulSet does so directly. A Deployment does so through a ReplicaSet with its name and the template's hash.
+ * A Job's pod or a single pod with the same labels does not count.
  */
 export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObject): boolean => {
   const owner = controllerOf(pod)
@@ -33,7 +33,7 @@ export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObj
   return owner?.kind === 'ReplicaSet' && owner.name === `${metadata.name}-${pod.metadata.labels?.['pod-template-hash']}`
 }
 
-/** The kind and name of what controls a pod: a Deployment in the place of its ReplicaSet. Undefined for a pod by itself. */
+/** Names the controller of a pod, with a Deployment in place of its ReplicaSet. Returns undefined for a single pod. */
 export const controllerNamed = (pod: KubernetesObject): Pick<Owner, 'kind' | 'name'> | undefined => {
   const owner = controllerOf(pod)
   const hash = `-${pod.metadata.labels?.['pod-template-hash']}`
@@ -44,20 +44,20 @@ export const controllerNamed = (pod: KubernetesObject): Pick<Owner, 'kind' | 'na
 
 type Seen = { readonly metadata: object; readonly status?: unknown }
 
-/** Tells if the pod runs or is to run. One that was evicted, has ended or is being deleted stays an object for some time. */
+/** Tells if the pod runs or will run. An evicted, ended or deleted pod remains an object for some time. */
 export const isLive = (pod: Seen): boolean =>
   !('deletionTimestamp' in pod.metadata && pod.metadata.deletionTimestamp) && !isOver(pod)
 
-/** Tells if the pod was evicted or has ended. Another one runs or may run yet, also while it is being deleted, or waits for a node. */
+/** Tells if the pod was evicted or has ended. Other pods may still run, even while they are being deleted or wait for a node. */
 export const isOver = ({ status }: Seen): boolean =>
   ['Failed', 'Succeeded'].includes((status as { phase?: string } | undefined)?.phase ?? '')
 
-/** Pods that are read by their names; more of them are listed. */
+/** The limit of pods that are read by name. More pods are listed. */
 const MOST_NAMED = 4
 
 /**
- * The names that the pods of a StatefulSet can have, where they are few and its controller is removing none of others. An API server that
- * answers lists from its cache (Kubernetes 1.31) waits up to 100 ms until that has all writes of the cluster; what is read by name is not.
+ * Lists the possible names of a StatefulSet's pods, if they are few, and its controller is not removing others. Reads by name are faster: an API server
+ * that lists from its cache (Kubernetes 1.31) waits up to 100 ms until the cache has all writes of the cluster.
  */
 const podNames = ({ kind, metadata, spec, status }: KubernetesObject): string[] | undefined => {
   const { replicas = 1, ordinals } = (spec ?? {}) as { replicas?: number; ordinals?: object }
@@ -79,13 +79,13 @@ const readPods = async (
   return found.filter((pod) => pod !== undefined)
 }
 
-/** Reads the pods of a workload, also those that are over or being deleted. */
+/** Reads the pods of a workload, including those that have ended or are being deleted. */
 export const podsOfWorkload = async (kubernetes: Kubernetes, workload: KubernetesObject): Promise<KubernetesObject[]> =>
   (await readPods(kubernetes, workload)).filter((pod) => isPodOf(workload, pod))
 
 /**
- * Reads the live pods of a workload, and those that its selector selects and nothing controls: all of them with `isWhole`, else as far as pods
- * are listed and not read by their names.
+ * Reads the live pods of a workload, and the pods that its selector matches and nothing controls. With `isWhole` the latter are complete. Otherwise they
+ * are missing if pods are read by name.
  */
 export const selectedPods = async (
   kubernetes: Kubernetes,

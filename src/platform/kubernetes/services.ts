@@ -5,7 +5,7 @@ import type { KubernetesObject } from './objects.ts'
 export const NAME_LABEL = 'app.kubernetes.io/name'
 export type Spec = { readonly selector?: Readonly<Record<string, string>>; readonly clusterIP?: string }
 
-/** Tells if a Service is the application's: it has its name, or selects its pods. */
+/** Tells if a Service belongs to the application. It does if it has the application's name, or selects its pods. */
 export const isServiceOf = ({ application }: Subject, { metadata, spec = {} }: KubernetesObject): boolean =>
   metadata.name === application || ownValue((spec as Spec).selector, NAME_LABEL) === application
 

@@ -1,16 +1,16 @@
 import { Unavailable } from '../base/errors.ts'
 import type { KubernetesObject } from './objects.ts'
 
-/** Makes of a page what is kept of it. */
+/** Reduces a page to the part that is kept. */
 export type Keep<T> = (objects: KubernetesObject[]) => T | Promise<T>
 
-/** Reads a list a page at a time, and answers with what was kept of each. */
+/** Reads a list page by page. Resolves to the kept parts. */
 type ReadList = <T>(of: Keep<T>) => Promise<T[]>
 
-/** Reads a list together with all who wait for the same, and keeps of each page what `of` makes of it. */
+/** Reads a list together with all callers that wait for the same one. It keeps the result of `of` for each page. */
 export type ShareLists = <T>(list: string, read: ReadList, of: Keep<T>) => Promise<T[]>
 
-/** Bounds the lists that are read at a time: a page of each is in memory as text and as objects. */
+/** The limit of lists that are read at a time. A page of each is in memory, as text and as objects. */
 const AT_ONCE = 3
 
 type Waiting = {
@@ -21,8 +21,8 @@ type Waiting = {
 }
 
 /**
- * Shares lists between those who read them at the same time. Nobody gets one that was begun before it was asked for: who comes while a list is
- * read waits for the next one, together with all who came meanwhile. One that fails may have had less time left than they have: they begin another.
+ * Shares lists between concurrent readers. No caller gets a list that began before its call: callers during a read wait together for the next one. A list
+ * that fails may have had less time left than the others, so they start another one.
  */
 export const createSharedLists = (atOnce = AT_ONCE): ShareLists => {
   const lists = new Map<string, Waiting[]>()
@@ -35,7 +35,7 @@ export const createSharedLists = (atOnce = AT_ONCE): ShareLists => {
     try {
       return await act()
     } finally {
-      // a turn is handed on: nobody comes between
+      // the turn goes to the next one directly, so that no new caller takes it
       const next = turns.shift()
       if (next) next()
       else reading -= 1
@@ -58,7 +58,7 @@ export const createSharedLists = (atOnce = AT_ONCE): ShareLists => {
     })
 }
 
-/** Reads a list for all who wait by now, with the client of the first. */
+/** Reads a list for all current callers, with the client of the first. */
 const readNext = async (waiting: Waiting[]): Promise<void> => {
   const together = waiting.splice(0)
   const [first, ...others] = together
@@ -76,7 +76,7 @@ const readNext = async (waiting: Waiting[]): Promise<void> => {
   }
 }
 
-/** Passes a page to each, and answers with what they keep of it; who fails at one fails alone. */
+/** Passes a page to each caller, and collects the kept parts. A caller that fails on a page fails alone. */
 const keptOf = async (
   objects: KubernetesObject[],
   together: readonly Waiting[],

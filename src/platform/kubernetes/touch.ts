@@ -1,15 +1,15 @@
 import type { Kubernetes } from './client.ts'
 import { identityOf, type KubernetesObject } from './objects.ts'
 
-/** The field manager of a touch, which holds its field only for a moment. */
+/** The field manager of a touch. It holds its field only for a moment. */
 const MANAGER = 'meshstep-fence'
 
-/** An annotation of a moment. */
+/** The annotation that a touch writes and removes. */
 export const FENCE = 'meshstep.dev/fence'
 
 /**
- * Writes an object and restores it, so that an earlier write executed late meets another resourceVersion. A workload is touched at its
- * selector, which never changes: controllers copy annotations.
+ * Writes an object and restores it, so that an earlier write that arrives late finds another resourceVersion and fails. A workload is touched at its
+ * selector, which never changes, because controllers copy annotations.
  */
 export const touch = async (kubernetes: Kubernetes, object: KubernetesObject, fence: string): Promise<void> => {
   const { apiVersion, kind, spec } = object

@@ -6,9 +6,9 @@ import type { Transport } from './client.ts'
 
 /** The address of the API server, and its credentials. */
 export type ApiServerEndpoint = {
-  /** `https://10.96.0.1:443`, or `http://` for one without TLS */
+  /** `https://10.96.0.1:443`, or `http://` without TLS. */
   server: string
-  /** Asked before every request, so that a token or certificate that rotates is picked up. */
+  /** Called before every request, so that a rotated token or certificate is used. */
   credentials(): Credentials | Promise<Credentials>
 }
 
@@ -16,7 +16,7 @@ export type Credentials = { headers?: Record<string, string> } & Tls
 
 type Tls = Pick<https.RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>
 
-/** Credentials may come from a program that hangs. */
+/** Limits the wait for credentials, which may come from a program that hangs. */
 const within = async <T>(milliseconds: number, answer: Promise<T>): Promise<T> => {
   let timer: NodeJS.Timeout | undefined
   const expiry = new Promise<never>((_, reject) => {
@@ -26,8 +26,8 @@ const within = async <T>(milliseconds: number, answer: Promise<T>): Promise<T> =
 }
 
 /**
- * Requests over node:https with a keep-alive agent, whose idle connections `close` ends. Others are opened once the TLS options change: an
- * agent for several would put all certificates into the name of a connection, some times for each request.
+ * Sends requests over node:https with a keep-alive agent. `close` ends its idle connections. New TLS options get a new agent, because one agent for
+ * several would build the name of a connection from all certificates, several times for each request.
  */
 export const createTransport = ({ server, credentials }: ApiServerEndpoint): Transport & { close(): void } => {
   const secure = server.startsWith('https:')

@@ -2,7 +2,7 @@ import type { Subject } from '../base/subject.ts'
 import { isForbidden } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
 
-/** Tells if a workload of the application's name exists; one that may not be read may exist. */
+/** Tells if a workload of the application's name exists. An unreadable one counts as existing. */
 export const hasWorkload = async (
   kubernetes: Kubernetes,
   { namespace, application: name }: Subject,

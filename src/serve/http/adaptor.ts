@@ -25,25 +25,25 @@ const answer = async (
   outgoing: ServerResponse,
 ): Promise<void> => {
   const request = requestOf(incoming)
-  // of many that come at once, each takes its part of a turn; who asks for liveness does not wait for them
+  // concurrent events take turns, so that liveness probes need not wait for them
   if (incoming.method === 'POST') await clock.yieldTurn()
   const response = request === undefined ? BAD_REQUEST : await fetch(request, { incoming })
   outgoing.statusCode = response.status
   response.headers.forEach((value, name) => void outgoing.setHeader(name, value))
   await writeBody(response.body, outgoing)
-  // what was not read of a request would otherwise be in the way of the next one
+  // an unread rest of the body would block the next request on the connection
   incoming.resume()
 }
 
 const BAD_REQUEST = { status: 400, headers: new Map<string, string>(), body: null }
 
-/** The request as far as the app uses it, or undefined for one without a path. */
+/** Builds the part of a request that the app uses. Returns undefined for a request without a path. */
 const requestOf = (incoming: IncomingMessage): Request | undefined => {
   const { method = 'GET', url: path = '', headers } = incoming
   const url = path.startsWith('/') ? URL.parse(`http://localhost${path}`) : null
   if (url === null) return undefined
   const body = {
-    // an answer to who sends too much must still reach it
+    // the answer to an oversized body must still reach its sender
     [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }),
   }
   const given = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)])
@@ -54,10 +54,10 @@ const requestOf = (incoming: IncomingMessage): Request | undefined => {
 const writeBody = async (body: Response['body'] | string, outgoing: ServerResponse): Promise<void> => {
   if (body === null || typeof body === 'string') return void outgoing.end(body ?? undefined)
   const reader = body.getReader()
-  // who left before there was an answer closes nothing any more
+  // the client left before the answer, so no close event follows
   if (outgoing.destroyed) return await reader.cancel()
   outgoing.once('close', () => void reader.cancel().catch(() => undefined))
-  // nobody waits until the other end has read what came before
+  // an error closes the connection at once, even if the client has not read the earlier parts
   reader.closed.catch((error: Error) => outgoing.destroy(error))
   for (let part = await reader.read(); !part.done; part = await reader.read())
     if (!outgoing.write(part.value) && !outgoing.destroyed)

@@ -23,7 +23,7 @@ import type { NameSender } from './sender-name.ts'
 import type { StepStream } from './step-stream.ts'
 
 export type AppOptions = {
-  /** Takes events; without it questions are answered, and no event is taken. */
+  /** Takes events. Without it the app only answers questions. */
   handle?: Handle | undefined
   /** Answers `GET /explain`. */
   explain?: Explain | undefined
@@ -35,22 +35,22 @@ export type AppOptions = {
   steps?: StepStream | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
   preview?: Preview | undefined
-  /** Names who sends a body before it is read; absent, all count as one. */
+  /** Names the sender of a body before it is read. @default all senders count as one */
   nameSender?: NameSender | undefined
-  /** Names that a request may have as Host; absent, any, and a page of any host may ask. */
+  /** Allowed values of the Host header. @default any, so that a page of any host may send requests */
   hosts?: readonly string[] | undefined
   clock: Clock
   log: Log
-  /** From the moment this is true every event is answered with 503. */
+  /** Once this returns true, every event is answered with 503. */
   isStopping?: (() => boolean) | undefined
   newId?: (() => string) | undefined
 }
 
 /**
- * `POST /` takes a CloudEvent by its type and `POST /{function}` the same for one function; both answer when the step is done, with a
- * `dev.meshstep.reconciled.v1` event. `POST /plan` says what events and documents would do, and does nothing. `GET /explain` says whether a request would pass, and
- * `GET /applications/{namespace}/{application}` what is remembered of one. `OPTIONS` answers the handshake of CloudEvents'
- * webhooks, `GET /health/…` the kubelet.
+ * Creates the app. `POST /` takes a CloudEvent by its type, and `POST /{function}` one of that function only. Both answer after the step, with a
+ * `dev.meshstep.reconciled.v1` event. `POST /plan` reports the effect of events and documents, and writes nothing. `GET /explain` tells if a request would
+ * pass. `GET /applications/{namespace}/{application}` shows the memory of an application. `OPTIONS` answers the handshake of CloudEvents' webhooks, and
+ * `GET /health/…` the kubelet's probes.
  */
 export const createApp = ({
   handle,
@@ -71,7 +71,7 @@ export const createApp = ({
     if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
     const headers = context.req.header()
     const only = context.req.param('function')
-    if (handle === undefined) throw new Refused(400, 'no events are taken here, but questions answered')
+    if (handle === undefined) throw new Refused(400, 'this process takes no events: it only answers questions')
     const sender = await nameSender(context)
     const read = async (body: Uint8Array): Promise<Response> => {
       const event = withTraceOf(readEvent({ headers, body }), headers)
@@ -84,9 +84,7 @@ export const createApp = ({
     return await intake.take(context.req.raw, read, sender, await isReceived(context))
   }
 
-  /**
-   * Plans an event instead of taking it. Throws Refused, 400, for any value but `true` and where no plans can be made: a dry run never acts.
-   */
+  /** Plans an event instead of taking it. Throws Refused, 400, for any value but `true`, and if no plans are available, so that a dry run never acts. */
   const rehearse = async (context: Context, event: Event, dryrun: string): Promise<Response> => {
     if (dryrun !== 'true') throw new Refused(400, `dryrun: expected true or false, got ${dryrun.slice(0, 20)}`)
     if (preview === undefined) throw new Refused(400, 'dryrun: no plans are made here')
@@ -100,7 +98,7 @@ export const createApp = ({
   }
 
   const app = createRouter()
-  // Readiness does not ask the API server: when that is away, restarting or starving this process helps nobody.
+  // Readiness does not check the API server: while that is away, it does not help to restart this process or to cut it off.
   app.get('/health/liveness', (context) => context.text('ok'))
   app.get('/health/readiness', (context) => context.text('ok', isStopping() ? 503 : 200))
   if (hosts) app.use(checkHostAndOrigin(hosts))
@@ -185,7 +183,7 @@ export const createApp = ({
   return app
 }
 
-/** No step needs them, and what they say of each key would be read with each cold start. */
+/** Steps need no schemas, and a cold start would have to read all their descriptions. */
 const loadSchemas = () => import('../schemas/schemas.ts')
 
 const LONGEST_REASON = 2_000

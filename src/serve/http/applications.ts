@@ -36,31 +36,31 @@ import { counting, type Kubernetes, readingOnce } from '../../platform/kubernete
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
 
-/** The view of an application's memory that any of its pods may read. All of it is JSON. */
+/** An application's memory as any of its pods may read it, in JSON. */
 export type ApplicationView = {
   readonly namespace: string
   readonly application: string
   readonly status: ApplicationStatus
-  /** Absent while nobody leads. */
+  /** Absent without a leader. */
   readonly leader?: Pick<Leader, 'unit' | 'epoch'>
-  /** The application's own databag, as its leader wrote it last. */
+  /** The application's own settings, as its leader wrote them last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
-  /** Messages for people: targets that nobody may reach, with reasons, who guards the application's documents, and those that are refused. */
+  /** Messages for people: targets without clients, a missing admission policy for documents, and refused documents, each with the reason. */
   readonly messages: readonly string[]
-  /** The labels that are held on the workload, and those that are wanted there. */
+  /** The labels that the workload has, and (`wanted`) those that it should have. */
   readonly labels: Readonly<Record<string, string>>
   readonly wanted: Readonly<Record<string, string>>
   readonly config: Config
   readonly relations: readonly RelationView[]
   readonly policies: readonly PolicyView[]
-  /** All that is held back until others act. */
+  /** Everything that is held back until others act. */
   readonly waiting: readonly Wait[]
   /** The time at which a step last saved the memory. */
   readonly saved?: string
   /** The Services that are offered to the application, by relation id. */
   readonly services: readonly Service[]
-  /** The custom data of the other sides: their databags without the protocols. */
+  /** The custom data of peers: their databags without the keys of protocols. */
   readonly databags: readonly (CustomData & {
     readonly relation: number
     readonly endpoint: string
@@ -68,18 +68,18 @@ export type ApplicationView = {
   })[]
 }
 
-/** An application whose memory cannot be read, or of which there is no more than a refused document, and why. */
+/** An application with a memory that cannot be read, or with only a refused document, and the reason. */
 export type UnreadableView = Subject & { readonly problem: string }
 
-/** Answers what is remembered of an application, or of all of a namespace. Rejects with Refused, 404, when that is nothing. */
+/** Answers questions about the memory of one application, or of a whole namespace. Rejects with Refused, 404, if there is none. */
 export type Applications = {
   one(named: { namespace: string; application: string }, authorization?: string | undefined): Promise<ApplicationView>
   all(named: { namespace: string }, authorization?: string | undefined): Promise<(ApplicationView | UnreadableView)[]>
-  /** A page of those of all namespaces that the sender may send events about, in the order of their names. */
+  /** A page of the applications in all namespaces, ordered by name, about which the sender may send events. */
   everywhere(query: URLSearchParams, authorization?: string | undefined): Promise<Page>
 }
 
-/** `next` is the query for those that follow, absent where there are none. */
+/** A page. `next` is the query for the following page. It is absent on the last page. */
 export type Page = { readonly items: readonly (ApplicationView | UnreadableView)[]; readonly next?: URLSearchParams }
 
 type Dependencies = {
@@ -87,7 +87,7 @@ type Dependencies = {
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
   checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
-  /** Without it documents are taken, whoever wrote them. */
+  /** Without it, documents of any author are accepted. */
   authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
   environment: Environment
@@ -98,14 +98,14 @@ const Named = z.object({ namespace: Namespace, application: Application })
 
 const PageQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(500).default(100),
-  /** The last name of the page before: `{namespace}/{application}`. */
+  /** The last name of the previous page: `{namespace}/{application}`. */
   after: z.string().default(''),
 })
 
-/** Bounds the namespaces of which a request keeps what it read: pages go through them one after another. */
+/** The limit of namespaces whose objects a request keeps. Pages go through namespaces in order. */
 const MOST_NAMESPACES = 8
 
-/** The limit of applications of which one request asks if the sender may see them. */
+/** The limit of applications for which one request checks the sender's rights. */
 const MOST_ASKED = 500
 
 export const createApplications = ({
@@ -190,7 +190,7 @@ export const createApplications = ({
   }
 }
 
-/** The applications of which there are refused documents alone. */
+/** Lists the applications of which only refused documents exist. */
 const unknownIn = (
   namespace: string,
   peers: ReadonlyMap<string, Peer>,
@@ -211,7 +211,7 @@ const namesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> => {
   }
 }
 
-/** Tells if a name comes later: by its namespace, then by its application. */
+/** Compares names by namespace, then by application. */
 const isAfter = (name: string, other: string): boolean => name.replace('/', ' ') > other.replace('/', ' ')
 
 const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
@@ -224,11 +224,11 @@ type Look = {
   readonly features: Features
   readonly kubernetes: Kubernetes
   readonly checkAdmissionPolicy: CheckAdmissionPolicy | undefined
-  /** The documents of a namespace that are refused, those of one application where one is asked about; read once. */
+  /** The refused documents of a namespace, or of the one requested application. They are read once. */
   readonly refused: (namespace: string) => Promise<readonly RefusedDocument[]>
-  /** Those who own objects of a namespace; read once. */
+  /** The applications that own objects in a namespace. They are read once. */
   readonly owners: (namespace: string) => Promise<readonly Owner[]>
-  /** Looks with a client that counts what it keeps, until that is done. */
+  /** Runs an action with a client that counts the memory it uses, and releases it at the end. */
   readonly counted: <T>(kubernetes: Kubernetes, act: (kubernetes: Kubernetes) => Promise<T>) => Promise<T>
   readonly clock: Clock
   readonly environment: Environment
@@ -238,7 +238,7 @@ const viewOrProblem = async (look: Look, subject: Subject) => {
   try {
     return await viewOf(look, subject)
   } catch (error) {
-    // what is too much of one is told as its problem, and the others are answered
+    // if one application is too large, that is its problem in the list, and the others are still shown
     const isTooMuch = error instanceof Unavailable && error.status === 429
     if (!isTooMuch && !isConfigurationError(error)) throw error
     return { ...subject, problem: error.message }
@@ -266,7 +266,7 @@ const viewIn = async (
       unguardedIn(namespace, remembered, checkAdmissionPolicy),
     ],
   )
-  // a pod of a Deployment that no step has seen yet has no number of its own
+  // a Deployment's pod has no unit number until a step has seen it
   const isKnown = (uid: string) =>
     running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
   const leader = Object.keys(state.units.present).some(isKnown)
@@ -304,11 +304,11 @@ const viewIn = async (
   }
 }
 
-/** The policies that meshstep wrote in a namespace; none where there is no such kind, or they may not be listed. */
+/** Lists the policies of meshstep in a namespace. The list is empty if the kind is not served, or may not be listed. */
 const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> =>
   (await ifPermitted(ifServed(kubernetes.list('AuthorizationPolicy', namespace, MANAGED_SELECTOR)))) ?? []
 
-/** The reason why nobody asks who writes the application's documents, if it has any. */
+/** Returns the reason why no admission policy checks the authors of the application's documents, if it has documents. */
 const unguardedIn = async (
   namespace: string,
   state: State,
@@ -321,7 +321,7 @@ const unguardedIn = async (
 const isDocumented = ({ document, relations }: State): boolean =>
   document !== undefined || Object.values(relations).some((entry) => entry.document !== undefined)
 
-/** Nothing of meshstep is in a ConfigMap that has no state. */
+/** The status of an application whose ConfigMap has no data of meshstep. */
 const notOurs = (subject: Subject): ApplicationStatus => ({
   status: 'waiting',
   message: `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,

@@ -1,31 +1,37 @@
 import { createBudget, within } from '../../platform/base/budget.ts'
 import { Refused, Unavailable } from '../../platform/base/errors.ts'
 
-/** The largest body: a ConfigMap of 1 MiB in an event, with what surrounds it. */
+/** The largest body: an event with a ConfigMap of 1 MiB, and its envelope. */
 const MAXIMUM_BYTES = 2 * 1024 * 1024
 
 /**
- * Bodies that are worked on at a time; a larger one is taken by itself. Sixty configs of 450 kB, twenty at a time, need 113 MiB with this,
- * 264 MiB with twice as much; a pod has 256 MiB.
+ * The total size of bodies in work. A larger body is taken alone. Sixty configs of 450 kB, twenty at a time, need 113 MiB with this limit, and 264 MiB
+ * with twice as much. A pod has 256 MiB.
  */
 const MAXIMUM_BYTES_HELD = 1024 * 1024
 
-/** Bodies that are waited for at a time, five of one sender: each holds one of the 20 places that queue-proxy has, until it is here or cut off. */
+/**
+ * The limit of incomplete bodies, with at most five of one sender. Each occupies one of the 20 requests that queue-proxy admits, until it is complete or
+ * cut off.
+ */
 const MOST_AWAITED = 7
 
-/** Bounds what requests take: the memory of their bodies, read and worked on at the same time, and the places of those whose bodies are slow. */
+/** Limits the resources of requests: the memory for their bodies, and the number of slow ones. */
 export type Intake = {
   /**
-   * Reads a body, and passes it to `use`, whose end releases its bytes. Rejects with Refused for a body that is compressed (415), too
-   * large (413) or cut off (400), and with Unavailable (429) when too much is being worked on, or too many are waited for, of all or of this
-   * `sender`. One that has come whole, `isReceived`, is not waited for.
+   * Reads a body and passes it to `use`. The bytes are released when `use` ends. Rejects with Refused for a body that is compressed (415), too large (413)
+   * or cut off (400), and with Unavailable (429) if too many bytes are in work, or too many bodies are incomplete, in total or for this `sender`. A body
+   * that is already complete, `isReceived`, does not count as incomplete.
    */
   take<T>(request: Request, use: (body: Uint8Array) => Promise<T>, sender?: string, isReceived?: boolean): Promise<T>
 }
 
 export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
-  const budget = createBudget(maximumBytesHeld, 'too much is being worked on here: the event fits in a moment')
-  const awaited = createBudget(MOST_AWAITED, 'too many bodies are still on their way here: send it again in a moment')
+  const budget = createBudget(maximumBytesHeld, 'too many requests are in progress here: send it again in a moment')
+  const awaited = createBudget(
+    MOST_AWAITED,
+    'too many requests are still being received here: send it again in a moment',
+  )
   return {
     take: async (request, use, sender = '', isReceived = true) => {
       const { headers } = request
@@ -50,7 +56,7 @@ export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
   }
 }
 
-/** `received` is told the number of bytes so far, and may throw. */
+/** Reads a body. `received` gets the number of bytes so far, and may throw. */
 const readBody = async ({ body }: Request, received: (bytes: number) => void): Promise<Uint8Array> => {
   const parts: Uint8Array[] = []
   let bytes = 0
@@ -68,7 +74,7 @@ const readBody = async ({ body }: Request, received: (bytes: number) => void): P
   return Buffer.concat(parts)
 }
 
-/** A few compressed kilobytes may be gigabytes; no sender of Knative compresses. */
+/** Refuses compressed bodies. A few compressed kilobytes may expand to gigabytes, and no sender of Knative compresses. */
 const refuseCompressed = (headers: Headers): void => {
   const encoding = headers.get('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity')

@@ -12,8 +12,8 @@ import { keptLetter } from './dead-letter-records.ts'
 export const MANAGER = 'meshstep-dead-letter'
 
 /**
- * The Kubernetes Event that tells of a dead letter, on the memory of the application that it was for; undefined when it names none. Its name
- * is a digest of what it says, so that a repetition finds it. It keeps the event itself, for whoever sends it again.
+ * Builds the Kubernetes Event for a dead letter, on the memory of its application. Returns undefined if the event names no application. The name is a
+ * digest of the content, so that a repetition finds the same object. The object keeps the CloudEvent, so that it can be sent again.
  */
 export const deadLetterKubernetesEvent = (
   event: Event,
@@ -25,7 +25,7 @@ export const deadLetterKubernetesEvent = (
   const { type, id, source } = event
   const annotations = keptLetter(event)
   const note = `${type} ${id} of ${source} was not delivered: ${reason ?? 'no reason was told'}`
-  // a document that is written again and again is one thing to tell
+  // all versions of a document share one Kubernetes Event
   const told = isFromKnative(event) ? [type, source, event.subject, event.extensions.name, reason].join('\n') : note
   const digest = createHash('sha256').update(told).digest('hex').slice(0, 16)
   const name = memoryName(subject.application)
@@ -53,7 +53,10 @@ const subjectIn = (event: Event): Subject | undefined => {
   return About.safeParse({ namespace, application, ...fields }).data
 }
 
-/** Of a document only the application is read, as if it were deleted: what else is in it may be why it came here. */
+/**
+ * Translates an event of Knative only as far as its application. A document is treated as deleted, because the rest of its content may be the reason for
+ * the dead letter.
+ */
 const translated = (event: Event): Partial<Event> => {
   const { kind } = z.looseObject({ kind: z.string() }).catch({ kind: '' }).parse(event.data)
   const type = kind === 'ConfigMap' ? event.type.replace(/\.(add|update)$/, '.delete') : event.type
@@ -61,6 +64,6 @@ const translated = (event: Event): Partial<Event> => {
     const own = fromKnative({ ...event, type })
     return 'ignored' in own ? {} : own
   } catch {
-    return {} // names no application that could be read
+    return {} // it names no readable application
   }
 }

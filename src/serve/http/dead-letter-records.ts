@@ -5,13 +5,13 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import { type Event, InvalidEvent, readEvent, structuredEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
-/** The event itself, in CloudEvents' JSON format, on the Kubernetes Event that tells of it. */
+/** The annotation with the CloudEvent in JSON format, on the Kubernetes Event about it. */
 const ANNOTATION = 'meshstep.dev/cloud-event'
 
-/** All annotations of an object may have 256 KiB; a larger event is in the log alone. */
+/** The limit for the annotation. All annotations of an object may have 256 KiB. A larger event is only in the log. */
 const LONGEST_KEPT = 128 * 1024
 
-/** A dead letter for the log, without what is secret in it. One of which something was left out cannot be sent again. */
+/** Formats a dead letter for the log without its secrets. A redacted one cannot be sent again. */
 export const loggedLetter = (event: Event): { event: object; isRedacted?: true } => {
   const data = redacted(event.data) as Event['data']
   return {
@@ -20,7 +20,7 @@ export const loggedLetter = (event: Event): { event: object; isRedacted?: true }
   }
 }
 
-/** The annotations that keep a dead letter, so that it can be sent again; undefined for one that is too large, or holds secrets. */
+/** Returns the annotations from which a dead letter can be sent again. Returns undefined if it is too large, or has secrets. */
 export const keptLetter = (event: Event): Record<string, string> | undefined => {
   if (loggedLetter(event).isRedacted) return undefined
   const text = JSON.stringify(structuredEvent(withoutDelivery(event)))
@@ -33,17 +33,17 @@ const withoutDelivery = ({ extensions, ...event }: Event): Event => ({
   extensions: Object.fromEntries(Object.entries(extensions).filter(([name]) => !name.startsWith('knative'))),
 })
 
-/** Dead letters that can be sent again, in the order in which they came, and how many cannot be read or were not kept. */
+/** Dead letters that can be sent again, in the order of their arrival. `unreadable` counts those that cannot be read or were not kept. */
 export type DeadLetters = { readonly letters: readonly Event[]; readonly unreadable: number }
 
-/** Reads dead letters from the Kubernetes Events that tell of them. */
+/** Reads dead letters from their Kubernetes Events. */
 export const lettersInEvents = (objects: readonly KubernetesObject[]): DeadLetters => {
   const told = objects.filter(({ reason }) => reason === 'DeadLetter')
   const inOrder = told.toSorted((one, other) => (String(one.eventTime) < String(other.eventTime) ? -1 : 1))
   return lettersIn(inOrder.map(({ metadata }) => ownValue(metadata.annotations, ANNOTATION)))
 }
 
-/** Reads dead letters from the log of the dead-letter sink, or from a file with an event of CloudEvents' JSON format on each line. */
+/** Reads dead letters from the log of the dead-letter sink, or from a file with one CloudEvent in JSON format on each line. */
 export const lettersInFile = (text: string): DeadLetters => {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   const values = lines.map((line) => ({ line, value: parsed(line) }))
@@ -81,7 +81,7 @@ const letterIn = (text: string): Event | undefined => {
 
 export type Resent = { readonly sent: readonly Event[]; readonly failed: readonly { letter: Event; reason: string }[] }
 
-/** Sends dead letters again, one after another, with the ids that they had: what came in the meantime knows them. */
+/** Sends dead letters again, one after another. They are unchanged, including their ids, so that repetitions and older events are recognized. */
 export const resend = async (
   letters: readonly Event[],
   publish: (letter: Event) => ReturnType<SendEvent>,

@@ -10,15 +10,15 @@ import { createRouter } from './router.ts'
 
 type Options = {
   log: Log
-  /** Names that a request may have as Host, as of `createApp`. */
+  /** Allowed values of the Host header, as of `createApp`. */
   hosts?: readonly string[] | undefined
-  /** Makes a dead letter known where its application is looked at. */
+  /** Records a dead letter on the object of its application. */
   record?: ((event: Event, reason: string | undefined) => Promise<void>) | undefined
 }
 
 /**
- * A sink for events that could not be delivered: logs and records each with why (Knative's `knativeerror…` extensions, where there are
- * any). The Kubernetes Event keeps it for as long as the API server keeps that, and the log has all of them: both can be sent again.
+ * Creates a sink for events that could not be delivered. It logs and records each with the reason from Knative's `knativeerror…` extensions, if there are
+ * any. The Kubernetes Event lives as long as the API server keeps it, and the log has all events. Events can be sent again from both.
  */
 export const createDeadLetterSink = ({ log, hosts, record = async () => undefined }: Options): App => {
   const app = createRouter()
@@ -32,7 +32,7 @@ export const createDeadLetterSink = ({ log, hosts, record = async () => undefine
       const { knativeerrordata } = event.extensions
       const reason = knativeerrordata === undefined ? undefined : Buffer.from(knativeerrordata, 'base64').toString()
       log.error({ ...loggedLetter(event), ...(reason !== undefined && { reason }) }, 'dead letter')
-      // it is in the log: nobody would send it again
+      // the letter is in the log already, and an error answer would not bring it back
       await record(event, reason).catch((error: Error) =>
         log.warn({ id: event.id, reason: error.message }, 'dead letter without an Event'),
       )
@@ -41,7 +41,7 @@ export const createDeadLetterSink = ({ log, hosts, record = async () => undefine
     return await intake.take(context.req.raw, take, addressOf(context), await isReceived(context))
   })
   app.onError((error, context) => {
-    // nobody keeps it after this: what can be said of it is said here
+    // the event is lost after this answer, so everything readable is logged
     const headers = Object.entries(context.req.header()).filter(([name]) => !SECRET.includes(name))
     log.error({ headers: Object.fromEntries(headers), reason: error.message }, 'dead letter that cannot be read')
     return respond(failureOf(error))

@@ -11,25 +11,24 @@ import type { Clock } from '../../platform/base/clock.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 
 type Dependencies = {
-  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
   features: Pick<Features, 'memories'>
+  /** Connects a client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number): Kubernetes
-  /** Without it, whoever reaches the process may ask. */
+  /** Without it, anybody who reaches the process may ask. */
   authenticate?: Authenticate | undefined
   clock: Clock
-  /** The time limit for an answer. */
+  /** The time limit of an answer. */
   timeoutMilliseconds: number
 }
 
-/** The decision, and the question with its defaults, both names as `{namespace}/{application}`. */
+/** The decision, and the query with its defaults. Both sides are named as `{namespace}/{application}`. */
 export type Explanation = Decision & {
   readonly request: Omit<Query, 'from' | 'to'> & { readonly from?: string; readonly to: string }
 }
 
 /**
- * Explains whether the cluster as it is now would allow a request. Throws Refused for a query that is not valid (400), is about something
- * that does not exist (404), or comes from somebody who may not send events about both its sides (401, 403). Policies of namespaces whose
- * policies the sender may not read are not named.
+ * Explains if the current cluster would allow a request. Rejects with Refused for an invalid query (400), a query about something that does not exist
+ * (404), and a sender that may not send events about both sides (401, 403). If the sender may not read the policies of a namespace, they are not named.
  */
 export type Explain = (query: URLSearchParams, authorization: string | undefined) => Promise<Explanation>
 
@@ -59,7 +58,7 @@ export const createExplain = ({ features, ...dependencies }: Dependencies): Expl
   }
 }
 
-/** The namespaces of policies that an answer names, and that the sender may not read. */
+/** Lists the namespaces of policies that the answer names and the sender may not read. */
 const hiddenIn = async (decision: Decision, { policies = [] }: ObservedCluster, sender: Sender): Promise<string[]> => {
   const text = JSON.stringify(decision)
   const namespaces = policies.flatMap(({ metadata: { namespace = '', name } }) =>
@@ -72,11 +71,11 @@ const hiddenIn = async (decision: Decision, { policies = [] }: ObservedCluster, 
   return asked.filter((_, index) => readable[index] === false)
 }
 
-/** Of what the sender may not read, the answer says no more than that it decides. */
+/** Hides everything but the decision, if it names policies that the sender may not read. */
 const concealed = ({ allowed, decided, at, ...decision }: Decision, hidden: readonly string[]): Decision =>
   hidden.length === 0
     ? { allowed, decided, at, ...decision }
     : {
         ...{ allowed, decided, at, relations: [], steps: [] },
-        sentence: `A policy in ${hidden.join(' and ')} has a say in it, and you may not read the policies there.`,
+        sentence: `A policy in ${hidden.join(' and ')} takes part in the decision, and you may not read the policies there.`,
       }

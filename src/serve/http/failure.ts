@@ -2,18 +2,17 @@ import { isConfigurationError, Refused, Unavailable } from '../../platform/base/
 import { InvalidEvent } from '../../platform/cloudevents/cloud-event.ts'
 import { ApiError, suggestRemedy } from '../../platform/kubernetes/api-error.ts'
 
-/** An error as an answer: `body` is JSON of at most 768 bytes. */
+/** The answer for an error. `body` is JSON of at most 768 bytes. */
 export type Failure = { status: number; headers: Record<string, string>; body: string }
 
-/** The failure as a response. */
 export const respond = ({ status, headers, body }: Failure): Response => new Response(body, { status, headers })
 
-/** A Knative dispatcher crashes on a longer body of a failure when there is a dead-letter sink. */
+/** The limit of a body. A Knative dispatcher with a dead-letter sink crashes on a longer error body. */
 const MAXIMUM_BYTES = 768
 
 /**
- * Converts an error to the answer for the sender. 4xx: the event is wrong and Knative does not send it again; 429 and 503: it is worth
- * sending again; 500: somebody has to repair something first.
+ * Converts an error to an answer. 4xx: the event is wrong, and Knative does not send it again. 429 and 503: it should be sent again. 500: somebody has to
+ * repair something first.
  */
 export const failureOf = (error: unknown): Failure => {
   const message = error instanceof Error ? error.message : String(error)

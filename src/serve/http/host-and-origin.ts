@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono'
 import { Refused } from '../../platform/base/errors.ts'
 import { hostOrOriginProblem } from '../../platform/base/hosts.ts'
 
-/** Refuses what a page of somebody else may have asked (403): a Host that is not among `names`, or an Origin that is not the Host. */
+/** Refuses requests that a page of another host may have sent (403): those with a Host that is not in `names`, or an Origin that differs from the Host. */
 export const checkHostAndOrigin =
   (names: readonly string[]): MiddlewareHandler =>
   async (context, next) => {

@@ -2,17 +2,17 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context } from 'hono'
 
-/** Tells if all of the body has come with the headers, or right after them. Servers of Node know; of others it is taken for granted. */
+/** Tells if the whole body arrived with the headers, or right after them. Only Node's server knows this. Elsewhere the body is assumed to be complete. */
 export const isReceived = async (context: Context): Promise<boolean> => {
   const incoming = incomingOf(context)
-  // the end of what was read from a connection is only seen after its beginning
+  // Node sees the end of received data one turn after its start
   if (incoming?.complete === false) await nextTurn()
   return incoming?.complete ?? true
 }
 
-/** The address of who sends a request, '' where that is not known. */
+/** Returns the address of the sender, or '' if it is unknown. */
 export const addressOf = (context: Context): string => incomingOf(context)?.socket.remoteAddress ?? ''
 
-/** The request as a server of Node has it, by the name that servers for Hono give it; undefined in others. */
+/** Returns Node's request object, by the name that Hono's servers use. Returns undefined on other servers. */
 export const incomingOf = ({ env }: Context): IncomingMessage | undefined =>
   (env as { incoming?: IncomingMessage } | undefined)?.incoming

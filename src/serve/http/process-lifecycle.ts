@@ -1,8 +1,8 @@
 import { ConfigurationError, isConfigurationError } from '../../platform/base/errors.ts'
 
 /**
- * The life of a process: starts, stops at SIGTERM or SIGINT, and exits with 0 when all is finished; with 1 and the reason when it
- * could not start. Signals are listened to from the beginning: the first process of a container gets none that it does not listen to.
+ * Runs a process: starts, stops at SIGTERM or SIGINT, and exits with 0 after that. If the start fails, it exits with 1 and prints the reason. Signal
+ * handlers are set first, because the kernel ignores signals without a handler for the first process of a container.
  */
 export const runUntilSignal = async (start: () => Promise<{ stop(): Promise<void> }>): Promise<void> => {
   const signalled = Promise.withResolvers<void>()
@@ -19,7 +19,7 @@ export const runUntilSignal = async (start: () => Promise<{ stop(): Promise<void
   }
 }
 
-/** Explains why a port could not be opened, and names the setting to change. */
+/** Explains why a port cannot be opened, and names the setting to change. */
 export const portProblem = (error: NodeJS.ErrnoException, setting: string, port: number): Error =>
   error.code === 'EADDRINUSE' || error.code === 'EACCES'
     ? new ConfigurationError(

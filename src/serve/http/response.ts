@@ -1,6 +1,6 @@
 /**
- * `Headers` and `Response` as far as this program and Hono use them. The build puts them in the place of Node's own: whoever touches
- * those loads undici and web streams, 28 ms and 7 MB of a cold start. The sources, and so most tests, run with Node's own.
+ * `Headers` and `Response` with the part that this program and Hono use. The build replaces Node's own by them, because the first use of those loads
+ * undici and web streams, which costs 28 ms and 7 MB of a cold start. The sources, and so most tests, use Node's own.
  */
 
 type Init = Iterable<[string, string]> | Readonly<Record<string, string>>

@@ -3,5 +3,5 @@ import { HonoBase } from 'hono/hono-base'
 import { LinearRouter } from 'hono/router/linear-router'
 import type { BlankEnv, BlankSchema } from 'hono/types'
 
-/** Creates an app of Hono with the one router that a few routes need: its presets bring two more, which are 5 kB of the bundle. */
+/** Creates a Hono app with the only router that it needs. Hono's presets add two more routers, 5 kB of the bundle. */
 export const createRouter = (): Hono => new HonoBase<BlankEnv, BlankSchema, '/'>({ router: new LinearRouter() })

@@ -6,7 +6,7 @@ import { traceOf } from '../../platform/cloudevents/trace.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { addressOf } from './incoming.ts'
 
-/** Names who sends a request, before its body is read. */
+/** Names the sender of a request before its body is read. */
 export type NameSender = (context: Context) => Promise<string>
 
 type Dependencies = {
@@ -16,7 +16,7 @@ type Dependencies = {
   readonly timeoutMilliseconds: number
 }
 
-/** Senders by their token, as the API server names them, else by their address. A token that is missing or not valid is refused (401). */
+/** Names senders by their token, as the API server knows them, else by their address. Rejects with Refused, 401, for a missing or invalid token. */
 export const createNameSender =
   ({ authenticate, connect, clock, timeoutMilliseconds }: Dependencies): NameSender =>
   async (context) => {

@@ -45,49 +45,49 @@ import { createStepStream, type StepStream } from './step-stream.ts'
 
 export type RunningServer = {
   readonly url: string
-  /** Takes no more events, and resolves when those in flight are answered. */
+  /** Takes no more events. Resolves when those in progress are answered. */
   stop(): Promise<void>
 }
 
 type Options = {
   settings: Settings
-  /** The functions to serve, all when empty. */
+  /** The functions to serve. An empty list means all. */
   names: readonly string[]
   transport: Transport
   log: Log
   telemetry?: Telemetry | undefined
-  /** Adds routes of its own, for which there are answers. */
+  /** Adds routes that need the server's answers. */
   mount?: Mount | undefined
-  /** Answers questions alone, and takes no event. */
+  /** Answers questions only, and takes no events. */
   isReading?: boolean
-  /** That of the pod, where none is given. */
+  /** The DNS settings. @default those of the pod */
   environment?: Environment | undefined
   newId?: (() => string) | undefined
 }
 
-/** An app that answers what the functions answer, wherever it is mounted. */
+/** An app with the functions, which can be mounted anywhere. */
 export type Service = {
   readonly app: Hono
-  /** Those whose events are taken. */
+  /** The functions whose events are taken. */
   readonly functions: readonly EventFunction[]
   /** Ends the streams of steps. */
   endStreams(): void
   /** Takes no more events, and ends the streams of steps. */
   stop(): void
-  /** Resolves when all is done that no answer waited for. */
+  /** Resolves when all background work is done. */
   finish(): Promise<void>
 }
 
 /** Adds routes to an app before it is served. */
 export type Mount = (app: Hono, questions: Questions) => void
 
-/** The questions that a server answers, and what it takes to answer more. */
+/** The questions that a server answers, and the means to answer others. */
 export type Questions = {
   readonly explain: Explain
   readonly applications: Applications
   readonly preview: Preview
   readonly nameSender: NameSender
-  /** Absent where no steps are taken. */
+  /** Absent if no steps are taken. */
   readonly steps?: StepStream | undefined
   readonly reading: {
     readonly features: Features
@@ -100,25 +100,25 @@ export type Questions = {
   }
 }
 
-/** The time limit of an event: less than the request timeout of any Knative hop. */
+/** The time limit of an event. It is shorter than the request timeout of any Knative hop. */
 const TIMEOUT_MILLISECONDS = 20_000
 
-/** Time that a connection has, in milliseconds. */
+/** Time limits of a connection, in milliseconds. */
 export type Timeouts = {
-  /** Between requests. Knative's queue-proxy reuses an idle connection for 90 s: one that is closed before makes it answer 502. */
+  /** The limit for an idle connection. Knative's queue-proxy reuses one for 90 s, and answers 502 if it was closed earlier. */
   readonly idle: number
-  /** For the headers of a request, and for all of it: who sends more slowly is answered 408 and cut off. */
+  /** The limits for the headers of a request, and for the whole request. A slower sender gets 408 and is cut off. */
   readonly headers: number
   readonly request: number
-  /** Between two looks at them. */
+  /** The time between two checks of these limits. */
   readonly interval: number
-  /** From the signal to stop until idle connections are closed: what was sent on them by then is answered. */
+  /** The time from the stop signal until idle connections are closed. Requests that were sent before are answered. */
   readonly linger: number
 }
 
 const TIMEOUTS: Timeouts = { idle: 100_000, headers: 10_000, request: 20_000, interval: 5_000, linger: 200 }
 
-/** Puts together what serves the functions. Throws ConfigurationError for a function that there is not. */
+/** Assembles the service. Throws ConfigurationError for an unknown function. */
 export const createService = ({
   settings,
   names,
@@ -181,7 +181,7 @@ export const createService = ({
     lint,
     preview,
     nameSender,
-    // no page of somebody else has a token
+    // a page of another host has no token, so a token makes the check of hosts unnecessary
     hosts: authenticate ? undefined : hostsIn(settings, environment),
     clock,
     log,
@@ -207,7 +207,7 @@ type Access = {
   readonly checkAdmissionPolicy?: ReturnType<typeof createAdmissionPolicyCheck>
 }
 
-/** Asks who sends events and writes documents, where an audience is set. Who only reads has no right to look at admission policies. */
+/** Builds the checks of senders and authors, if an audience is set. A process that only reads has no right to read admission policies. */
 const accessOf = (
   audience: string | undefined,
   connect: (deadline: number) => Kubernetes,
@@ -223,9 +223,9 @@ const accessOf = (
 }
 
 const UNASKED =
-  'documents are taken whoever wrote them, with all rights of this process: EVENT_AUDIENCE is not set, so nobody is authenticated'
+  'EVENT_AUDIENCE is not set, so senders and authors are not authenticated: events and documents of anybody act with all rights of this process'
 
-/** Serves functions at `settings.PORT`, or at a free port when that is 0, of the host's addresses, or of all. */
+/** Serves functions at `settings.PORT`, or a free port if it is 0. It listens on the host's addresses, or on all without a host. */
 export const startServer = async (
   options: Options & { readonly host?: string | undefined },
 ): Promise<RunningServer> => {
@@ -277,7 +277,7 @@ const readIfThere = (path: string): string => {
   }
 }
 
-/** Reads the cluster's DNS, which this process asks itself, and its domain; outside a pod there is none to read. */
+/** Reads the DNS server and the domain of the cluster from resolv.conf, as this process uses them. Without the file, the server is 127.0.0.1. */
 const readEnvironment = (): Environment => {
   const text = readIfThere('/etc/resolv.conf')
   return { resolver: parseResolver(text) ?? '127.0.0.1', clusterDomain: parseClusterDomain(text) }
@@ -285,11 +285,11 @@ const readEnvironment = (): Environment => {
 
 const EVERYWHERE = ['0.0.0.0', '::']
 
-/** Names of Services of the cluster lead to it alone. */
+/** Lists the allowed hosts. By default these are names of Services, because they lead nowhere but to the cluster. */
 const hostsIn = ({ ALLOWED_HOSTS }: Settings, { clusterDomain = 'cluster.local' }: Environment): readonly string[] =>
   ALLOWED_HOSTS ?? ['*.svc', `*.svc.${clusterDomain}`]
 
-/** Made of many schemas, once for the process. */
+/** Many schemas, so they are made once. */
 const all = createFunctions(features)
 
 const functionsNamed = (names: readonly string[]) => {
@@ -301,8 +301,8 @@ const functionsNamed = (names: readonly string[]) => {
 }
 
 /**
- * Serves an app at the port, or at a free one when that is 0, of a host's address, or of all. Rejects with ConfigurationError when that cannot be
- * opened. `close` answers what was asked by then, and closes each connection with its answer, or when nothing was asked on it for a while.
+ * Serves an app at the port, or a free one if it is 0, on a host's address, or on all. Rejects with ConfigurationError if the port cannot be opened.
+ * `close` answers requests that have arrived. It closes each connection after its answer, or when it has been idle for a while.
  */
 export const listen = async (
   app: Hono,
@@ -338,12 +338,13 @@ export const listen = async (
   }
 }
 
-/** Looks, in milliseconds, for connections that can be closed. */
+/** The time between two checks for connections that can be closed, in milliseconds. */
 const SWEEP = 20
 
 /**
- * A connection that is kept alive becomes idle when its answer is sent, some time after the server stopped listening; one on which
- * nothing was asked yet never counts as idle. Who uses one may have sent a request already: Node closes idle ones at once, so they linger first.
+ * Closes a server. A kept-alive connection becomes idle only after its answer, which may be after the server stops listening, and an unused one never
+ * counts as idle. So connections are checked again and again. A client may have sent a request on an idle connection already, so connections linger first:
+ * Node would close them at once.
  */
 const close = async (server: Server, linger: number, isDone: () => boolean): Promise<void> => {
   const connections = promisify(server.getConnections.bind(server))

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ConfigurationError } from '../../platform/base/errors.ts'
 
-/** `name`, `*.name` for all below it, or `*`. */
+/** `name`, `*.name` for all names below it, or `*`. */
 const Hosts = z
   .string()
   .regex(
@@ -11,23 +11,23 @@ const Hosts = z
   .transform((text) => text.toLowerCase().split(/\s*,\s*/))
 
 const Schema = z.object({
-  /** The port that the process listens on; 0 for any free one. */
+  /** The port to listen on. 0 means any free one. */
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080),
-  /** The URL that events are published to. @default the process itself */
+  /** The URL that receives events. @default the process itself */
   K_SINK: z.url({ protocol: /^https?$/, error: 'expected a URL with http or https' }).optional(),
   /** The audience of bearer tokens. If set, every event must carry a token for it. */
   EVENT_AUDIENCE: z.string().min(1).optional(),
-  /** Names that requests may have as Host where no token is asked for. @default those of Services of the cluster */
+  /** Allowed values of the Host header, if no token is required. @default names of Services of the cluster */
   ALLOWED_HOSTS: Hosts.optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  /** kubeconfig files, outside a cluster. */
+  /** The kubeconfig files, outside a cluster. */
   KUBECONFIG: z.string().min(1).optional(),
   /** The port of the embedded Kubernetes API that `npm start` serves. */
   EMBEDDED_PORT: z.coerce.number().int().min(0).max(65_535).default(8001),
 })
 export type Settings = z.infer<typeof Schema>
 
-/** The settings in an environment. Throws ConfigurationError, naming each that is wrong. */
+/** Reads the settings from environment variables. Throws ConfigurationError with the name of each wrong one. */
 export const readSettings = (environment: Readonly<Record<string, string | undefined>>): Settings => {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
   const result = Schema.safeParse(given)

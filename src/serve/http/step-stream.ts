@@ -9,13 +9,13 @@ import { Namespace } from '../../platform/base/names.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { failureOf } from './failure.ts'
 
-/** The steps that this process takes, for whoever watches. */
+/** The steps of this process, for watchers. */
 export type StepStream = {
   publish(step: DoneStep): void
   /**
-   * Server-sent events, one for each step of the namespaces, after those that came after `last`, an id, where it is given. Those of an
-   * earlier process are gone: for its ids all come that are kept here. Rejects with Refused for who may not send events about all of a namespace.
-   * That is asked again before steps are sent: when it is so no longer, or not known, an event of the type `end` says why, and is the last one.
+   * Streams server-sent events, one for each step in the namespaces. With the id `last`, it starts with the steps after that one. After a restart the
+   * older steps are lost, so all kept ones are sent. Rejects with Refused if the sender may not send events about a whole namespace. The right is checked
+   * again before steps are sent. If it is gone, or cannot be checked, an event of the type `end` gives the reason and ends the stream.
    */
   stream(query: URLSearchParams, authorization: string | undefined, last?: string | undefined): Promise<Response>
   /** Ends all streams. */
@@ -31,31 +31,31 @@ type Dependencies = {
 
 const Query = z.strictObject({ namespace: z.array(Namespace).min(1, 'expected a namespace') })
 
-/** The limit of watchers: each holds a connection, and the steps that it has not read. */
+/** The limit of watchers. Each holds a connection, and its unread steps. */
 const MOST_WATCHERS = 20
 
-/** The limit of unread steps of a watcher: one with more is disconnected. */
+/** The limit of unread steps. A watcher with more is disconnected. */
 const MOST_UNREAD = 1_000
 
-/** The limit of steps that are kept for a watcher that comes back. */
+/** The limit of steps that are kept for watchers that reconnect. */
 const MOST_KEPT = 200
 
 type Watcher = {
   readonly namespaces: ReadonlySet<string>
   readonly account: Account
   readonly controller: ReadableStreamDefaultController<Uint8Array>
-  /** All that is kept for it: the stream itself has no queue. */
+  /** The unread steps. The stream itself has no queue. */
   readonly unread: Uint8Array[]
-  /** Goes on where it waits for more. */
+  /** Wakes the stream if it waits for steps. */
   wake(): void
 }
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export const createStepStream = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): StepStream => {
   const watchers = new Set<Watcher>()
-  const budget = createBudget(MOST_WATCHERS, 'as many watch as may already')
+  const budget = createBudget(MOST_WATCHERS, 'too many clients watch steps already')
   let begun: string | undefined
-  // asked for late: a start-up snapshot has no time of its own
+  // determined late, because a start-up snapshot must not fix the time
   const process = () => (begun ??= clock.now().toString(36))
   let kept: { readonly number: number; readonly step: DoneStep }[] = []
   let number = 0
@@ -76,13 +76,13 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
     watcher.controller.error(new Error(`a watcher has not read more than ${MOST_UNREAD} steps`))
     leave(watcher)
   }
-  /** Names the user who may watch. Rejects as `stream`. */
+  /** Names the user, if they may watch. Rejects as `stream` does. */
   const admit = async (namespaces: Iterable<string>, authorization: string | undefined): Promise<string> => {
     const sender = await authenticate?.(connect(clock.now() + timeoutMilliseconds), authorization)
     for (const namespace of namespaces) await sender?.authorize({ namespace })
     return sender?.author.username ?? ''
   }
-  /** Takes what is unread, or comes next, for who may still see it by then; for anybody else the reason why not, and nothing more. */
+  /** Takes the unread steps, or waits for the next ones. If the user may no longer see them, it returns the reason instead, and ends the stream. */
   const takeUnread = async (watcher: Watcher, authorization: string | undefined): Promise<Uint8Array[]> => {
     const { namespaces, unread } = watcher
     if (unread.length === 0 && watchers.has(watcher))

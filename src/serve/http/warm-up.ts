@@ -18,10 +18,7 @@ const EVENTS: readonly [type: string, data: object][] = [
   ['resync', {}],
 ]
 
-/**
- * Takes steps on a cluster that is not there, so that a start-up snapshot has everything that a first event needs: schemas that have parsed,
- * and functions that are compiled. Nothing of it is kept but that.
- */
+/** Takes steps on a simulated cluster, so that a start-up snapshot has parsed schemas and compiled functions for the first event. It keeps nothing else. */
 export const warmUp = async (): Promise<void> => {
   const { app, finish } = createService({
     settings: readSettings({}),
@@ -29,10 +26,10 @@ export const warmUp = async (): Promise<void> => {
     transport: createStandIn(),
     log: { info: ignore, warn: ignore, error: ignore },
     environment: { resolver: '127.0.0.1' },
-    // the first one fills a pool of random bytes, which all processes would share
+    // the first UUID would fill a pool of random bytes, which all processes would share
     newId: () => 'warm-up',
   })
-  // twice, as an event that is redelivered finds nothing to do
+  // twice, because a redelivered event takes another path
   for (const [type, data] of EVENTS)
     for (const time of ['first', 'second']) {
       const { status, body } = await app.fetch(
@@ -68,7 +65,7 @@ const KINDS: readonly Kind[] = [
   'Event',
 ]
 
-/** An API server of few kinds that keeps what is created, and has a workload and a Service. */
+/** A simulated API server with few kinds. It keeps created objects, and begins with a workload and a Service. */
 const createStandIn = (): Transport => {
   const objects = new Map<string, KubernetesObject>()
   let version = 0

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 
-/** A static file with its media type, and a tag that changes with it. */
+/** A static file with its media type and ETag. */
 export type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; readonly tag: string }
 
-/** Reads one of the page's files; undefined for any other name. */
+/** Reads one of the page's files. Resolves to undefined for any other name. */
 export type Assets = (name: string) => Promise<Asset | undefined>
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ export const OWN_FILES = ['page.css', 'page.js', 'map.js', 'live.js', 'html.js',
 
 export const LIBRARY = 'cytoscape.min.js'
 
-/** Serves the files of a folder, and cytoscape from where `library` says. */
+/** Serves the files of a folder, and cytoscape from the URL `library`. */
 const createAssets = (folder: URL, library: URL): Assets => {
   const read = new Map<string, Promise<Asset>>()
   return async (name) => {
@@ -36,7 +36,7 @@ const load = async (url: URL): Promise<Asset> => {
   return { body, type: TYPES[url.pathname.split('.').at(-1) ?? ''] ?? 'application/octet-stream', tag }
 }
 
-/** The files of the page: in `page/` beside a bundle, or among the sources, with cytoscape where npm put it. */
+/** Serves the files of the page: from `page/` beside a bundle, else from the sources, with cytoscape from node_modules. */
 export const findAssets = (): Assets => {
   const bundled = new URL('./page/', import.meta.url)
   if (existsSync(bundled)) return createAssets(bundled, new URL(LIBRARY, bundled))

@@ -2,7 +2,7 @@ import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import type { NodeKind } from './page-map.ts'
 
-/** A relation that stands, from its requirer to its provider. */
+/** An established relation, from its requirer to its provider. */
 export type Related = {
   readonly from: string
   readonly to: string
@@ -18,10 +18,10 @@ export type Graph = {
   readonly edges: readonly Related[]
 }
 
-/** Reads the graph out of what is known of applications; relations with a beacon are no edges but the kind of a node. */
+/** Builds the graph from the applications. A relation with a beacon is no edge: it decides the kind of the node. */
 export const graphOf = (views: readonly ApplicationView[]): Graph => {
   const edges = views.flatMap(edgesOf)
-  // told by both sides, of which the provider knows its endpoint
+  // both sides report a relation, and the provider's report, with its endpoint, wins
   const byKey = new Map(
     edges.toSorted((one, other) => Number(one.isOwn) - Number(other.isOwn)).map((one) => [one.key, one]),
   )

@@ -10,15 +10,15 @@ export type Line = { readonly from: string; readonly to: string; readonly label?
 /** Items with their centres, and frames around them. */
 export type Layout<I> = Box & { readonly nodes: readonly (I & Place)[]; readonly frames: readonly Frame[] }
 
-/** A part of the picture, from its upper left corner. */
+/** A part of the picture. Its origin is the upper left corner. */
 type Block = Box & { readonly places: ReadonlyMap<string, Place>; readonly frames: readonly Frame[] }
 
 const GAP: Gap = { x: 24, y: 22 }
-/** Above a namespace is its title, which is large where there are many. */
+/** The title above a namespace is large if there are many. */
 const WIDE_GAP: Gap = { x: 60, y: 150 }
 const PADDING = 24
 const TITLE = 24
-/** Of width to height: that of a screen. */
+/** The ratio of width to height, as of a screen. */
 const RATIO = 1.7
 
 const CHARACTER = 7.7
@@ -26,7 +26,7 @@ const SMALL_CHARACTER = 6.4
 const NARROWEST = 112
 const WIDEST = 300
 
-/** The size of a node with two lines of text, of which the second is smaller. */
+/** The size of a node with two lines of text. The second line is smaller. */
 export const nodeBox = (title: string, caption: string): Box => {
   const text = Math.max(title.length * CHARACTER, caption.length * SMALL_CHARACTER)
   return { width: Math.round(Math.min(WIDEST, Math.max(NARROWEST, text + 28))), height: 46 }
@@ -38,7 +38,7 @@ export const labelBox = (label: string): Box => {
   return { width: Math.max(...lines.map(({ length }) => length)) * SMALL_CHARACTER + 20, height: lines.length * 15 + 6 }
 }
 
-/** Places applications from left to right along their traffic: groups together, what is connected together, namespaces side by side. */
+/** Places applications from left to right along their traffic. Groups and connected applications stay together, and namespaces are side by side. */
 export const layOut = <I extends Item>(items: readonly I[], lines: readonly Line[]): Layout<I> => {
   const namespaces = [...Map.groupBy(items, ({ namespace }) => namespace)].toSorted(([one], [other]) =>
     one < other ? -1 : 1,
@@ -50,7 +50,7 @@ export const layOut = <I extends Item>(items: readonly I[], lines: readonly Line
   return { ...rest, nodes: items.map((item) => ({ ...item, ...(places.get(item.id) ?? { x: 0, y: 0 }) })) }
 }
 
-/** A block for each set of connected items, then those without a line in rows. */
+/** Makes a block for each single item, then one for each set of connected items. */
 const blocksOf = (items: readonly Item[], lines: readonly Line[]): Block[] => {
   const units = unitsOf(items, lines)
   const homes = new Map(units.flatMap((unit) => [...unit.places.keys()].map((id) => [id, unit] as const)))
@@ -71,7 +71,7 @@ const blocksOf = (items: readonly Item[], lines: readonly Line[]): Block[] => {
   ]
 }
 
-/** Items alone, and groups as one block each. */
+/** Makes a block for each item without a group, and for each group. */
 const unitsOf = (items: readonly Item[], lines: readonly Line[]): Block[] => {
   const grouped = [...Map.groupBy(items, ({ id, group }) => group ?? `of ${id}`).values()]
   return grouped.map((members) => {
@@ -138,7 +138,7 @@ const framed = (id: string, kind: Frame['kind'], inner: Block): Block => {
   return { width, height, places, frames: [{ id, kind, width, height, x: 0, y: 0 }, ...frames] }
 }
 
-/** In rows, of the width that leaves them largest on a screen. */
+/** Packs blocks into rows. The width is chosen so that the result appears as large as possible on a screen. */
 const pack = (blocks: readonly Block[], gap: Gap): Block => {
   const widths = blocks.map((_, index) => inRows(blocks.slice(0, index + 1), gap, Number.POSITIVE_INFINITY).width)
   const widest = Math.max(0, ...blocks.map(({ width }) => width))
@@ -147,7 +147,7 @@ const pack = (blocks: readonly Block[], gap: Gap): Block => {
   return best
 }
 
-/** Of the screen that shows it whole, in its height. */
+/** Returns the height of the screen that shows the whole box. */
 const sizeOf = ({ width, height }: Box): number => Math.max(width / RATIO, height)
 
 type Gap = { readonly x: number; readonly y: number }

@@ -7,10 +7,10 @@ const LISTED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service']
 
 const MEMORY = /^juju-service-mesh-.*-labels$/
 
-/** `app=web,tier=front`, no more than equality. */
+/** A selector with equalities only, such as `app=web,tier=front`. */
 const EQUALITIES = /^[^=!,()\s]+=[^=!,()\s]+(,[^=!,()\s]+=[^=!,()\s]+)*$/
 
-/** Reads what a map of many applications asks for by lists of a namespace, once each, instead of one by one. */
+/** Wraps a client for a map with many applications: it lists a namespace once instead of reading objects one by one. */
 export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
   const once = readingOnce(kubernetes)
   const byName = new Map<string, Promise<ReadonlyMap<string, KubernetesObject> | undefined>>()

@@ -22,7 +22,7 @@ import { type Graph, graphOf, type Related } from './graph.ts'
 import { labelBox, layOut, nodeBox } from './layout.ts'
 import type { MapEdge, MapNode, PageMap } from './page-map.ts'
 
-/** Answers a map, or undefined for who has the newest `version` already. Rejects with Refused, 401 or 403, for who may not see it. */
+/** Builds a map. Resolves to undefined if the client already has the newest `version`. Rejects with Refused, 401 or 403, if the sender may not see it. */
 export type Maps = (
   query: URLSearchParams,
   authorization: string | undefined,
@@ -33,18 +33,18 @@ type Dependencies = {
   features: Features
   connect(deadline: number): Kubernetes
   authenticate?: Authenticate | undefined
-  /** Without it documents are taken, whoever wrote them. */
+  /** Without it, documents of any author are accepted. */
   authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
   environment: Environment
   timeoutMilliseconds: number
-  /** The namespace that is shown where not all may be listed. */
+  /** The namespace to show if ConfigMaps of all namespaces may not be listed. */
   home?: string | undefined
 }
 
 const Query = z.object({ namespace: z.array(Namespace) })
 
-/** Each reads all of the namespaces that it shows. */
+/** Each map reads all objects of its namespaces. */
 const MOST_AT_ONCE = 8
 
 export const createMaps = (dependencies: Dependencies): Maps => {
@@ -82,10 +82,7 @@ export const createMaps = (dependencies: Dependencies): Maps => {
   }
 }
 
-/**
- * The namespaces that hold memories, and where there is no memory yet those with workloads; without the right to list all of them, the own
- * one.
- */
+/** Lists the namespaces with memories, or those with workloads if there are no memories. Without the right to list all, it lists the process's own. */
 const namespacesIn = async (kubernetes: Kubernetes, home: string | undefined): Promise<string[]> => {
   const list = async (kind: Kind, selector?: string) => await ifPermitted(kubernetes.list(kind, undefined, selector))
   const memories = await list('ConfigMap', MEMORY_SELECTOR)
@@ -97,7 +94,7 @@ const namespacesIn = async (kubernetes: Kubernetes, home: string | undefined): P
 const WORKLOADS: readonly Kind[] = ['StatefulSet', 'Deployment']
 const KINDS: readonly Kind[] = [...WORKLOADS, 'Service']
 
-/** The workloads that no memory is about, by `namespace/name`. One that a controller makes, as a waypoint, is no application. */
+/** Lists the workloads without a memory, by `namespace/name`. A workload of a controller, such as a waypoint, is no application. */
 const untoldBy = (
   features: Features,
   views: readonly (ApplicationView | UnreadableView)[],
@@ -177,7 +174,7 @@ const describe = (id: string, view: ApplicationView | undefined, problem: string
   if (isUntold)
     return { ...named, status: 'untold' as const, message: 'It runs, and no event has come for it yet.', marks: [] }
   if (view === undefined)
-    return { ...named, status: 'unknown' as const, message: 'meshstep knows nothing of it', marks: [] }
+    return { ...named, status: 'unknown' as const, message: 'meshstep has no memory of it', marks: [] }
   const { status, message } = view.status
   const waypoint = waypointOf(view)
   return { ...named, status, message, marks: marksOf(view), ...(waypoint !== undefined && { waypoint }) }
@@ -232,7 +229,7 @@ const edgeOf = (
   relations: relations.map(({ id, label, interface: name }) => ({ id, label, interface: name })),
 })
 
-/** Neither a Service nor a workload of that name is there. */
+/** Treats a missing Service and workload as no access. */
 const nothingIfRefused = (error: unknown): Access[] => {
   if (error instanceof Refused) return []
   throw error
@@ -243,7 +240,7 @@ const subjectOf = (id: string): Subject => {
   return { namespace, application }
 }
 
-/** Pairs that policies name, related or not. An application runs as the account of its name. */
+/** Lists the pairs that policies name, whether or not they are related. An application is assumed to run as the account of its name. */
 const grantedBy = (views: readonly ApplicationView[]): { from: string; to: string }[] => {
   const known = new Set(views.map(subjectName))
   return views.flatMap(({ policies }) =>
@@ -256,7 +253,7 @@ const grantedBy = (views: readonly ApplicationView[]): { from: string; to: strin
   )
 }
 
-/** A line for each port, methods and paths that go together. */
+/** Writes a line for each port, with the methods and paths that belong together. */
 const labelOf = (allowed: readonly Access[]): string => {
   const rows = [
     ...Map.groupBy(allowed, (change) => `${hostOf(change)}:${change.port} ${methodOf(change)}`).values(),
@@ -286,7 +283,7 @@ const sampleOf = ({ port, method, path }: Access) => ({
   ...(path !== undefined && { path: path.replaceAll(/\{?\*+\}?/g, '0') }),
 })
 
-/** The coordinator of each application of a cluster. */
+/** Maps each application of a cluster to its coordinator. */
 const groupsOf = ({ edges }: Graph, byId: ReadonlyMap<string, ApplicationView>): Map<string, string> =>
   new Map(
     edges.flatMap(({ from, to }) =>
@@ -303,7 +300,7 @@ const groupsOf = ({ edges }: Graph, byId: ReadonlyMap<string, ApplicationView>):
 
 type Unplaced = Omit<MapNode, 'x' | 'y' | 'width' | 'height' | 'caption'>
 
-/** The limit of edges with labels. They are drawn where there are few edges, and so need a place of their own. */
+/** The limit of edges up to which they have labels. Labels take space in the layout. */
 export const MOST_LABELS = 16
 
 const place = (nodes: readonly Unplaced[], edges: readonly MapEdge[]) => {

@@ -1,6 +1,6 @@
 export type NodeKind = 'beacon' | 'mesh' | 'off'
 
-/** A box around a namespace, or around a group within one, by its upper left corner. */
+/** A box around a namespace, or around a group in it. `x` and `y` are its upper left corner. */
 export type Frame = {
   readonly id: string
   readonly kind: 'namespace' | 'group'
@@ -15,18 +15,18 @@ export type MapNode = {
   readonly application: string
   readonly id: string
   readonly kind: NodeKind
-  /** Anybody may reach it, as nothing says who may. Absent where that is not known. */
+  /** `open`: any client may reach it, because no policy restricts it. Absent if that is unknown. */
   readonly access?: 'open' | 'guarded'
-  /** Juju's, or `unreadable`, or `unknown`, or `untold`: a workload that no event came for. */
+  /** A status of Juju, `unreadable`, `unknown`, or `untold` for a workload without any event. */
   readonly status: string
   readonly message: string
-  /** A few words: where it is, who may reach it, and its marks. */
+  /** A few words: its place, its access, and its marks. */
   readonly caption: string
   /** Things to know at a glance: `hardened`, `audit`, `waiting`, `conflict`. */
   readonly marks: readonly string[]
-  /** The beacon's waypoint, and of an application the one that it uses. */
+  /** The waypoint that a beacon runs, or that an application uses. */
   readonly waypoint?: string
-  /** Of its Service. */
+  /** The ports of its Service. */
   readonly ports: readonly number[]
   /** The coordinator of its cluster. */
   readonly group?: string
@@ -40,26 +40,26 @@ export type MapEdge = {
   readonly id: string
   readonly from: string
   readonly to: string
-  /** `allowed` by policies; `open`, as the target is; `none`: related, and nothing passes. */
+  /** `allowed` by policies, `open` if the target is, or `none` if the applications are related but no request passes. */
   readonly access: 'allowed' | 'open' | 'none'
   readonly isTelemetry: boolean
-  /** `:9080 GET /details/*`, a line for each port. */
+  /** `:9080 GET /details/*`, one line for each port. */
   readonly label: string
-  /** One request of those. */
+  /** An example of an allowed request. */
   readonly sample?: { readonly port: number; readonly method?: string; readonly path?: string }
   readonly relations: readonly { readonly id: number; readonly label: string; readonly interface: string }[]
 }
 
-/** The applications of namespaces with the traffic that is allowed between them, placed to be drawn. All of it is JSON. */
+/** The applications of namespaces with the allowed traffic between them and their positions, in JSON. */
 export type PageMap = {
   readonly namespaces: readonly string[]
-  /** Those that are shown. */
+  /** The namespaces on the map. */
   readonly shown: readonly string[]
   readonly nodes: readonly MapNode[]
   readonly edges: readonly MapEdge[]
   readonly frames: readonly Frame[]
   readonly width: number
   readonly height: number
-  /** Changes when anything does that the map is made of. */
+  /** Changes with any object that the map is made of. */
   readonly version: string
 }

@@ -20,15 +20,15 @@ import { shell } from './views/shell.ts'
 
 type Options = {
   readonly assets: Assets
-  /** Events may be sent from the page: buttons for these, and for what is planned. */
+  /** Buttons for these events, and for planned ones. Without it the page sends no events. */
   readonly story?: readonly Story[] | undefined
-  /** Shown where namespaces may not be listed. */
+  /** The namespace to show if namespaces may not be listed. */
   readonly home?: string | undefined
-  /** Of the tokens that are asked for. */
+  /** The audience of the tokens that the server requires. */
   readonly audience?: string | undefined
 }
 
-/** Nothing from other hosts, and neither script nor style in the page. */
+/** The content security policy. Everything comes from this server, without inline scripts or styles. */
 const POLICY = [
   "default-src 'none'",
   ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
@@ -43,7 +43,7 @@ const SECURITY = {
   'cross-origin-resource-policy': 'same-origin',
 } as const
 
-/** Adds the page to an app: `GET /` for a browser, and what its script asks for. What it shows, it shows to those alone who may ask the questions themselves. */
+/** Adds the page to an app: `GET /` for browsers, and the routes that its script uses. A user sees only the answers that they may request directly. */
 export const mountPage = (app: Hono, questions: Questions, { assets, story, home, audience }: Options): void => {
   const { explain, applications, preview, nameSender, reading } = questions
   const hasSteps = questions.steps !== undefined

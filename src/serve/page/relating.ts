@@ -7,12 +7,12 @@ export type Relating = {
   readonly own: Name
   readonly remote: Name
   readonly interface?: string | undefined
-  /** Of `own`. */
+  /** The role of `own`. */
   readonly role?: string | undefined
   readonly id?: number | undefined
 }
 
-/** The subject and the data of an event that relates two applications, or ends it. */
+/** The type, subject and data of an event that establishes or ends a relation. */
 export type Told = { readonly type: string; readonly subject: string; readonly data: unknown }
 
 const INTERFACES: ReadonlyMap<string, string> = new Map([
@@ -21,7 +21,10 @@ const INTERFACES: ReadonlyMap<string, string> = new Map([
   ['require-cmr-mesh', 'cross_model_mesh'],
 ])
 
-/** Makes a `relation-changed` out of two names, and what is known of the namespace of the first one. Throws Refused for one without an endpoint. */
+/**
+ * Builds a `relation-changed` event from two names, and from the known applications of the first one's namespace. Throws Refused if the endpoint is
+ * missing.
+ */
 export const relate = (views: readonly ApplicationView[], { own, remote, ...asked }: Relating): Told => {
   const endpoint = own.endpoint ?? endpointFor(views, own, remote)
   const name = asked.interface ?? INTERFACES.get(endpoint) ?? 'http'
@@ -39,7 +42,7 @@ export const relate = (views: readonly ApplicationView[], { own, remote, ...aske
   }
 }
 
-/** Makes a `relation-broken` out of two names. Throws Refused where there is no such relation, or several. */
+/** Builds a `relation-broken` event from two names. Throws Refused if there is no such relation, or several. */
 export const unrelate = ({ relations }: Pick<ApplicationView, 'relations'>, { own, remote, id }: Relating): Told => {
   const found = relations.filter(
     (one) =>
@@ -54,7 +57,7 @@ export const unrelate = ({ relations }: Pick<ApplicationView, 'relations'>, { ow
   if (others.length > 0)
     throw new Refused(
       400,
-      `which one? ${found.map(({ id: number, endpoint }) => `--id ${number} (${endpoint})`).join(', ')}`,
+      `several relations match, name one of them: ${found.map(({ id: number, endpoint }) => `--id ${number} (${endpoint})`).join(', ')}`,
     )
   return { type: 'relation-broken', subject: subjectOf(own), data: { relation: { id: relation.id } } }
 }
@@ -66,10 +69,10 @@ const endpointFor = (views: readonly ApplicationView[], own: Name, remote: Name)
     ({ application, config }) => application === remote.application && config?.mesh !== undefined,
   )
   if (isBeacon) return 'service-mesh'
-  throw new Refused(400, `${own.application}: which endpoint of it? Say ${own.application}:ENDPOINT`)
+  throw new Refused(400, `${own.application}: the endpoint is missing: name it, as ${own.application}:ENDPOINT`)
 }
 
-/** The relation that is there already, or the next number that none of the namespace has. */
+/** Returns the id of the existing relation, or the next unused number in the namespace. */
 const idFor = (views: readonly ApplicationView[], own: Name, endpoint: string, remote: Name): number => {
   const all = views.flatMap(({ application, relations = [] }) => relations.map((one) => ({ application, ...one })))
   const same = all.find(
@@ -82,7 +85,7 @@ const idFor = (views: readonly ApplicationView[], own: Name, endpoint: string, r
   return same?.id ?? Math.max(0, ...all.map(({ id }) => id)) + 1
 }
 
-/** A CloudEvent in JSON, of this moment; the type may be short, `config-changed`. */
+/** Builds a CloudEvent in JSON with the current time. The type may be short, such as `config-changed`. */
 export const eventOf = ({ type, subject, data }: { type: string; subject: string; data?: unknown }, source = '/cli') =>
   JSON.stringify({
     specversion: '1.0',

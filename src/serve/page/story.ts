@@ -1,6 +1,6 @@
 import type { Told } from './relating.ts'
 
-/** A button: an event that is sent, or only planned. */
+/** A button that sends or only plans an event. */
 export type Story = { readonly title: string; readonly event: Told; readonly isPlanned: boolean }
 
 const POLICY = { ports: [9080], methods: ['GET'], paths: ['/health', '/details/*'] }
@@ -22,7 +22,7 @@ const joins = (application: string, id: number): Told => ({
 
 const policies = (relation: string) => ({ policies: [{ type: 'app', relation, endpoints: [POLICY] }] })
 
-/** The events of the README, in their order, for the example that the embedded API holds. */
+/** The events of the README in their order, for the example in the embedded API. */
 export const story: readonly Story[] = [
   { title: 'beacon runs the mesh', event: config('beacon', { mesh: {} }), isPlanned: false },
   { title: 'details says what may be asked of it', event: config('details', policies('details')), isPlanned: false },

@@ -1,7 +1,7 @@
 import { labelBox } from './layout.ts'
 import type { Frame, NodeKind } from './page-map.ts'
 
-/** A picture: applications by their centres, edges, and frames around them. */
+/** A picture: applications by their centres, edges, and frames. */
 export type Drawing = {
   readonly nodes: readonly {
     readonly id: string
@@ -29,7 +29,7 @@ const STROKE = { beacon: '#4f5bd5', mesh: '#1f7a4d', off: '#6b7280' } as const
 
 const MARGIN = 16
 
-/** Draws in black on white, to be printed, with colours that are told apart in grey too. */
+/** Draws in black on white for print. The colours also differ in greyscale. */
 export const svg = ({ nodes, edges, frames, width, height }: Drawing): string => {
   const byId = new Map(nodes.map((node) => [node.id, node]))
   const box = `${-MARGIN} ${-MARGIN} ${Math.ceil(width + 2 * MARGIN)} ${Math.ceil(height + 2 * MARGIN)}`
@@ -56,7 +56,7 @@ const titleOf = (id: string, kind: Frame['kind']): string => (kind === 'group' ?
 
 type Node = Drawing['nodes'][number]
 
-/** From side to side where there is room, else from below to above. */
+/** Connects the sides if the nodes are side by side, else the top and bottom. */
 const ends = (tail: Node, head: Node) => {
   const sign = head.x >= tail.x ? 1 : -1
   const isBeside = Math.abs(head.x - tail.x) > (tail.width + head.width) / 2

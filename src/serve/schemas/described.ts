@@ -3,8 +3,8 @@ import type { Meanings } from './meanings.ts'
 type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
- * Describes each place of a JSON Schema by its meaning. Where the schema takes an object of any form, it gets the keys that have a meaning.
- * Throws for a place without a meaning.
+ * Adds a description to each place of a JSON Schema. Where the schema takes an object of any form, it adds the keys that have a meaning. Throws for a
+ * place without a meaning.
  */
 export const described = (schema: JsonSchema, meanings: Meanings, path = ''): JsonSchema => {
   const inside = (key: string, at: string): JsonSchema =>
@@ -27,7 +27,7 @@ const properties = ({ properties: all }: JsonSchema, meanings: Meanings, path: s
   const given = Object.keys(all).length > 0 ? all : keysBelow(meanings, place)
   const entries = Object.entries(given).map(([key, value]) => {
     const meaning = meanings[`${place}${key}`]
-    if (meaning === undefined) throw new Error(`${place}${key} has no meaning: src/schemas/meanings.ts is to say it`)
+    if (meaning === undefined) throw new Error(`${place}${key} has no meaning: add it to src/serve/schemas/meanings.ts`)
     return [key, { description: meaning, ...described(value as JsonSchema, meanings, `${place}${key}`) }] as const
   })
   return { properties: Object.fromEntries(entries) }

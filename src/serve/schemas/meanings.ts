@@ -1,6 +1,6 @@
 import type { Config } from '../../core/state/config.ts'
 
-/** The meaning of each place in some data, by its path: `relation.id`, `pods[].name`, `units.*.minimum`. */
+/** The meaning of each place in data, by its path, such as `relation.id`, `pods[].name` or `units.*.minimum`. */
 export type Meanings = Readonly<Record<string, string>>
 
 const under = (path: string, meanings: Meanings): Meanings =>
@@ -10,8 +10,8 @@ const MATCHERS: Meanings = {
   principals: 'Accounts of clients, as `{trust domain}/ns/{namespace}/sa/{account}`.',
   requestPrincipals: 'Principals of tokens, as `{issuer}/{subject}`.',
   namespaces: 'Namespaces of clients.',
-  ipBlocks: 'Addresses of clients as the connection has them, or CIDRs.',
-  remoteIpBlocks: 'Addresses of clients as `X-Forwarded-For` has them, or CIDRs.',
+  ipBlocks: 'Addresses of clients, as in their connections, or CIDRs.',
+  remoteIpBlocks: 'Addresses of clients, as in `X-Forwarded-For`, or CIDRs.',
   serviceAccounts: 'Accounts of clients, as `{namespace}/{account}`.',
   trustDomains: 'Trust domains of clients.',
 }
@@ -23,18 +23,18 @@ const OPERATIONS: Meanings = {
   paths: 'Paths of requests.',
 }
 
-/** Each list of Istio's has one beside it with what must not match. */
+/** Adds the negated field for each list of Istio's. */
 const withNot = (meanings: Meanings): Meanings =>
   Object.fromEntries(
     Object.entries(meanings).flatMap(([key, meaning]) => [
       [key, meaning],
-      [`not${key.charAt(0).toUpperCase()}${key.slice(1)}`, `What must not match, as \`${key}\` has it.`],
+      [`not${key.charAt(0).toUpperCase()}${key.slice(1)}`, `Values that must not match, in the form of \`${key}\`.`],
     ]),
   )
 
 const targetRef: Meanings = {
   group: 'The API group of the target; empty for a Service.',
-  kind: 'The kind of the target, as Service or Gateway.',
+  kind: 'The kind of the target, such as Service or Gateway.',
   name: 'The name of the target.',
   namespace: 'The namespace of the target, which is that of the policy.',
 }
@@ -47,8 +47,8 @@ const rawPolicy: Meanings = {
   'metadata.namespace': 'The namespace of the AuthorizationPolicy. Default: that of the application.',
   'metadata.labels': 'Labels of the AuthorizationPolicy, besides those that meshstep needs.',
   'metadata.annotations': 'Annotations of the AuthorizationPolicy, besides those that meshstep needs.',
-  spec: 'The spec of the AuthorizationPolicy, as Istio has it.',
-  'spec.selector': 'Selects the pods that the policy guards. Without a target it guards all of its namespace.',
+  spec: 'The spec of the AuthorizationPolicy, as in Istio.',
+  'spec.selector': 'Selects the pods that the policy guards. Without a target it guards its whole namespace.',
   'spec.selector.matchLabels': 'Labels that the pods have.',
   'spec.targetRef': 'The Service or Gateway that the policy guards, at a waypoint.',
   ...under('spec.targetRef', targetRef),
@@ -56,18 +56,18 @@ const rawPolicy: Meanings = {
   ...under('spec.targetRefs[]', targetRef),
   'spec.action': 'The action on requests that match. Default: ALLOW.',
   'spec.provider': 'The extension provider that decides, with the action CUSTOM.',
-  'spec.provider.name': 'The name of the extension provider, as the mesh config has it.',
-  'spec.rules': 'A request matches the policy when it matches one of these rules.',
-  'spec.rules[].from': 'The clients that match, any of these. Default: all.',
-  'spec.rules[].from[].source': 'A client matches when all lists that are given do, each by any of its values.',
+  'spec.provider.name': 'The name of the extension provider, as in the mesh config.',
+  'spec.rules': 'A request matches the policy if it matches one of these rules.',
+  'spec.rules[].from': 'The clients. One of the entries must match. Default: all clients.',
+  'spec.rules[].from[].source': 'A client matches if each given list has a value that matches it.',
   ...under('spec.rules[].from[].source', withNot(MATCHERS)),
-  'spec.rules[].to': 'The requests that match, any of these. Default: all.',
-  'spec.rules[].to[].operation': 'A request matches when all lists that are given do, each by any of its values.',
+  'spec.rules[].to': 'The requests. One of the entries must match. Default: all requests.',
+  'spec.rules[].to[].operation': 'A request matches if each given list has a value that matches it.',
   ...under('spec.rules[].to[].operation', withNot(OPERATIONS)),
-  'spec.rules[].when': 'Conditions of a request that all have to match.',
-  'spec.rules[].when[].key': 'The attribute of a request, as `request.headers[version]`.',
-  'spec.rules[].when[].values': 'Values of the attribute, of which one matches.',
-  'spec.rules[].when[].notValues': 'Values of the attribute, of which none matches.',
+  'spec.rules[].when': 'Conditions of a request. All must match.',
+  'spec.rules[].when[].key': 'The attribute of a request, such as `request.headers[version]`.',
+  'spec.rules[].when[].values': 'Values of the attribute. One of them must match.',
+  'spec.rules[].when[].notValues': 'Values of the attribute. None of them may match.',
 }
 
 const endpoint: Meanings = {
@@ -84,46 +84,46 @@ const meshPolicy: Meanings = {
   target_app_name: 'The application that is the target.',
   target_selector_labels: 'Labels of the pods that are the target, with `target_type: unit`.',
   target_service: 'The Service that is the target, with `target_type: app`. Default: that of the application.',
-  target_type: '`app` guards a Service at the waypoint; `unit` guards pods, by port alone. Default: app.',
+  target_type: '`app` guards a Service at the waypoint; `unit` guards pods, by port only. Default: app.',
   endpoints: 'The requests that may pass: those that match one of these. An empty list allows all.',
   ...under('endpoints[]', endpoint),
 }
 
 const mesh: Meanings = {
   type: 'The mesh. Default: istio, the only one.',
-  waypoint: 'Runs a waypoint. Without one nothing enforces hosts, methods and paths. Default: true.',
+  waypoint: 'Runs a waypoint. Without a waypoint nothing enforces hosts, methods and paths. Default: true.',
   units: 'The number of pods of the waypoint. Default: 1.',
-  modelOnMesh: 'Puts all of the namespace on the mesh, instead of the related applications. Default: false.',
+  modelOnMesh: 'Puts the whole namespace on the mesh, instead of the related applications. Default: false.',
   manageAuthorizationPolicies:
-    'Grants what related applications request. When it is false, what was granted is removed. Default: true.',
-  hardened: 'Denies whatever no policy allows, in the whole mesh. Default: false.',
-  enforcement:
-    '`audit` writes all that the beacon grants and denies as dry runs. Default: that of the application, else enforce.',
+    'Grants the requests of related applications. If it is false, existing grants are removed. Default: true.',
+  hardened: 'Denies every request in the mesh that no policy allows. Default: false.',
+  enforcement: '`audit` writes all policies of the beacon as dry runs. Default: that of the application, else enforce.',
   rootNamespace: 'The root namespace of Istio: policies in it hold for the whole mesh. Default: istio-system.',
   trustDomain: 'The trust domain of the mesh. Default: cluster.local.',
-  trustDomainAliases: 'Other names of the trust domain, as `trustDomainAliases` of the mesh config has them.',
-  trustDomains: 'The trust domains of namespaces that have others, as those of another cluster, by namespace.',
+  trustDomainAliases: 'Other names of the trust domain, as in `trustDomainAliases` of the mesh config.',
+  trustDomains:
+    'The trust domains of namespaces with other trust domains, such as those of another cluster, by namespace.',
   guard:
-    '`declared` guards a target as long as policies name it; `whenGranted` guards it only while somebody is granted access, and it is open otherwise. Default: declared.',
-  adopt: 'Takes over the objects of the charm library, and removes them once the own ones are applied. Default: false.',
+    '`declared` guards a target as long as policies name it; `whenGranted` guards it only while access to it is granted, and leaves it open otherwise. Default: declared.',
+  adopt: 'Takes over from the charm library: removes its objects once the new ones are applied. Default: false.',
   externalTraffic:
-    'Addresses and CIDRs that may reach the ingress Gateway of the application from outside. An empty list admits nobody. Default: no policy is written.',
+    'Addresses and CIDRs that may reach the ingress Gateway of the application from outside. An empty list admits no client. Default: no policy is written.',
   backends: 'Applications whose pods the ingress Gateway may reach.',
   'backends[].namespace': 'The namespace of the backend. Default: that of the application.',
   'backends[].application': 'The application that is the backend.',
-  'backends[].ports': 'The ports at which the backend may be reached.',
-  externalAuthorizer: 'The extension provider that authorizes what passes the ingress Gateway.',
+  'backends[].ports': 'The ports at which the Gateway may reach the backend.',
+  externalAuthorizer: 'The extension provider that authorizes requests at the ingress Gateway.',
 }
 
 const podNames: Meanings = {
   headlessService: 'The headless Service that names the pods. Default: `{application}-endpoints`.',
-  clusterDomain: 'The DNS domain of the cluster. Default: that of the cluster that the functions run in.',
+  clusterDomain: 'The DNS domain of the cluster. Default: that of the functions’ own cluster.',
   charm: 'The charm, for the label `juju_charm`. Default: the application.',
 }
 
 const rules: Meanings = {
   name: 'The name of the group.',
-  interval: 'The time between two evaluations, as `1m`.',
+  interval: 'The time between two evaluations, such as `1m`.',
   rules: 'The rules of the group: alerts, and recordings.',
   'rules[].alert': 'The name of the alert.',
   'rules[].record': 'The name of the series that the rule records.',
@@ -141,18 +141,19 @@ const rulesByKind: Meanings = {
 }
 
 const gateway: Meanings = {
-  upstreams: 'The places that requests go to, by name.',
-  'upstreams.*.role': 'The role of the workers that it is, or `*` for all workers. Default: the name of the upstream.',
+  upstreams: 'The targets of requests, by name.',
+  'upstreams.*.role':
+    'The role of the workers in the upstream, or `*` for all workers. Default: the name of the upstream.',
   'upstreams.*.port': 'The port of the workers.',
-  'upstreams.*.tls': 'The upstream speaks TLS. Default: whether the cluster does.',
+  'upstreams.*.tls': 'The upstream uses TLS. Default: the same as the cluster.',
   servers: 'The ports that nginx listens on.',
-  'servers[].port': 'The port. It may be that of the telemetry proxy.',
-  'servers[].tls': 'The server speaks TLS. Default: whether the cluster does.',
-  'servers[].grpc': 'The server takes gRPC alone. Default: false.',
+  'servers[].port': 'The port. It may be the port of the telemetry proxy.',
+  'servers[].tls': 'The server uses TLS. Default: the same as the cluster.',
+  'servers[].grpc': 'The server takes only gRPC. Default: false.',
   'servers[].locations': 'The paths that the server takes.',
-  'servers[].locations[].path': 'The path, or the expression.',
+  'servers[].locations[].path': 'The path, or the regular expression.',
   'servers[].locations[].match':
-    '`prefix` takes all paths that begin so, `exact` this path, `regex` all that match. Default: prefix.',
+    '`prefix` takes all paths with this prefix, `exact` only this path, `regex` all paths that match. Default: prefix.',
   'servers[].locations[].upstream': 'The upstream that gets the requests, with their paths.',
   'servers[].locations[].websocket': 'Connections may become WebSockets. Default: false.',
   'servers[].locations[].headers': 'Headers to set in requests, by name.',
@@ -160,12 +161,12 @@ const gateway: Meanings = {
 
 const coordinator: Meanings = {
   roles: 'The roles that workers may have.',
-  metaRoles: 'Roles that stand for several, as `{ all: [read, write] }`. Their names are among `roles`.',
-  minimalDeployment: 'Roles that the cluster does not work without. Default: none.',
+  metaRoles: 'Roles that stand for several roles, such as `{ all: [read, write] }`. Their names are also in `roles`.',
+  minimalDeployment: 'Roles that the cluster needs to work. Default: none.',
   units: 'The number of units for a role. Default: one for each role of `minimalDeployment`.',
   'units.*.minimum': 'With fewer units the cluster does not work.',
   'units.*.recommended': 'With fewer units the cluster works, degraded.',
-  'units.*.maximum': 'More units are superfluous. 0 is for a role that has no place in the cluster.',
+  'units.*.maximum': 'More units are superfluous. 0 means that the cluster should not have the role.',
   workerMetricsPort: 'The port of the metrics of the workers. Default: 8080.',
   nginxExporterPort: 'The port of the metrics of the nginx of the coordinator. Default: 9113.',
   telemetryProxy:
@@ -178,7 +179,7 @@ const coordinator: Meanings = {
   ...under('nginx', gateway),
   reload:
     'Replaces the pods of the coordinator when nginx.conf changes, and publishes routes once all pods have them. Default: false.',
-  tls: 'The cluster speaks TLS: `true`, a Secret, or certificates to pass on to the workers. Default: false.',
+  tls: 'The cluster uses TLS: `true`, a Secret, or certificates to pass on to the workers. Default: false.',
   'tls.caCert': 'The certificate of the authority, as PEM.',
   'tls.serverCert': 'The certificate of the server, as PEM.',
   'tls.privkeySecretId': 'The id of the secret that has the private key.',
@@ -186,7 +187,7 @@ const coordinator: Meanings = {
   workerConfig:
     'The config of the workers: text, which is passed on as it is, or an object, which is passed on as JSON.',
   workerPorts: 'The ports that workers open: one list for all, or a list for each role.',
-  s3TlsCaChain: 'The certificates of the authorities of S3, as PEM, which workers get.',
+  s3TlsCaChain: 'The certificates of the authorities of S3, as PEM, for the workers.',
   leastPrivilege: 'Opens only the ports that are named inside the cluster. It needs `workerPorts`. Default: false.',
   'leastPrivilege.ports': 'The own ports of the coordinator, besides those of the telemetry proxy.',
   charmTracingProtocols:
@@ -209,8 +210,9 @@ const coordinator: Meanings = {
   'endpoints.workloadTracing': 'The endpoint of the traces of workloads. Default: workload-tracing.',
   'endpoints.certificates': 'The endpoint of certificates of authorities. Default: receive-ca-cert.',
   'endpoints.serviceMesh': 'The endpoint of the beacon. Default: service-mesh.',
-  'endpoints.serviceMeshProvideCmrMesh': 'The endpoint that tells names to other models. Default: provide-cmr-mesh.',
-  'endpoints.serviceMeshRequireCmrMesh': 'The endpoint that takes names of other models. Default: require-cmr-mesh.',
+  'endpoints.serviceMeshProvideCmrMesh':
+    'The endpoint that publishes names to other models. Default: provide-cmr-mesh.',
+  'endpoints.serviceMeshRequireCmrMesh': 'The endpoint that reads names of other models. Default: require-cmr-mesh.',
 }
 
 const workload: Meanings = {
@@ -220,20 +222,20 @@ const workload: Meanings = {
   volumeClaimTemplates: 'Storage: a claim for each pod, which needs a stateful deployment.',
   deployment: 'The deployment: `type`, `service` and `externalName`.',
   podMetadata: 'Labels and annotations of the pods, besides those that meshstep needs.',
-  strategy: 'The update strategy of a stateless application, as a Deployment has it.',
-  updateStrategy: 'The update strategy of a stateful application, as a StatefulSet has it.',
+  strategy: 'The update strategy of a stateless application, as in a Deployment.',
+  updateStrategy: 'The update strategy of a stateful application, as in a StatefulSet.',
   podManagementPolicy: 'The order in which pods start, OrderedReady or Parallel. Default: Parallel.',
   serviceName:
     'The headless Service that names the pods of a stateful application. Default: `{application}-endpoints`.',
-  service: 'Annotations and ports of the Service that others use.',
-  serviceAccount: 'The ServiceAccount to make for the pods. Default: the name of the application.',
-  configMaps: 'ConfigMaps to make beside the workload, by name.',
-  secrets: 'Secrets to make beside the workload, by name.',
-  secretEnv: 'Tells by name whether the value of a variable is secret.',
+  service: 'Annotations and ports of the Service for clients.',
+  serviceAccount: 'The ServiceAccount to create for the pods. Default: the name of the application.',
+  configMaps: 'ConfigMaps to create with the workload, by name.',
+  secrets: 'Secrets to create with the workload, by name.',
+  secretEnv: 'Tells for variables, by name, if their value is secret.',
   podDisruptionBudget: 'The PodDisruptionBudget of the pods.',
-  'kubernetes-service-type': 'The kind of Service that a user chose, before that of `deployment`.',
-  replicas: 'The number of pods. Default: 1 at first, then what anybody scales it to.',
-  revision: 'Any text, for readers of the config alone.',
+  'kubernetes-service-type': 'The kind of Service that a user chose. It overrides that of `deployment`.',
+  replicas: 'The number of pods. Default: 1 at first, then the number to which the workload is scaled.',
+  revision: 'Any text, only for readers of the config.',
 }
 
 const expectation: Meanings = {
@@ -241,24 +243,24 @@ const expectation: Meanings = {
   port: 'The port of the target.',
   method: 'The method of the request. Default: any.',
   path: 'The path of the request. Default: any.',
-  allowed: 'The request has to pass, or has to be refused.',
+  allowed: '`true` if the request has to pass, `false` if it has to be refused.',
 }
 
 const config: Readonly<Record<keyof Config, string>> & Meanings = {
-  labels: 'Labels to hold on the workload, besides those of the mesh. A label that is not valid is skipped.',
+  labels: 'Labels for the workload, besides those of the mesh. An invalid label is skipped.',
   policies: 'Requests that related applications may make. The beacon grants them.',
-  'policies[].type': '`app` guards the Service at the waypoint; `unit` guards the pods, by port alone.',
-  'policies[].relation': 'The endpoint of the relations whose other side is the client.',
+  'policies[].type': '`app` guards the Service at the waypoint; `unit` guards the pods, by port only.',
+  'policies[].relation': 'The endpoint of the relations whose peer is the client.',
   'policies[].endpoints': 'The requests that may pass: those that match one of these. An empty list allows all.',
   ...under('policies[].endpoints[]', endpoint),
-  'policies[].service': 'Another Service of the application. Default: that of its name.',
+  'policies[].service': 'Another Service of the application. Default: the Service of its name.',
   'policies[].ports': 'The ports of the pods that may be reached. Default: all.',
   meshPolicies: 'Requests that the application grants itself, without a beacon.',
   ...under('meshPolicies[]', meshPolicy),
-  rawPolicies: 'AuthorizationPolicies to hold as they are.',
+  rawPolicies: 'AuthorizationPolicies to apply as they are.',
   ...under('rawPolicies[]', rawPolicy),
   enforcement:
-    '`audit` writes policies as dry runs: those of the application, and those that its beacon grants it. Default: enforce.',
+    '`audit` writes policies as dry runs: those of the application, and those that its beacon grants for it. Default: enforce.',
   mesh: 'Makes the application a beacon, which runs the mesh for the applications that are related to it.',
   ...under('mesh', mesh),
   trustDomain: 'The trust domain in the policies of the application. Default: that of `mesh`, else cluster.local.',
@@ -267,7 +269,7 @@ const config: Readonly<Record<keyof Config, string>> & Meanings = {
   coordinator: 'Makes the application the coordinator of a cluster of workers.',
   ...under('coordinator', coordinator),
   worker: 'Makes the application a worker of a cluster.',
-  'worker.roles': 'The roles of the worker. Without one it waits for one.',
+  'worker.roles': 'The roles of the worker. Without a role it waits for one.',
   ...under('worker', podNames),
   services: 'The Services to offer in relations of the interface `k8s-service`, by endpoint.',
   'services.*.name': 'The name of the Service.',
@@ -281,11 +283,12 @@ const config: Readonly<Record<keyof Config, string>> & Meanings = {
   churn: 'The limit of changes that units may make to one place of the config or of their data. More are a loop.',
   'churn.changes': 'The number of changes. Default: 5.',
   'churn.minutes': 'The period of the changes. Default: 30.',
-  expect: 'Requests that have to pass, or have to be refused. A step names those for which the cluster does otherwise.',
+  expect: 'Requests that have to pass, or have to be refused. A step reports those with another result.',
   ...under('expect[]', expectation),
   'expect[].to': 'The target, as `namespace/application`. Default: the application itself.',
-  settings: 'The settings of the application for its units, before those that its leader sets.',
-  databag: 'Data to publish in relations beside their protocols, by endpoint, before those that the leader sets.',
+  settings: 'The settings of the application for its units. They override those that its leader sets.',
+  databag:
+    'Data to publish in relations beside their protocols, by endpoint. They override those that the leader sets.',
   versions: 'The versions of a protocol that the application may speak, by interface. Default: all that are supported.',
 }
 
@@ -296,31 +299,32 @@ const subject: Meanings = {
 
 const relation: Meanings = {
   relation: 'The relation, as the application sees it.',
-  'relation.id': 'The id of the relation, a number that its platform gives it.',
+  'relation.id': 'The id of the relation, a number from its platform.',
   'relation.endpoint': 'The endpoint of the application.',
-  'relation.interface': 'The interface, which says what both sides publish.',
+  'relation.interface': 'The interface. It decides what both sides publish.',
   'relation.role': 'The role of the application in the relation.',
 }
 
 const remote: Meanings = {
-  remote: 'The other side of the relation.',
-  'remote.application': 'The application at the other side.',
-  'remote.namespace': 'The namespace of the other side. Default: that of the application.',
+  remote: 'The peer in the relation.',
+  'remote.application': 'The peer’s application.',
+  'remote.namespace': 'The peer’s namespace. Default: that of the application.',
 }
 
 const established: Meanings = {
   ...relation,
   ...remote,
-  'remote.endpoint': 'The endpoint of the other side.',
-  'remote.data': 'The databag of the other side. An application with a memory publishes its own, and it is empty here.',
-  'remote.units': 'The databags of the units of the other side, by unit.',
+  'remote.endpoint': 'The peer’s endpoint.',
+  'remote.data':
+    'The peer’s databag. It is empty here for an application with a memory, because that publishes its own.',
+  'remote.units': 'The databags of the peer’s units, by unit.',
 }
 
-const document: Meanings = { document: 'The ConfigMap document that says so.' }
+const document: Meanings = { document: 'The ConfigMap document that is the source of the event.' }
 
 /**
- * The meaning of each key of the config, and of each field of an event: the schema of that name has no others. It is kept here, and not at
- * the keys, as the bundle of the functions has no room for it.
+ * The meaning of each key of the config, and of each field of an event. The schema of that name has no others. The meanings are not beside the keys,
+ * because the bundle of the functions has no room for them.
  */
 export const meanings: Readonly<Record<string, Meanings>> = {
   config,
@@ -338,7 +342,7 @@ export const meanings: Readonly<Record<string, Meanings>> = {
     ...under('config', config),
     settings: 'The settings that the leader sets for all units, as a whole.',
     databag: 'The data that the leader publishes in relations beside their protocols, by endpoint, as a whole.',
-    unit: 'The unit that sends the event. It has to lead, or to become the leader.',
+    unit: 'The unit that sends the event. It must be the leader. Data from before its election wait for that.',
     epoch: 'The epoch in which the unit leads.',
     uid: 'The uid of the pod of the unit.',
     ...document,
@@ -347,9 +351,9 @@ export const meanings: Readonly<Record<string, Meanings>> = {
     ...subject,
     unit: 'The unit that leads.',
     epoch: 'The epoch of the election, which only grows.',
-    lease: 'The Lease that elects the leader.',
-    'lease.uid': 'The uid of the Lease. One that is made anew has another, and its epochs begin anew.',
-    'lease.created': 'The time at which the Lease was made.',
+    lease: 'The Lease by which the leader was elected.',
+    'lease.uid': 'The uid of the Lease. A Lease that is created again has another uid, and its epochs start again.',
+    'lease.created': 'The time at which the Lease was created.',
   },
   'pod-restarted': {
     ...subject,
@@ -357,7 +361,7 @@ export const meanings: Readonly<Record<string, Meanings>> = {
     pod: 'The pod that started, reports its status, or is gone.',
     'pod.name': 'The name of the pod.',
     'pod.uid': 'The uid of the pod.',
-    'pod.created': 'The time at which the pod was made.',
+    'pod.created': 'The time at which the pod was created.',
     gone: 'The pod was deleted, ended, or was evicted.',
     status: 'The status that the unit reports.',
     'status.status': 'The status, in the words of Juju.',
@@ -367,10 +371,10 @@ export const meanings: Readonly<Record<string, Meanings>> = {
   'application-removed': { ...subject, ...document },
   resync: {
     ...subject,
-    former: 'Objects that carry labels of a memory that was lost.',
+    former: 'Objects with labels of a lost memory.',
     'former[].kind': 'The kind of the object.',
     'former[].name': 'The name of the object.',
-    'former[].on': '`pods` where the pods that run carry the labels, instead of the template.',
+    'former[].on': '`pods` if the running pods have the labels, instead of the template.',
     owned: 'The kinds of the objects that the application owns.',
     documents: 'The ConfigMap documents that name the application.',
     named: 'The applications whose memories name the application.',

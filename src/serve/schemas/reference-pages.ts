@@ -2,7 +2,7 @@ import { PORT_TEXT } from './schemas.ts'
 
 type JsonSchema = { readonly [key: string]: unknown }
 
-/** A place in the data, and what may be there. */
+/** A place in the data, and the values that it may have. */
 type Row = {
   readonly path: string
   readonly meaning: string
@@ -30,14 +30,14 @@ const typeOf = (schema: JsonSchema): string => {
   return typeof schema.type === 'string' ? schema.type : 'anything'
 }
 
-/** Patterns that have a name elsewhere. */
+/** Names for patterns. */
 const NAMED: Readonly<Record<string, string>> = {
   [PORT_TEXT]: 'text is digits',
   '^(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?$': 'a DNS label',
   '^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$': 'a DNS name',
 }
 
-/** The largest integer of JavaScript stands for none. */
+/** Formats a bound. JavaScript's largest integer means that there is none. */
 const boundOf = (value: unknown): string | undefined =>
   typeof value === 'number' && Math.abs(value) !== Number.MAX_SAFE_INTEGER ? String(value) : undefined
 
@@ -66,7 +66,7 @@ const limitsOf = (schema: JsonSchema): string => {
   return [...new Set([...own, ...inner.map(limitsOf).filter((text) => text !== '')])].join('; ')
 }
 
-/** Names a form of several by what tells it from the others. */
+/** Names one of several forms by the key that distinguishes it. */
 const formOf = (schema: JsonSchema): string => {
   const properties = (schema.properties ?? {}) as Record<string, JsonSchema>
   const [key] = Object.keys(properties).filter((name) => 'const' in (properties[name] ?? {}))
@@ -78,7 +78,7 @@ const rowsOf = (path: string, schema: JsonSchema, isRequired: boolean): Row[] =>
   ...below(path, schema),
 ]
 
-/** The places below one: its keys, those of its members, and those of each form that it may have. */
+/** Lists the places below one: its keys, those of its members, and those of its possible forms. */
 const below = (path: string, schema: JsonSchema): Row[] => {
   const members = membersOf(schema).filter((member) => !isNull(member))
   const forms = members.flatMap((member) => below(members.length > 1 ? `${path}${formOf(member)}` : path, member))
@@ -94,7 +94,7 @@ const below = (path: string, schema: JsonSchema): Row[] => {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ')
 
-/** Forms that differ in one key share the others. */
+/** Removes duplicate rows. Forms that differ in one key share the others. */
 const unique = (rows: readonly Row[]): Row[] => [...new Map(rows.map((row) => [JSON.stringify(row), row])).values()]
 
 const tableOf = (rows: readonly Row[]): string =>
@@ -110,7 +110,7 @@ const cells = (texts: readonly string[]): string => `| ${texts.map((text) => cel
 
 const HEAD = 'Generated from the schemas by `npm run schemas`: do not edit it here.'
 
-/** A page with each key of the config, a section for each at the top. */
+/** Writes a page with each key of the config, and a section for each top-level key. */
 export const configPage = (schema: JsonSchema): string => {
   const sections = Object.entries(schema.properties as Record<string, JsonSchema>).map(
     ([key, value]) => `## ${key}\n\n${tableOf(rowsOf(key, value, false))}\n`,
@@ -120,7 +120,7 @@ export const configPage = (schema: JsonSchema): string => {
 
 export type Message = { readonly name: string; readonly type: string; readonly schema: JsonSchema }
 
-/** A page with the data of each event; the config has a page of its own. */
+/** Writes a page with the data of each event. The config has its own page. */
 export const eventsPage = (messages: readonly Message[]): string => {
   const sections = messages.map(({ name, type, schema }) => {
     const { config, ...others } = schema.properties as Record<string, JsonSchema>

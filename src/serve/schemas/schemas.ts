@@ -16,10 +16,10 @@ type JsonSchema = Readonly<Record<string, unknown>>
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 
-/** Digits in a string, with zeros before them or without. */
+/** Digits in a string, with or without leading zeros. */
 export const PORT_TEXT = '^0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$'
 
-/** Schemas of zod that parse more than one form, whose JSON Schema says less than they take. */
+/** JSON Schemas for schemas of zod that accept several forms. The generated ones would be incomplete. */
 const FORMS: ReadonlyMap<unknown, () => JsonSchema> = new Map<z.ZodType, () => JsonSchema>([
   [
     Port,
@@ -49,10 +49,7 @@ const convert = (schema: z.ZodType): JsonSchema => {
   return rest
 }
 
-/**
- * Creates a JSON Schema that refuses nothing the functions accept. Rules that it cannot express, as for label texts, are left to the
- * functions.
- */
+/** Creates a JSON Schema that accepts everything the functions accept. It leaves out rules that it cannot express, such as those for label texts. */
 const jsonSchema = (name: string, title: string, description: string, schema: z.ZodType): JsonSchema => ({
   $schema: DIALECT,
   $id: `https://meshstep.dev/schemas/${name}.json`,
@@ -69,7 +66,7 @@ const ofEvent = ({ name, type, schema }: (typeof functions)[number]): JsonSchema
     schema,
   )
 
-/** JSON Schemas by name, for editors and whoever sends events: `config`, `relation`, `expect`, and the data of each event. */
+/** JSON Schemas by name, for editors and senders of events: `config`, `relation`, `expect`, and the data of each event. */
 export const schemas: Readonly<Record<string, () => JsonSchema>> = {
   config: () =>
     jsonSchema(
@@ -81,21 +78,21 @@ export const schemas: Readonly<Record<string, () => JsonSchema>> = {
   relation: () =>
     jsonSchema(
       'relation',
-      'A relation, as one side is told',
+      'A relation, as one side sees it',
       'A relation, in a relation-changed or a document.',
       z.strictObject({ relation: RelationIdentity, remote: Remote }),
     ),
   expect: () =>
     jsonSchema(
       'expect',
-      'What has to be allowed or refused',
+      'Requests that have to be allowed or refused',
       'Requests that `meshstep expect` checks.',
       z.strictObject({ expect: z.array(Expectation) }),
     ),
   ...Object.fromEntries(functions.map((one) => [one.name, () => ofEvent(one)])),
 }
 
-/** Each event, with the schema of its data. */
+/** Lists the events with the schemas of their data. */
 export const messages = () => functions.map((one) => ({ name: one.name, type: one.type, schema: ofEvent(one) }))
 
 /** https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
@@ -139,7 +136,7 @@ export const asyncApi = (): JsonSchema => ({
   },
 })
 
-/** Knative's EventTypes, by which a broker tells what may be sent to it and what its functions send. */
+/** Builds Knative's EventTypes. They show the events that the functions take from a broker. */
 export const eventTypes = () =>
   functions.map(({ name, type }) => ({
     apiVersion: 'eventing.knative.dev/v1beta3',

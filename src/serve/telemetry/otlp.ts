@@ -26,10 +26,10 @@ import { readTelemetrySettings, type SamplerName, type TelemetrySettings } from 
 import type { Environment, Telemetry } from './telemetry.ts'
 import { createWatching } from './watch.ts'
 
-/** The time that a process has to send what is left when it stops: a receiver that is away must not hold it. */
+/** The time for a stopping process to send its remaining data. An unreachable receiver must not hold it longer. */
 const STOP_MILLISECONDS = 3_000
 
-/** The time between two lines of the log about a receiver that takes nothing. */
+/** The time between two log lines about an unreachable receiver. */
 const QUIET_MILLISECONDS = 60_000
 
 const LONGEST_ATTRIBUTE = 256
@@ -37,8 +37,8 @@ const LONGEST_ATTRIBUTE = 256
 const NAME = 'meshstep'
 
 /**
- * Pushes traces and metrics by OTLP over HTTP. Spans wait in a queue of at most 2,048, and those beyond are dropped: no event waits for a
- * receiver. Throws ConfigurationError.
+ * Pushes traces and metrics by OTLP over HTTP. At most 2,048 spans wait in a queue, and further ones are dropped, so that no event waits for a receiver.
+ * Throws ConfigurationError.
  */
 export const startTelemetry = (environment: Environment, log: Log): Telemetry => {
   const settings = readTelemetrySettings(environment)
@@ -91,7 +91,7 @@ const samplerFor = ({ sampler, ratio }: TelemetrySettings): Sampler => {
   return samplers[sampler]()
 }
 
-/** The SDK's own log stays off: it quotes headers, which may hold a token. */
+/** Logs export errors at intervals. The SDK's own log stays off, because it quotes headers, which may have a token. */
 const tellSometimes = (log: Log) => {
   let quietUntil = 0
   return (error: unknown): void => {

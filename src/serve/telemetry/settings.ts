@@ -2,14 +2,14 @@ import { ConfigurationError } from '../../platform/base/errors.ts'
 import type { Environment } from './telemetry.ts'
 
 /**
- * Standard settings that the SDK leaves to its user: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/
- * The exporters read all others of OTLP themselves.
+ * Standard settings that the SDK does not read itself: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ The exporters
+ * read all other OTLP settings.
  */
 export type TelemetrySettings = {
   readonly isTraced: boolean
   readonly isMeasured: boolean
   readonly sampler: SamplerName
-  /** The share of traces that a sampler by ratio takes. */
+  /** The share of traces that a ratio-based sampler keeps. */
   readonly ratio: number
   readonly scheduleDelayMilliseconds: number
   readonly exportIntervalMilliseconds: number
@@ -26,7 +26,7 @@ const SAMPLERS = [
 
 export type SamplerName = (typeof SAMPLERS)[number]
 
-/** The settings in an environment. Throws ConfigurationError for the first that is wrong. */
+/** Reads the settings from environment variables. Throws ConfigurationError for the first wrong one. */
 export const readTelemetrySettings = (environment: Environment): TelemetrySettings => ({
   isTraced: isSent(environment, 'TRACES'),
   isMeasured: isSent(environment, 'METRICS'),

@@ -20,12 +20,12 @@ import { traceOf } from '../../platform/cloudevents/trace.ts'
 import type { TransportRequest } from '../../platform/kubernetes/client.ts'
 import type { Telemetry } from './telemetry.ts'
 
-/** Boundaries in seconds, from an answer of a near API server to the time limit of an event. */
+/** Boundaries in seconds, from a fast answer of the API server to the time limit of an event. */
 const BOUNDARIES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20]
 
 /**
- * Reports events, steps, publications and calls: names of events, applications and objects, and how it went. No message, no data of an
- * event and no content of an object, which may be secret.
+ * Reports events, steps, publications and calls by the names of events, applications and objects, and by outcome. It reports no messages, event data or
+ * object contents, because these may be secret.
  */
 export const createWatching = (tracer: Tracer, meter: Meter): Omit<Telemetry, 'stop'> => {
   const duration = (name: string, description: string): Histogram =>
@@ -40,14 +40,14 @@ export const createWatching = (tracer: Tracer, meter: Meter): Omit<Telemetry, 's
   type Watched<T> = {
     kind: SpanKind
     attributes: Attributes
-    /** Without one there is no span. */
+    /** Without a parent there is no span. */
     parent: Trace | undefined
     histogram: Histogram
-    /** The outcome, of few values: on the span and on the measurement. */
+    /** The outcome, on the span and on the measurement. It has few possible values. */
     outcome(result: T): Attributes
   }
 
-  /** Hands the work the trace to pass on: its own span's, or what came where no span is made. */
+  /** Runs the work, with the trace that it passes on. That is the trace of its own span, or the incoming one if there is no span. */
   const watched = async <T>(
     name: string,
     { kind, attributes, parent, histogram, outcome }: Watched<T>,
@@ -156,7 +156,7 @@ const traceIn = (span: Span): Trace => {
 
 const withTrace = (event: Event, trace: Trace): Event => ({ ...event, extensions: { ...event.extensions, ...trace } })
 
-/** `relation-changed` for `dev.meshstep.relation-changed.v1`. */
+/** Shortens `dev.meshstep.relation-changed.v1` to `relation-changed`. */
 const shortType = ({ type }: Event): string => type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1').slice(0, LONGEST_NAME)
 
 const LONGEST_NAME = 100
@@ -186,10 +186,10 @@ const objectOf = ({ path }: TransportRequest): Attributes & { resource: string }
   }
 }
 
-/** A step expects objects that are not there, and that others were faster. */
+/** Tells if a status is a failure. A step expects missing objects and lost races. */
 const isFailure = (status: number): boolean => status >= 400 && status !== 404 && status !== 409
 
-/** The class of an error, or its code; never its message. */
+/** Returns the class or the code of an error, never its message. */
 const errorType = (error: unknown): string => {
   if (!(error instanceof Error)) return 'Error'
   const { code } = error as NodeJS.ErrnoException

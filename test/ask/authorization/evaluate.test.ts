@@ -448,7 +448,7 @@ describe('HTTP at a ztunnel', () => {
       'an operation that says nothing matches nothing',
       where('ALLOW', [{ to: [{ operation: {} }] }]),
       false,
-      'a part of it is empty for a ztunnel, which never matches that',
+      'a part of it has no field that a ztunnel sees, and so never matches',
     ],
     ['CUSTOM is not known there', where('CUSTOM', [{}]), true, 'a ztunnel has no CUSTOM action'],
   ])('%s', (_, at, allowed, note) => {

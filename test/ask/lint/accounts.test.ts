@@ -41,7 +41,7 @@ test.each([
 
 test('without the right to list ServiceAccounts nothing is said of one that nothing runs as, but that it could not be read', async () => {
   expect(await found([from({ principals: [REPORT] })], (path) => /\/serviceaccounts/.test(path))).toEqual([
-    ['partly-read', 'ServiceAccounts of shop may not be listed: what depends on them is not looked at'],
+    ['partly-read', 'ServiceAccounts of shop may not be listed: findings that depend on them are missing'],
   ])
   const known = from({ principals: ['cluster.local/ns/shop/sa/web'] })
   expect(await found([known], (path) => /\/serviceaccounts/.test(path))).toEqual([])
@@ -65,7 +65,7 @@ test('a namespace that no namespace can be called is told as well', async () => 
 
 test('without the right to read a namespace nothing is said of one, but that it could not be read', async () => {
   expect(await found([from({ namespaces: ['nosuch'] })], (path) => /\/namespaces\/nosuch$/.test(path))).toEqual([
-    ['partly-read', 'Namespace nosuch may not be read: what depends on it is not looked at'],
+    ['partly-read', 'Namespace nosuch may not be read: findings that depend on it are missing'],
   ])
 })
 

@@ -79,7 +79,7 @@ describe('lint names', () => {
       'a policy that another one makes idle',
       'policy-shadowed',
       [policy('open', { ...forPods('db'), rules: [{}] }), policy('one', { ...forPods('db'), rules: rules(WEB) })],
-      /it restricts nobody, as shop\/open lets in everybody/,
+      /it restricts nobody, because shop\/open lets everybody in/,
     ],
     [
       'a DENY of the root namespace that hides what is granted',
@@ -114,7 +114,7 @@ describe('lint names', () => {
           metadata: { name: 'one', namespace: 'shop', annotations: { 'istio.io/dry-run': 'true' } },
         },
       ],
-      /what a dry run would refuse is not seen here, as no metrics server is named/,
+      /requests that a dry run would refuse are not shown here, because no metrics server is configured/,
     ],
   ])('%s', async (_, rule, objects, message) => {
     const place = await granted()

@@ -146,7 +146,7 @@ describe('an ALLOW rule that lets in nobody any more is told', () => {
         'allow-hidden',
         'shop/allow',
         expect.stringMatching(
-          /^its rules\[0\] lets in nobody any more, as a DENY policy refuses what .*shop\/deny.*, at /,
+          /^its rules\[0\] no longer lets anybody in, because a DENY policy refuses all its requests.*shop\/deny.*, at /,
         ),
       ],
     ])
@@ -177,7 +177,11 @@ describe('an ALLOW that restricts nobody beside one that lets in everybody', () 
 
   test('is told also where it has no rules, and was to refuse all', () => {
     expect(found([allow([], {}), open({})])).toEqual([
-      ['policy-shadowed', 'shop/allow', expect.stringMatching(/it restricts nobody, as shop\/open lets in everybody$/)],
+      [
+        'policy-shadowed',
+        'shop/allow',
+        expect.stringMatching(/it restricts nobody, because shop\/open lets everybody in$/),
+      ],
     ])
   })
 

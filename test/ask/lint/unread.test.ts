@@ -26,7 +26,7 @@ test('without the right to list Gateways nothing is said of waypoints, but that 
   expect(found).toEqual([
     {
       ...{ rule: 'partly-read', about: 'Namespace shop' },
-      message: 'Gateways of all namespaces may not be listed: what depends on them is not looked at',
+      message: 'Gateways of all namespaces may not be listed: findings that depend on them are missing',
     },
   ])
 })
@@ -34,14 +34,14 @@ test('without the right to list Gateways nothing is said of waypoints, but that 
 test('without the right to read the root namespace what could not be read is said', async () => {
   const found = await lintWithout(/\/namespaces\/istio-system\//)
   expect(found.filter(({ rule }) => rule === 'partly-read').map(({ message }) => message)).toEqual([
-    'ConfigMap istio-system/istio may not be read: what depends on it is not looked at',
-    'AuthorizationPolicies of istio-system may not be listed: what depends on them is not looked at',
+    'ConfigMap istio-system/istio may not be read: findings that depend on it are missing',
+    'AuthorizationPolicies of istio-system may not be listed: findings that depend on them are missing',
   ])
 })
 
 test('without the right to list PeerAuthentications what could not be read is said', async () => {
   const found = await lintWithout(/\/namespaces\/shop\/peerauthentications/)
   expect(found.filter(({ rule }) => rule === 'partly-read').map(({ message }) => message)).toEqual([
-    'PeerAuthentications of shop may not be listed: what depends on them is not looked at',
+    'PeerAuthentications of shop may not be listed: findings that depend on them are missing',
   ])
 })

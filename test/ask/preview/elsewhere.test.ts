@@ -194,7 +194,7 @@ describe('a plan says that it is not complete', () => {
       { kubernetes: narrow(cluster) },
     )
     expect(plan.incomplete).toEqual([
-      'what changes for the applications of pz is not known: the functions may not list Service pz',
+      'it is not known how access to the applications of pz changes: the functions may not list Service pz',
     ])
     expect([lines(plan), codeOf(plan)]).toEqual([[], 3])
   })
@@ -281,7 +281,7 @@ describe('a plan says that it is not complete', () => {
     const denied = { ...everywhere, metadata: { name: 'nothing', namespace: 'pz' } }
     const plan = await planned(cluster, { after: [denied] }, { sees: async ({ namespace: of }) => of === 'shop' })
     expect(plan.access).toEqual([])
-    expect(plan.incomplete).toEqual(['access is lost, or may be, of applications that you may send no events about'])
+    expect(plan.incomplete).toEqual(['access of applications that you may not send events about is lost, or may be'])
     expect(codeOf(plan)).toBe(3)
   })
 })

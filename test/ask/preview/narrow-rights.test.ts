@@ -58,7 +58,7 @@ describe('where neither namespaces nor what is in them may be listed, a plan', (
     const audited = { ...nothing, spec: { action: 'ALLOW', rules: [{}] } }
     const plan = await narrowed(audited, { ...audited, metadata: { ...audited.metadata, labels: { team: 'x' } } })
     expect(plan.incomplete).toContain(
-      'what changes for the applications of namespaces that are not seen is not known: the functions may not list Namespace, Service',
+      'it is not known how access to the applications of namespaces that are not seen changes: the functions may not list Namespace, Service',
     )
     expect(codeOf(plan)).toBe(3)
   })
@@ -103,7 +103,7 @@ describe('where what is in a namespace may not be listed, a plan', () => {
       })
     const plan = await named(ofWaypoint([{}]), ofWaypoint([]))
     expect(plan.incomplete).toContain(
-      'what changes for the applications of pz is not known: the functions may not list Service pz',
+      'it is not known how access to the applications of pz changes: the functions may not list Service pz',
     )
     expect(codeOf(plan)).toBe(3)
   })
@@ -113,7 +113,7 @@ describe('where what is in a namespace may not be listed, a plan', () => {
       application('job', { labels: ON_MESH, podSpec: { serviceAccountName } })[0] as KubernetesObject
     const plan = await named(run('old'), run('new'))
     expect(plan.incomplete).toContain(
-      'what changes for the applications of pz is not known: the functions may not list Service pz',
+      'it is not known how access to the applications of pz changes: the functions may not list Service pz',
     )
     expect(codeOf(plan)).toBe(3)
   })
@@ -125,7 +125,7 @@ test('a plan is incomplete where a namespace may not be read, which may put its 
   const kubernetes = reader(objects, ({ kind }) => kind === 'Namespace')
   const plan = await planned(objects, { after: [nothing] }, { kubernetes, near: new Set(['pz']) })
   expect(plan.incomplete).toEqual([
-    'what changes for the applications of pz is not known: the functions may not list Namespace pz',
+    'it is not known how access to the applications of pz changes: the functions may not list Namespace pz',
   ])
   expect(codeOf(plan)).toBe(3)
 })

@@ -287,7 +287,7 @@ describe('a plan of documents', () => {
     const namespace: KubernetesObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }
     await expect(
       place.preview({ events: [], objects: [namespace], expectations: [] }, { isDeletion: true }),
-    ).rejects.toThrow('Namespace shop: a plan does not follow what goes with it')
+    ).rejects.toThrow('Namespace shop: a plan does not follow the objects that are deleted with it')
   })
 })
 

@@ -89,7 +89,7 @@ test('a plan is incomplete where policies name more paths that cross than are to
     after: [fewer],
   })
   expect(plan.incomplete).toEqual([
-    expect.stringMatching(/^whether access to shop\/api changes is not known: policies tell more requests apart/),
+    expect.stringMatching(/^whether access to shop\/api changes is not known: policies distinguish more requests/),
   ])
   expect(codeOf(plan)).toBe(3)
 })

@@ -26,9 +26,9 @@ describe('a beacon in audit', () => {
     expect(dryRuns(world)).toEqual({ 'beacon-shop-policy-db': 'true' })
     expect(outcome.messages).toEqual([
       expect.stringMatching(
-        /^enforcement is audit: left out are policies that have no dry run, as ztunnels and external authorizers know none: shop\/beacon-shop-policy-db-/,
+        /^enforcement is audit: these policies are left out, because ztunnels and external authorizers support no dry run: shop\/beacon-shop-policy-db-/,
       ),
-      'enforcement is audit: what its dry runs would refuse is not seen here, as no metrics server is named: waypoints count it',
+      'enforcement is audit: requests that its dry runs would refuse are not shown here, because no metrics server is configured: waypoints count them',
     ])
     expect(policiesIn(world).some(isDenying)).toBe(false)
   })

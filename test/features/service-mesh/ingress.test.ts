@@ -38,7 +38,7 @@ describe('an ingress', () => {
     const world = createBank()
     expect(await configure(world, { mesh: { externalTraffic } })).toMatchObject({
       status: 'waiting',
-      messages: [expect.stringMatching(/^Gateway shop\/beacon does not exist: until it does, nothing guards/)],
+      messages: [expect.stringMatching(/^Gateway shop\/beacon does not exist: until it does, no policy guards/)],
     })
     world.api.seed([{ ...waypoint(), metadata: { name: 'beacon', namespace: 'shop' } }])
     expect(specs(world)).toEqual({

@@ -48,7 +48,8 @@ const lint = async ({ api, clock }: World) => {
   return await ask(new URLSearchParams({ namespace: 'shop' }), undefined)
 }
 
-const NOT_TAKEN = /^Istio has not taken AuthorizationPolicy shop\/\S+ yet: proxies go by what was before until istiod/
+const NOT_TAKEN =
+  /^Istio has not taken AuthorizationPolicy shop\/\S+ yet: proxies enforce the previous state until istiod/
 
 test('what Istio has taken is told by nobody', async () => {
   const { world } = await createShop({ hardened: true })

@@ -103,7 +103,7 @@ describe('an object is not taken yet', () => {
   test('and says since when, and what ends it', () => {
     const [wait] = unenforced([ofPods([said('ZtunnelAccepted', '1')])])
     expect(wait && describeWait(wait)).toBe(
-      'Istio has not taken AuthorizationPolicy shop/pods yet: proxies go by what was before until istiod takes it, which may be away (since 2026-01-02T00:00:00Z)',
+      'Istio has not taken AuthorizationPolicy shop/pods yet: proxies enforce the previous state until istiod takes it; istiod may be away (since 2026-01-02T00:00:00Z)',
     )
   })
 })

@@ -606,7 +606,7 @@ describe('an ingress gateway', () => {
     expect(answer).toMatchObject({ allowed: true, at: 'ztunnel', request: { to: 'shop/ingress' } })
     expect(answer.steps).toContainEqual({
       at: 'destination',
-      note: 'a Gateway has this name as well: shop/gateway/ingress asks about it',
+      note: 'a Gateway has the same name: ask about it as shop/gateway/ingress',
     })
   })
 
@@ -738,7 +738,7 @@ describe("Istio's own config", () => {
     expect(await (await cluster(...more)).explain()).toMatchObject({
       allowed: false,
       decided: false,
-      sentence: expect.stringContaining("Istio's root namespace is not known, istio-sytem or istio-system"),
+      sentence: expect.stringContaining("Istio's root namespace is not known: it may be istio-sytem or istio-system"),
     })
     expect(await (await cluster(...more)).explain({ rootNamespace: 'istio-system' })).toMatchObject({
       allowed: false,

@@ -106,7 +106,7 @@ describe('GET /lint', () => {
       'hides what another one allows',
       policy('one', { ...forService('db'), action: 'DENY', rules: [{ to: [{ operation: { methods: ['GET'] } }] }] }),
       'allow-hidden',
-      /its rules\[0\] lets in nobody any more, as a DENY policy refuses what it names: shop\/one, at Service shop\/db$/,
+      /its rules\[0\] no longer lets anybody in, because a DENY policy refuses all its requests: shop\/one, at Service shop\/db$/,
     ],
   ])('names a policy that %s', async (_, object, rule, message) => {
     const place = await granted()

@@ -110,12 +110,12 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await press('details says what may be asked of it')
     await press('details joins the mesh')
     await has(page, '#rows', 'on mesh · guarded')
-    await has(page, '#rows tr[data-id="bookinfo/details"] td:last-child', 'nobody that is known')
+    await has(page, '#rows tr[data-id="bookinfo/details"] td:last-child', 'no known application')
     await press('productpage joins the mesh')
     await has(
       page,
       '#rows tr[data-id="bookinfo/details"] td:last-child',
-      'what is open to anybody: bookinfo/productpage',
+      'all that is open to anybody: bookinfo/productpage',
     )
     await press('details is related to productpage')
     await has(page, '#rows', 'bookinfo/details :9080 GET /details/*, /health')

@@ -35,10 +35,7 @@ export const ztunnelPolicies = (snapshot: ClusterSnapshot, { namespace, labels }
 
 type Named = { readonly namespace: string; readonly name: string }
 
-/**
- * Selects the policies that refer to the waypoint's Gateway, to all waypoints, or to the requested Service. On the way to a pod there
- * is no Service.
- */
+/** Selects the policies that refer to the waypoint's Gateway, to all waypoints, or to the requested Service. A request to a pod's address has no Service. */
 export const waypointPolicies = (
   snapshot: ClusterSnapshot,
   service: Named | undefined,
@@ -94,9 +91,8 @@ const selectAttached = (
 })
 
 /**
- * Builds the ALLOW policies that istiod adds with auto-allow. There is one for each waypoint of the workload and of its Services: it
- * lets the waypoint through, and so denies everybody whom no other ALLOW policy admits. They are conditional while the flag is
- * unknown.
+ * Builds the ALLOW policies that istiod adds with auto-allow, one for each waypoint of the workload and of its Services. Each lets its waypoint through,
+ * and so denies all clients that no other ALLOW policy admits. They are conditional while the flag is unknown.
  */
 export const autoAllowPolicies = (
   { autoAllowWaypoint, trustDomain }: ClusterSnapshot,
@@ -110,7 +106,7 @@ export const autoAllowPolicies = (
   return { policies: autoAllowWaypoint ? policies : [], perhaps: [] }
 }
 
-/** The same few are asked about for each request. */
+/** Every request needs the same few policies. */
 const made = createMemo(64 * 1024)
 
 const autoAllowPolicy = (text: string): AuthorizationPolicy => {
@@ -122,4 +118,4 @@ const autoAllowPolicy = (text: string): AuthorizationPolicy => {
 }
 
 const AUTO_ALLOW =
-  'it is there only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which stock Istio does not (autoAllowWaypoint= or --auto-allow-waypoint says it)'
+  'it exists only if istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY, which is not the default (autoAllowWaypoint= or --auto-allow-waypoint sets it)'

@@ -29,9 +29,8 @@ export const sourcePrincipal = (context: RequestContext): Attribute => {
 }
 
 /**
- * Matches a principal as Envoy does. `cluster.local`, and a pattern that matches the own trust domain or an alias of it, mean the own one and
- * all aliases (istio.io/latest/docs/tasks/security/authorization/authz-td-migration). Undefined where an alias would decide that is not
- * known.
+ * Matches a principal as Envoy does. A pattern with `cluster.local`, the own trust domain or an alias of it matches the own trust domain and all its
+ * aliases (istio.io/latest/docs/tasks/security/authorization/authz-td-migration). Returns undefined if an unknown alias would decide.
  */
 const matchesPrincipal = (
   { matches }: Attribute,
@@ -63,8 +62,8 @@ export const sourceTrustDomain = (context: RequestContext): Attribute => {
 }
 
 /**
- * Matches a trust domain as Envoy does: that of the mesh or an alias of it, written out, means all of them
- * (istio's pilot/pkg/security/trustdomain/bundle.go). Undefined where an alias would decide that is not known.
+ * Matches a trust domain as Envoy does: the exact trust domain of the mesh, or an exact alias, matches all of them (istio's
+ * pilot/pkg/security/trustdomain/bundle.go). Returns undefined if an unknown alias would decide.
  */
 const matchesTrustDomain = (
   { matches }: Attribute,
@@ -77,7 +76,7 @@ const matchesTrustDomain = (
   return aliases === 'unknown' && !pattern.includes('*') && matches(trustDomain) ? undefined : false
 }
 
-/** A pattern is `namespace/name`, or `name` for one in `policyNamespace`. */
+/** Matches `namespace/name`, or a `name` in `policyNamespace`. */
 export const sourceServiceAccount = (context: RequestContext, policyNamespace: string): Attribute => {
   const value = context.identity && `${context.identity.namespace}/${context.identity.serviceAccount}`
   return {
@@ -94,7 +93,7 @@ export const sourceAddress = ({ address }: RequestContext): Attribute => ({
   matches: (block) => address !== undefined && isInBlock(address, block),
 })
 
-/** Drops blocks that cover all addresses of both families, since they restrict nothing. */
+/** Drops the blocks if they cover all addresses of both families, because then they restrict nothing. */
 export const restrictingBlocks = (blocks: readonly string[] = []): readonly string[] => {
   const whole = blocks.filter((block) => block.endsWith('/0'))
   const hasBoth = whole.some((block) => block.includes(':')) && whole.some((block) => !block.includes(':'))
@@ -111,7 +110,7 @@ const isPort = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= 
 
 export const requestMethod = ({ method }: RequestContext): Attribute => textAttribute('method', method)
 
-/** As a header, upper and lower case differ. */
+/** Compares the host as a header, so upper and lower case differ. */
 export const requestAuthority = ({ host }: RequestContext): Attribute => textAttribute('host', host)
 
 export const requestHost = ({ host }: RequestContext): Attribute => ({
@@ -124,10 +123,10 @@ export const requestPath = ({ path }: RequestContext): Attribute => ({
   matches: (pattern) => path !== undefined && matchesPath(pattern, path),
 })
 
-/** Of a attribute that no offline answer has: a token, the client behind a proxy, a header. */
+/** Makes an attribute that is never known offline: a token, the client behind a proxy, or a header. */
 export const unknownAttribute = (name: string): Attribute => ({ name, value: undefined, matches: () => undefined })
 
-/** Undefined where either is not an address. */
+/** Returns undefined if either is not an address. */
 const isInBlock = (address: string, block: string): boolean | undefined => {
   const [network = '', bits] = block.split('/')
   const kind = isIP(address)

@@ -12,9 +12,9 @@ export type ServiceSnapshot = {
   readonly name: string
   /** Selects the pods behind it. @default those of the application of its name */
   readonly selector?: Readonly<Record<string, string>> | undefined
-  /** The one that traffic to the Service passes, by the Service's own labels or its namespace's. */
+  /** The waypoint that takes the traffic to the Service, by the labels of the Service or of its namespace. */
   readonly waypoint?: Waypoint | undefined
-  /** One that takes a share of that traffic, where Istio knows canaries. */
+  /** A second waypoint that takes a share of that traffic, in an Istio that supports canaries. */
   readonly canary?: Canary | undefined
   /** The reason why no waypoint is used although labels name one: `the waypoint shop/w does not exist`. */
   readonly bypassed?: string | undefined
@@ -26,21 +26,24 @@ export type WorkloadSnapshot = {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   readonly onMesh: boolean
-  /** The one that traffic to the pods' own addresses passes, by the pods' labels or their namespace's. */
+  /** The waypoint that takes the traffic to the pods' own addresses, by the labels of the pods or of their namespace. */
   readonly waypoint?: Waypoint | undefined
 }
 
 /** The cluster state that an evaluation depends on. */
 export type ClusterSnapshot = {
-  /** Of all namespaces: one that is missing here could have decided otherwise. */
+  /** The policies of all namespaces. A missing one could change the decision. */
   readonly policies: readonly AuthorizationPolicy[]
-  /** Policies that cannot be read, or are not taken yet: where one may apply, what no other policy denies is undecided. @default none */
+  /**
+   * Policies that cannot be read, or that the mesh has not taken yet. Where one may apply, a request is undecided unless another policy denies it.
+   * @default none
+   */
   readonly unreadable?: readonly UnreadablePolicy[] | undefined
-  /** Istio's; policies in it hold for every namespace. */
+  /** Istio's root namespace. Its policies apply to every namespace. */
   readonly rootNamespace: string
-  /** Namespaces that may be the root instead: where it matters, nothing is decided. @default none */
+  /** Other namespaces that may be the root. A request is undecided if that makes a difference. @default none */
   readonly otherRoots?: readonly string[] | undefined
-  /** Istio's own, where it says it. @default that of the newest */
+  /** The installed version of Istio, if it is known. @default the newest */
   readonly istioVersion?: IstioVersion | undefined
   readonly trustDomain: string
   /** Other names of the trust domain, which Envoys know. @default none */
@@ -49,30 +52,30 @@ export type ClusterSnapshot = {
   readonly workloads: readonly WorkloadSnapshot[]
   /** PILOT_AUTO_ALLOW_WAYPOINT_POLICY of istiod; undefined where it is unknown. */
   readonly autoAllowWaypoint?: boolean | undefined
-  /** Of all namespaces. @default none: plaintext is taken everywhere */
+  /** The PeerAuthentications of all namespaces. @default none: plaintext is accepted everywhere */
   readonly peerAuthentications?: readonly PeerAuthentication[] | undefined
   /** Reasons why no answer is certain, whatever the policies say. @default none */
   readonly doubts?: readonly string[] | undefined
-  /** The reason why it is not known which pods are behind the Service: what its waypoint refuses is certain nevertheless. @default none */
+  /** The reason why the pods behind the Service are unknown. A denial by its waypoint is certain nevertheless. @default none */
   readonly unknownPods?: string | undefined
-  /** One for each other kind of pods that may take part: what depends on which do is undecided. @default none */
+  /** One entry for each other kind of pods that may take part. A request is undecided if they decide differently. @default none */
   readonly others?: readonly OtherPods[] | undefined
   /** The ways in which the pods of a side differ, in words. @default none */
   readonly differing?: Readonly<Partial<Record<'client' | 'destination', string>>> | undefined
   /** Decides as if dry runs were enforced. @default false */
   readonly enforcesDryRuns?: boolean | undefined
-  /** Decides on connections that canaries take. @default false */
+  /** Decides on connections that canaries take instead of their primary waypoints. @default false */
   readonly isByCanaries?: boolean | undefined
 }
 
-/** The parts of a request and of the cluster that are otherwise where other pods take part. */
+/** The parts of a request and a snapshot that differ for other pods. */
 export type OtherPods = Pick<AccessRequest, 'from' | 'to'> & Pick<ClusterSnapshot, 'workloads'>
 
 /** The proxy of a Gateway. */
 export type GatewaySnapshot = {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
-  /** A client may show a certificate of its own, whose name is then its identity. */
+  /** A client may show its own certificate. Then the name in the certificate is its identity. */
   readonly takesCertificates?: boolean | undefined
 }
 
@@ -83,9 +86,9 @@ export type AccessRequest = {
     readonly application?: string | undefined
     /** Undefined when the client is outside the mesh. */
     readonly serviceAccount?: string | undefined
-    /** Its IP address, where it is known. */
+    /** Its IP address, if known. */
     readonly address?: string | undefined
-    /** It is the proxy of a Gateway, which passes no waypoint of pods. */
+    /** The client is the proxy of a Gateway, which bypasses the waypoint of pods. */
     readonly isGateway?: boolean | undefined
   }
   readonly to: {
@@ -93,9 +96,9 @@ export type AccessRequest = {
     readonly application: string
     /** Undefined when the request goes straight to a pod's address. */
     readonly service?: string | undefined
-    /** The port of the pod that the Service sends it on to. @default the port of the request */
+    /** The port of the pod to which the Service forwards. @default the port of the request */
     readonly podPort?: number | undefined
-    /** The protocol that the Service declares for its port. @default none: the waypoint detects it by connection */
+    /** The protocol that the Service declares for its port. @default none: the waypoint detects it for each connection */
     readonly protocol?: 'http' | 'tcp' | undefined
     /** The request ends at the proxy of a Gateway of that name, whose pods have these labels. */
     readonly gateway?: GatewaySnapshot | undefined
@@ -104,7 +107,7 @@ export type AccessRequest = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly host?: string | undefined
-  /** The content of the connection, where the port declares no protocol. @default HTTP where the request has attributes of it, else either */
+  /** The content of the connection, if the port declares no protocol. @default HTTP if the request has HTTP attributes, else either */
   readonly carries?: 'tcp' | undefined
 }
 

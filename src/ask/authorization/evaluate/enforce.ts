@@ -12,7 +12,7 @@ import { type MatchResult, nearestMiss } from './match-result.ts'
 
 type Finding = {
   readonly outcome: 'allowed' | 'denied' | 'undecided'
-  /** The policy that decided, or could; of several ALLOW policies without a match, the nearest miss. */
+  /** The policy that decided, or could decide. If no ALLOW policy matches, it is the nearest miss. */
   readonly policy?: AuthorizationPolicy | undefined
   readonly because: string
 }
@@ -22,8 +22,8 @@ export type EnforcementResult = Finding & { readonly steps: readonly TraceStep[]
 type PolicyMatch = { readonly policy: AuthorizationPolicy; readonly result: MatchResult; readonly perhaps?: string }
 
 /**
- * Enforces CUSTOM, then DENY, then ALLOW policies. Without ALLOW policies the request is allowed, otherwise one must match. The result
- * is certain only if no unknown could change it; a certain denial needs nothing else to be known.
+ * Enforces CUSTOM, then DENY, then ALLOW policies. Without ALLOW policies the request is allowed, otherwise one must match. The result is certain only if
+ * no unknown could change it. A certain denial needs no further knowledge.
  */
 export const enforce = (point: EnforcementPoint): EnforcementResult => {
   if (point.at === 'ztunnel' || point.protocol !== undefined) return enforceOne(point)
@@ -87,7 +87,7 @@ const findUnreadable = ({ unreadable: [first] }: EnforcementPoint): Finding | un
     because: first.isUntaken ? first.unreadable : `it may enforce a policy that cannot be read: ${first.unreadable}`,
   }
 
-/** Finds the deciding ALLOW policy. A conditional policy allows nothing for certain, and closes nothing. */
+/** Finds the deciding ALLOW policy. A conditional policy neither allows nor denies with certainty. */
 const findAllow = (allows: readonly PolicyMatch[]): Finding => {
   const certain = allows.filter(({ perhaps }) => perhaps === undefined)
   const hit = certain.find(({ result }) => result.is === 'yes')
@@ -101,7 +101,7 @@ const findAllow = (allows: readonly PolicyMatch[]): Finding => {
   return { outcome: 'denied', policy, because: nearest.miss.because }
 }
 
-/** Evaluates conditional ALLOW policies alone: the request must pass with all of them, and with none. */
+/** Evaluates conditional ALLOW policies without any certain one. A request is allowed only if it passes both with and without them. */
 const findConditional = (allows: readonly PolicyMatch[]): Finding => {
   const [closing] = allows
   if (closing?.perhaps === undefined || allows.some(({ result }) => result.is === 'yes'))

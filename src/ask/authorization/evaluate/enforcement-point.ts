@@ -10,7 +10,7 @@ import { matchRule } from './rule.ts'
 /** A policy that exists only under an unknown condition, named by `perhaps`. */
 export type ConditionalPolicy = { readonly policy: AuthorizationPolicy; readonly perhaps: string }
 
-/** A proxy that a request passes, what it knows of the request, and the policies that it enforces. */
+/** A proxy that a request passes, with its knowledge of the request and the policies that it enforces. */
 export type EnforcementPoint = {
   readonly at: 'waypoint' | 'gateway' | 'ztunnel'
   readonly name: string
@@ -19,7 +19,7 @@ export type EnforcementPoint = {
   readonly protocol?: 'http' | 'tcp' | undefined
   readonly policies: readonly AuthorizationPolicy[]
   readonly perhaps: readonly ConditionalPolicy[]
-  /** Policies whose spec cannot be read, or is not taken yet. */
+  /** Policies whose spec cannot be read, or that the mesh has not taken yet. */
   readonly unreadable: readonly UnreadablePolicy[]
   /** The reason why the connection is refused before any policy is evaluated. */
   readonly refuses?: string | undefined
@@ -29,7 +29,7 @@ export type EnforcementPoint = {
 
 export type Action = 'CUSTOM' | 'DENY' | 'ALLOW' | 'AUDIT'
 
-/** One evaluated policy, as `namespace/name`, with the reason for its result; or a note on the way. */
+/** An evaluated policy, as `namespace/name`, with the reason for its result, or a note about the way to the proxies. */
 export type TraceStep = {
   readonly at: EnforcementPoint['at'] | 'client' | 'destination'
   readonly policy?: string
@@ -42,7 +42,7 @@ export const policyName = ({ metadata }: AuthorizationPolicy): string => `${meta
 
 export const actionOf = ({ spec }: AuthorizationPolicy): Action => spec.action ?? 'ALLOW'
 
-/** Returns the reason why a policy is not evaluated at `point`, if any. An Envoy asks the external authorizer in a dry run too. */
+/** Returns the reason why a policy is not evaluated at `point`, if any. A dry run does not stop an Envoy from asking the external authorizer. */
 export const ignoreReason = (policy: AuthorizationPolicy, point: EnforcementPoint): string | undefined => {
   const action = actionOf(policy)
   if (action === 'AUDIT') return 'AUDIT decides nothing'
@@ -53,7 +53,7 @@ export const ignoreReason = (policy: AuthorizationPolicy, point: EnforcementPoin
   return isDryRun(policy) && action !== 'CUSTOM' && !point.enforcesDryRuns ? 'it is a dry run' : undefined
 }
 
-/** Matches the rules of `policy` at `point`. A policy without rules allows nothing, and is the farthest miss. */
+/** Matches the rules of `policy` at `point`. A policy without rules allows nothing, and counts as the farthest miss. */
 export const matchPolicy = (policy: AuthorizationPolicy, point: EnforcementPoint): MatchResult => {
   const rules = policy.spec.rules ?? []
   if (rules.length === 0) return { ...no('it has no rules, and so allows nothing'), met: -1 }

@@ -1,14 +1,13 @@
 /** A condition that fails, or is unknown offline: the reason, and the number of conditions met before it. */
 export type Mismatch = { readonly is: 'no' | 'unknown'; readonly because: string; readonly met: number }
 
-/** The result of matching a condition. */
 export type MatchResult = { readonly is: 'yes' } | Mismatch
 
 export const yes: MatchResult = { is: 'yes' }
 export const no = (because: string): Mismatch => ({ is: 'no', because, met: 0 })
 export const unknown = (because: string): Mismatch => ({ is: 'unknown', because, met: 0 })
 
-/** Requires all conditions, in this order: the first that fails is the reason. */
+/** Requires all conditions. The first failed one is the reason. */
 export const all = (results: readonly MatchResult[]): MatchResult => {
   const failed = results.filter((result) => result.is !== 'yes')
   const first = failed.find(({ is }) => is === 'no') ?? failed[0]
@@ -23,7 +22,7 @@ export const any = (results: readonly MatchResult[]): MatchResult =>
     ? yes
     : (nearestMiss(results, (result) => result)?.miss ?? no('there is nothing'))
 
-/** Finds the item nearest to a match: an unknown one, or the one with most conditions met. The first, of several. */
+/** Finds the item nearest to a match: an unknown one, else the one with the most conditions met. The first of several wins. */
 export const nearestMiss = <T>(
   items: readonly T[],
   truthOf: (item: T) => MatchResult,

@@ -1,20 +1,20 @@
 import { joinOr } from '../../../platform/base/printed.ts'
 import { all, any, type MatchResult, no, unknown, yes } from './match-result.ts'
 
-/** A attribute that rules are about. */
+/** An attribute of a request that rules compare. */
 export type Attribute = {
   /** The attribute's name in a sentence. */
   readonly name: string
   readonly value: string | undefined
-  /** The reason why no value exists, so that no pattern matches; undefined with an undefined value is unknown. */
+  /** The reason why the attribute has no value, so that no pattern matches. Without a reason, an undefined value is unknown. */
   readonly absent?: string | undefined
   /** Compares with a pattern; undefined where that is impossible. */
   readonly matches: (pattern: string) => boolean | undefined
 }
 
 /**
- * One pair of fields of a rule, `methods` and `notMethods`: some value must match, and no other value may. A field that is absent or
- * empty matches everything.
+ * Matches a pair of fields of a rule, such as `methods` and `notMethods`. One of `values` must match, and none of `notValues`. An absent or empty field
+ * matches everything.
  */
 export const matchValues = (
   attribute: Attribute,
@@ -22,7 +22,7 @@ export const matchValues = (
   notValues: readonly string[] = [],
 ): MatchResult => {
   if (values.length + notValues.length === 0) return yes
-  // most match, and words are needed for none of these
+  // the text is built on failure only, because most values match
   const otherwise = () => `is not ${joinOr(values)}`
   return all([
     values.length === 0 ? yes : any(values.map((pattern) => compare(attribute, pattern, otherwise))),

@@ -15,7 +15,7 @@ const normalize = (path: string): string =>
 
 const LITERAL = /[-a-zA-Z0-9._~%!$&'()+,;:@=]/
 
-/** Tracks the ends reached after each piece of the template: without backtracking no path makes it slow. */
+/** Tracks the positions reached after each piece of the template. Without backtracking, no path makes the match slow. */
 const matchesTemplate = (template: string, path: string): boolean => {
   const pieces = template.split(/(\{\*\*?\})/).filter((piece) => piece !== '')
   let reached = new Set([0])
@@ -29,7 +29,7 @@ const after = (piece: string, path: string, reached: ReadonlySet<number>): Set<n
   return new Set([...reached].filter((end) => path.startsWith(piece, end)).map((end) => end + piece.length))
 }
 
-/** The ends that are at least `minimum` matching characters after one that was reached. */
+/** Returns the positions that are at least `minimum` matching characters after a reached one. */
 const extended = (
   path: string,
   reached: ReadonlySet<number>,

@@ -8,9 +8,9 @@ export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
 export type PeerAuthentication = {
   readonly namespace: string
   readonly name: string
-  /** RFC 3339; of two that hold for the same pods the older one does. */
+  /** RFC 3339. If two policies apply to the same pods, the older one wins. */
   readonly created: string
-  /** Absent or empty for a whole namespace; in the root namespace absent for the mesh, and empty for that namespace alone. */
+  /** Absent or empty selects a whole namespace. In the root namespace, absent selects the mesh, and empty selects that namespace alone. */
   readonly selector?: Readonly<Record<string, string>> | undefined
   readonly mode: Mode
   readonly ports: Readonly<Record<string, Mode>>
@@ -18,7 +18,7 @@ export type PeerAuthentication = {
 
 /**
  * Returns the reason why the ztunnel of `workload` refuses plaintext on `port`, if it does. It follows istiod's translation
- * (pilot/pkg/serviceregistry/ambient/authorization.go), also where that admits more than was meant.
+ * (pilot/pkg/serviceregistry/ambient/authorization.go), even where that admits more than the author intended.
  */
 export const refusesPlaintext = (
   all: readonly PeerAuthentication[],
@@ -55,7 +55,7 @@ const isBare = ({ selector }: PeerAuthentication): boolean => selector === undef
 const sorted = (some: readonly PeerAuthentication[]): PeerAuthentication[] =>
   sortedGroups(some, ({ created, namespace, name }) => `${created} ${namespace}/${name}`).flatMap(([, same]) => same)
 
-/** The mode inherited by a policy whose own is UNSET. */
+/** The mode that a policy inherits if its own is UNSET. */
 type Above = {
   readonly by: PeerAuthentication | undefined
   readonly isStrict: boolean
@@ -68,18 +68,21 @@ const aboveOf = (mesh: PeerAuthentication | undefined, namespace: PeerAuthentica
   return { by, isStrict: by?.mode === 'STRICT', isOfMesh: by === mesh, isSaid: namespace !== undefined }
 }
 
-/** Tells if a policy of pods has plaintext refused on a port. istiod looks twice at what is above it: see {@link isStrictUnset}. */
+/** Tells if a policy of pods makes the ztunnel refuse plaintext on a port. istiod looks up the inherited mode in two ways: see {@link isStrictUnset}. */
 const isStrictAt = (pods: PeerAuthentication, port: string, attached: Above, merged: Above): boolean => {
   const own = ownValue(pods.ports, port)
   if (pods.mode === 'UNSET') return isStrictUnset(pods, own, attached, merged)
   if (pods.mode === 'STRICT') return !isExempting(own)
-  // istiod counts such a port as guarded by the mesh policy, which the pods' own policy has replaced
+  // istiod leaves this port to the mesh policy, although the policy of the pods has replaced that
   return own === 'STRICT' && !(merged.isStrict && merged.isOfMesh)
 }
 
 const isExempting = (mode: Mode | undefined): boolean => mode === 'PERMISSIVE' || mode === 'DISABLE'
 
-/** One look above, `attached`, says whether the ports have a policy made; what it is says another one, which sees none with a selector. */
+/**
+ * Istiod looks up the inherited mode twice. `attached` decides if it makes a policy for the ports. `merged`, which ignores policies with a selector,
+ * decides its content.
+ */
 const isStrictUnset = (
   { ports }: PeerAuthentication,
   own: Mode | undefined,
@@ -89,6 +92,6 @@ const isStrictUnset = (
   const modes = Object.values(ports)
   if (!modes.includes(attached.isStrict ? 'PERMISSIVE' : 'STRICT')) return attached.isStrict
   if (!merged.isStrict) return own === 'STRICT'
-  // below a namespace policy without a mode istiod drops the exception
+  // below a namespace policy without a mode, istiod drops the exception
   return modes.some(isExempting) && !(merged.isSaid && merged.isOfMesh) && !isExempting(own)
 }

@@ -17,14 +17,14 @@ import type { RequestContext } from './request-context.ts'
 export type ProxyChain = {
   readonly points: readonly EnforcementPoint[]
   readonly steps: readonly TraceStep[]
-  /** The reason why the client passes no waypoint, where labels name one. */
+  /** The reason why the client passes no waypoint although labels name one. */
   readonly bypassed?: string | undefined
 }
 
 /**
- * Finds the proxies that a request passes. A client on the mesh reaches Services and pods through their waypoint, if any; the pod's
- * ztunnel then sees the waypoint instead. From outside the mesh there is only the ztunnel, and none for a pod off the mesh. A request
- * to a Gateway ends at its proxy.
+ * Finds the proxies that a request passes. A client on the mesh reaches Services and pods through their waypoint, if any. The pod's ztunnel then sees the
+ * waypoint as the client. A client outside the mesh passes only the ztunnel, and nothing if the pod is off the mesh. A request to a Gateway ends at its
+ * proxy.
  */
 export const findProxyChain = (request: AccessRequest, snapshot: ClusterSnapshot): ProxyChain => {
   const service = findService(request, snapshot)
@@ -46,13 +46,13 @@ export const findProxyChain = (request: AccessRequest, snapshot: ClusterSnapshot
   }
 }
 
-/** Tells if a proxy on the way sees HTTP: a Gateway's, or a waypoint. A ztunnel sees connections alone. */
+/** Tells if a proxy on the way sees HTTP. A Gateway's proxy and a waypoint do. A ztunnel sees connections only. */
 export const seesHttp = (request: AccessRequest, snapshot: ClusterSnapshot): boolean =>
   request.to.gateway !== undefined ||
   selectWaypoint(request, snapshot, findService(request, snapshot), findWorkload(request, snapshot).workload)
     .waypoint !== undefined
 
-/** Selects the waypoint. A Service without one sends straight to its pods, past their waypoint. */
+/** Selects the waypoint. A request to a Service without a waypoint goes straight to the pods, and bypasses their own waypoint. */
 const selectWaypoint = (
   { from, to }: AccessRequest,
   snapshot: ClusterSnapshot,
@@ -64,7 +64,7 @@ const selectWaypoint = (
   return from.isGateway ? {} : workload
 }
 
-/** The waypoint that a connection takes: of two, the canary where that takes all, or is asked about. */
+/** Returns the waypoint that a connection takes. It is the canary if that takes all connections, or if the question is about canaries. */
 const takesFrom = (service: ServiceSnapshot, snapshot: ClusterSnapshot): Waypoint | undefined =>
   hasCanary(service, snapshot) && (snapshot.isByCanaries || service.canary?.weight === 100)
     ? service.canary
@@ -82,7 +82,7 @@ export const isShared = (service: ServiceSnapshot, snapshot: ClusterSnapshot): b
 const findService = ({ to }: AccessRequest, { services }: ClusterSnapshot): ServiceSnapshot | undefined =>
   services.find(({ namespace, name }) => namespace === to.namespace && name === to.service)
 
-/** Pods that are not known are taken to be on the mesh, with the label that Juju gives them. */
+/** Finds the workload. Unknown pods are assumed to be on the mesh, with the label that Juju gives them. */
 const findWorkload = (
   { to }: AccessRequest,
   { workloads }: ClusterSnapshot,
@@ -106,7 +106,7 @@ const requestContext = (
 
 type Envoy = Pick<EnforcementPoint, 'context' | 'protocol' | 'perhaps' | 'enforcesDryRuns'>
 
-/** Builds the Envoy part of an enforcement point. Attributes of HTTP in the query imply HTTP where the port declares no protocol. */
+/** Builds the Envoy part of an enforcement point. If the port declares no protocol, HTTP attributes in the query imply HTTP. */
 const envoy = (
   { trustDomain, trustDomainAliases: aliases = [], enforcesDryRuns }: ClusterSnapshot,
   context: RequestContext,
@@ -133,7 +133,7 @@ const waypointPoint = (
   ...waypointPolicies(snapshot, to.service === undefined ? undefined : { ...to, name: to.service }, waypoint),
 })
 
-/** Builds the gateway's enforcement point. It ends the connection, plaintext or TLS, and sees no mesh identity. */
+/** Builds the gateway's enforcement point. The proxy terminates the connection, plaintext or TLS, and sees no mesh identity. */
 const gatewayPoint = ({ to }: AccessRequest, snapshot: ClusterSnapshot, context: RequestContext): EnforcementPoint => {
   const { name, labels, takesCertificates } = to.gateway ?? { name: to.application, labels: {} }
   return {

@@ -5,16 +5,16 @@ export type Identity = {
   readonly serviceAccount: string
 }
 
-/** The trust domain of a mesh, and the other names of it. */
+/** The trust domain of a mesh, and its aliases. */
 export type TrustDomains = {
   readonly trustDomain: string
   readonly aliases: readonly string[] | 'unknown'
 }
 
-/** The request attributes that a proxy sees. Undefined is unknown offline; a client outside the mesh has no identity. */
+/** The request attributes that a proxy sees. An undefined attribute is unknown offline. A client outside the mesh has no identity. */
 export type RequestContext = {
   readonly identity?: Identity | undefined
-  /** There may be an identity that is not known. */
+  /** The client may have an identity that is unknown here. */
   readonly isUnknown?: boolean | undefined
   /** The IP address that the connection comes from. */
   readonly address?: string | undefined
@@ -22,8 +22,8 @@ export type RequestContext = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly host?: string | undefined
-  /** The content of the connection, where the port declares no protocol. */
+  /** The content of the connection, if the port declares no protocol. */
   readonly carries?: 'tcp' | undefined
-  /** The trust domains of an Envoy, which compares principals and namespaces in its own way; absent at a ztunnel. */
+  /** The trust domains that an Envoy compares principals and namespaces with. Absent at a ztunnel. */
   readonly envoy?: TrustDomains | undefined
 }

@@ -24,7 +24,7 @@ import { all, any, type MatchResult, yes } from './match-result.ts'
 import { type Attribute, matchValues } from './matcher.ts'
 import type { RequestContext } from './request-context.ts'
 
-/** Matches `rule` of a policy in `policyNamespace`. Conditions are evaluated in the order in which a person would ask. */
+/** Matches `rule` of a policy in `policyNamespace`. The order of the conditions decides which failure is reported. */
 export const matchRule = (
   { from, to, when = [] }: Rule,
   context: RequestContext,
@@ -50,7 +50,7 @@ const matchSource = (source: Source, context: RequestContext, policyNamespace: s
     matchValues(unknownAttribute('token of the request'), source.requestPrincipals, source.notRequestPrincipals),
   ])
 
-/** The attribute that each field is compared with, in the order in which a person would ask. */
+/** The attribute for each field. The order decides which failure is reported. */
 const REQUEST: Readonly<Record<OperationField, (context: RequestContext) => Attribute>> = {
   ports: destinationPort,
   hosts: requestHost,

@@ -35,7 +35,7 @@ export const writeSentence = (
   return `${client(request)} ${MAY[decided?.verdict.outcome ?? 'allowed']} ${what}: ${why}${besides.join('')}.`
 }
 
-/** Writes the sentence of an answer that nobody can give. */
+/** Writes the sentence for an undecided answer. */
 export const writeDoubt = (request: AccessRequest, doubt: string): string =>
   `${client(request)} ${MAY.undecided} ${action(request)} to ${destination(request)} on port ${request.port}: ${doubt}.`
 
@@ -44,7 +44,7 @@ const MAY = { allowed: 'may', denied: 'may not', undecided: 'may or may not' } a
 const client = ({ from: { namespace, application, serviceAccount, address } }: AccessRequest): string => {
   if (serviceAccount !== undefined) return `${namespace}/${serviceAccount}`
   if (application !== undefined) return `${namespace}/${application}, outside the mesh,`
-  // that address stands for any
+  // OUTSIDE stands for any address
   if (namespace === '' && address === OUTSIDE) return 'A client outside the mesh'
   return `A client ${namespace === '' ? `at ${address ?? 'any address'}` : `in ${namespace}`}, outside the mesh,`
 }
@@ -62,7 +62,7 @@ const destination = ({ to }: AccessRequest): string => {
     : `the Service ${to.namespace}/${to.service}`
 }
 
-/** Explains which policy decides, where, and why. */
+/** Explains where the request is decided, by which policy, and why. */
 export const explain = (decided: Decided, requesters: Requesters): string => {
   const { outcome } = decided.verdict
   if (outcome === 'undecided') return doubt(decided, requesters)

@@ -1,4 +1,4 @@
-/** Istio's string match: exact, `prefix*`, `*suffix`, and `*` for anything that is not empty. */
+/** Istio's string match: exact, `prefix*`, `*suffix`, and `*` for any text that is not empty. */
 export const matchesText = (pattern: string, text: string): boolean => {
   if (pattern === '*') return text !== ''
   if (pattern.startsWith('*')) return text.endsWith(pattern.slice(1))

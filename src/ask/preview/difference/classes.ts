@@ -4,36 +4,36 @@ import { indexOf, under } from './index-of.ts'
 import { namelessClients, UNSEEN } from './nameless-clients.ts'
 import { accountName, signatureOf, sourcesOf } from './policy-sources.ts'
 
-/** Clients that all policies of a target treat alike, on both sides: all of `some` but for `except`. */
+/** Clients that all policies of a target treat alike on both sides: `some` without `except`. */
 export type Class = {
-  /** All that differ from these in their accounts alone. */
+  /** All clients that differ from these only in their accounts. */
   readonly group: readonly Client[]
   readonly some: readonly Client[]
   readonly except: ReadonlySet<Client>
-  /** One of them, which stands for all. */
+  /** One of the clients, which represents all of them. */
   readonly example: Client
 }
 
-/** Divides clients into classes, for a target that these policies decide for. `isWhole` is false where they tell more apart than are asked about. */
+/** Divides clients into classes for a target with these policies. `isWhole` is false if the policies distinguish more clients than are compared. */
 export type Classify = (
   policies: readonly KubernetesObject[],
   accounts: readonly string[],
 ) => { readonly classes: readonly Class[]; readonly isWhole: boolean }
 
-/** Clients, grouped by what they match of patterns, whatever their accounts are. */
+/** Clients, grouped by the patterns that they match, regardless of their exact accounts. */
 type Grouped = {
   readonly groups: readonly (readonly Client[])[]
   readonly groupOf: ReadonlyMap<Client, readonly Client[]>
-  /** By the patterns that they match, those of whom no more than that is known. */
+  /** Clients of which only the matched patterns are known, by these patterns. */
   readonly nameless: ReadonlyMap<string, readonly Client[]>
   readonly isWhole: boolean
   signatureOf(face: Face | undefined): string
 }
 
 /**
- * Prepares the division of clients. It costs as much as policies name: those that name nobody in particular are told apart once, for all targets
- * whose policies have the same patterns. With `unread`, namespaces of which not all can be read, there is a class as well of whoever may be there and is not known: of those in one of these namespaces, and
- * of those whom a pattern names, and who match what nobody does that is known.
+ * Prepares the division of clients. Clients that no policy names exactly are divided once for all targets whose policies have the same patterns, so the
+ * cost depends on the names in policies. `unread` are namespaces that cannot be read completely. Then there are also classes for unknown clients: those in
+ * one of these namespaces, and those that match a set of patterns that no known client matches.
  */
 export const createClassify = (
   clients: readonly Client[],
@@ -69,7 +69,7 @@ export const createClassify = (
       groupOf: new Map(groups.flatMap((group) => group.map((one) => [one, group] as const))),
       nameless: Map.groupBy(nameless, ({ faces: [face] }) => sign(face)),
     }
-    // targets come by namespace, and those of one have mostly the same patterns
+    // targets are ordered by namespace, and those of one namespace mostly have the same patterns
     if (known.size >= MOST_KNOWN) known.clear()
     known.set(key, made)
     return made
@@ -109,7 +109,7 @@ const withExample = (one: Omit<Class, 'example'>): Class[] => {
   return example ? [{ ...one, example }] : []
 }
 
-/** The lists of policies that each account is in. */
+/** Maps each account to the lists in policies that contain it. */
 const listsOf = (policies: readonly KubernetesObject[], accounts: readonly string[]): Map<string, string[]> => {
   const lists = new Map<string, string[]>()
   const add = (name: string, list: string) => lists.set(name, [...(lists.get(name) ?? []), list])

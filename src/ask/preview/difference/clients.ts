@@ -9,41 +9,44 @@ import type { Query } from '../../authorization/query.ts'
 import { type Side, sideName } from '../../authorization/side.ts'
 import type { ObservedClient, World } from './world.ts'
 
-/** A client as one side of a comparison sees it. */
+/** A client on one side of a comparison. */
 export type Face = {
   readonly query: Pick<Query, 'from' | 'address'>
   readonly observed: ObservedClient
-  /** Each way in which a request may be sent, where the client has a sidecar, or may have one. @default the one that is observed */
+  /** The ways in which a client may send a request, if it has or may have a sidecar. @default as observed */
   readonly ways?: readonly Way[] | undefined
-  /** Its account, where a policy sees one, or may see one. */
+  /** Its account, if a policy may see one. */
   readonly account?: Account | undefined
-  /** Clients of one kind differ in nothing but their accounts. */
+  /** Clients of the same kind differ only in their accounts. */
   readonly kind: string
 }
 
-/** A way to send requests: as pods of the mesh, or of none, do, and `isDirect` past waypoints. */
+/** A way to send requests: as a pod on the mesh, or off it. `isDirect` bypasses waypoints. */
 export type Way = { readonly observed: ObservedClient; readonly isDirect?: true }
 
 /** A client that may send requests. */
 export type Client = {
-  /** `shop/web`, or `shop/gateway/web`; `shop/sa/web` where only the account is known, and `shop/*` for whoever else is in a namespace that cannot be read, which is `*` where it is not known. Absent outside the mesh. */
+  /**
+   * `shop/web` or `shop/gateway/web`, or `shop/sa/web` if only the account is known. `shop/*` is any other client in a namespace that cannot be read. `*`
+   * in place of the namespace is an unknown namespace. Absent outside the mesh.
+   */
   readonly name?: string
   readonly namespace: string
   readonly subject?: Side
-  /** The address, or block of addresses, of a client outside the mesh that policies tell apart. */
+  /** The address or block of addresses of a client outside the mesh, if policies distinguish it. */
   readonly address?: string | undefined
-  /** But for these blocks. */
+  /** Excluded blocks of addresses. */
   readonly notAddresses?: readonly string[]
-  /** Before and after; undefined where it does not exist. */
+  /** The client before and after the change. Undefined where it does not exist. */
   readonly faces: readonly [Face | undefined, Face | undefined]
 }
 
-/** Tells if a client is another one after the change, or is there on one side alone. */
+/** Tells if a client differs between both sides, or exists on one side only. */
 export const isChanged = ({ faces: [before, after] }: Client): boolean => textOf(before) !== textOf(after)
 
 const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
 
-/** An application or a Gateway as a client, in both worlds. */
+/** Builds the client for an application or a Gateway, on both sides. */
 export const clientOf = async (subject: Side, worlds: readonly [World, World]): Promise<Client> => {
   const name = sideName(subject)
   const faceIn = async (world: World) => faceOf({ from: subject }, await world.observeClient(subject), world, name)
@@ -52,8 +55,8 @@ export const clientOf = async (subject: Side, worlds: readonly [World, World]): 
 }
 
 /**
- * Makes a client of those that run as an account beside the applications: the pods that do, and where there are none in a world, as of a job between two runs, one that
- * would if it `isNamed`. That one is on the mesh, by itself where its namespace never is.
+ * Builds the client for an account that pods without a workload run as. If a world has no such pod, for example between two runs of a job, and the account
+ * `isNamed`, a pod that would run as it stands in. That pod is on the mesh, by its own label if its namespace is not enrolled.
  */
 export const accountClient = (account: Account, worlds: readonly [World, World], isNamed: boolean): Client => {
   const { namespace, serviceAccount } = account
@@ -70,7 +73,7 @@ export const accountClient = (account: Account, worlds: readonly [World, World],
   return { name, namespace, faces: [faceIn(worlds[0]), faceIn(worlds[1])] }
 }
 
-/** A client of which nothing is known but that it is outside the mesh. */
+/** Builds a client outside the mesh of which nothing else is known. */
 export const outsideClient = (
   address: string,
   { block, not }: { readonly block: string | undefined; readonly not: readonly string[] },
@@ -80,7 +83,7 @@ export const outsideClient = (
   return { namespace: '', address: block, notAddresses: not, faces: [face, face] }
 }
 
-/** A client of which nothing is known but that it is on the mesh, and its account. */
+/** Builds a client on the mesh of which only the account is known. */
 export const plainClient = (account: Account, name: string, namespace: string): Client => {
   const labels = { [ENROLMENT_LABEL]: 'ambient' }
   const face = {
@@ -127,7 +130,7 @@ const faceOf = (
   }
 }
 
-/** With a sidecar, a client is seen with its account or without one, and passes a waypoint or does not. */
+/** Lists the ways in which a client with a sidecar may send requests: with or without its account, and through a waypoint or past it. */
 const waysOf = (observed: ObservedClient, pods: ObservedPods): Way[] => {
   const enrolled = (mode: 'ambient' | 'none'): ObservedClient => {
     const labels = { [ENROLMENT_LABEL]: mode, 'sidecar.istio.io/inject': 'false' }
@@ -165,7 +168,7 @@ const resolved = (query: Query, { from, fromNamespace }: ObservedClient) => {
       fromNamespace,
     })
   } catch (error) {
-    // no pods, and no template of any
+    // there are no pods, and no template
     if (error instanceof Refused) return undefined
     throw error
   }

@@ -12,33 +12,36 @@ import { needsClass } from '../../authorization/observe.ts'
 import { decidingFields } from './deciding-fields.ts'
 import { UNSEEN } from './nameless-clients.ts'
 
-/** The part of a memory that answers depend on: what it says of the mesh, and the beacon that may say more. */
+/** The part of a memory that results depend on: its mesh config, and its beacon, whose memory may have one. */
 export type Said = { readonly mesh?: MeshConfig | undefined; readonly beacon?: Subject | undefined }
 
-/** All that decides about requests, as far as it can be read. */
+/** All readable objects that decide requests. */
 export type Cluster = {
   readonly objects: readonly KubernetesObject[]
-  /** By `namespace/application`. */
+  /** The relevant parts of memories, by `namespace/application`. */
   readonly said: ReadonlyMap<string, Said>
-  /** Kinds that the API server does not know. */
+  /** Kinds that the API server does not serve. */
   readonly absent: ReadonlySet<Kind>
-  /** Names of what may not be read, as `Service pz`: by namespace, by '' what is in none or in all of them, and by UNSEEN in namespaces that are not known. */
+  /**
+   * Names of objects that may not be read, such as `Service pz`, by namespace. The key '' has those of all namespaces or of none, and UNSEEN those of
+   * unknown namespaces.
+   */
   readonly unread: ReadonlyMap<string, readonly string[]>
 }
 
 type ReadMemories = Pick<Memories, 'read'>
 
-/** Read in every namespace before any other: whoever may not list one of them may list none. */
+/** The kinds in namespaces. The first of them is listed first: an account that may not list it in a namespace may probably list none. */
 const OF_NAMESPACES = ['Service', 'StatefulSet', 'Deployment', 'Pod'] as const
-/** Without all of one of these nothing can be compared. */
+/** Kinds without which nothing can be compared. */
 export const OF_THE_MESH = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway'] as const
 
-/** The kinds that answers depend on. */
+/** The kinds that results depend on. */
 export const DECIDING: readonly Kind[] = ['Namespace', ...OF_NAMESPACES, ...OF_THE_MESH, 'GatewayClass', 'ServiceEntry']
 
 /**
- * Reads all that decides about requests, in all namespaces. What the account of the functions may not list everywhere is listed in the
- * namespaces that are known, `near` and those of policies; what cannot be read is named.
+ * Reads all objects that decide requests, in all namespaces. If the functions' account may not list a kind everywhere, it is listed in the known
+ * namespaces: `near`, and those of policies. Unreadable objects are named.
  */
 export const readDecidingObjects = async (
   memories: ReadMemories,
@@ -49,7 +52,7 @@ export const readDecidingObjects = async (
   const absent = new Set<Kind>()
   const unread = new Map<string, string[]>()
 
-  /** Tells if the kind could be listed there. */
+  /** Lists a kind, and tells if that was permitted. */
   const list = async (kind: Kind, namespace: string | undefined): Promise<boolean> => {
     try {
       await kubernetes.pages(kind, namespace, undefined, (page) => {
@@ -121,7 +124,7 @@ const AT_ONCE = 8
 const sliced = <T>(all: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
 
-/** Of each page of memories, which may be long, no more is kept than what they say of the mesh. */
+/** Reads the relevant parts of memories. Memories may be long, so the rest of each page is dropped at once. */
 const readSaid = async (memories: ReadMemories, kubernetes: Kubernetes, names: Iterable<string>) => {
   const said = new Map<string, Said>()
   const add = (object: KubernetesObject) => {
@@ -145,7 +148,7 @@ const readSaid = async (memories: ReadMemories, kubernetes: Kubernetes, names: I
   return said
 }
 
-/** The application whose memory a ConfigMap is; undefined where it is none. */
+/** Names the application whose memory a ConfigMap is. Returns undefined for other objects. */
 export const memorySubject = ({
   kind,
   metadata: { namespace = '', name, labels },
@@ -154,7 +157,7 @@ export const memorySubject = ({
   return kind === 'ConfigMap' && name === memoryName(application) ? subjectName({ namespace, application }) : undefined
 }
 
-/** The words of a memory about the mesh, by its application; nothing where the memory cannot be read. */
+/** Reads the relevant part of a memory, by application. Returns an empty list if the memory cannot be read. */
 export const saidIn = (
   memories: ReadMemories,
   { memo }: Pick<Kubernetes, 'memo'>,

@@ -1,12 +1,12 @@
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 
-/** An object as far as answers about requests depend on it: thousands are held at once. */
+/** Reduces an object to the fields that results depend on, because thousands are held in memory at once. */
 export const decidingFields = (object: KubernetesObject): KubernetesObject => {
   const { apiVersion, kind, metadata, spec, status, data } = object
   const { managedFields: _, ...kept } = metadata
   const plain = { apiVersion, kind, metadata: kept }
   switch (kind) {
-    // what Istio says of a policy, and when it was written, is told
+    // the status and managedFields of a policy are kept for the report of pending policies
     case 'AuthorizationPolicy':
       return object
     case 'Pod':
@@ -44,7 +44,7 @@ const decidingSpec = ({ serviceAccountName, hostNetwork, containers, initContain
 
 const decidingContainer = ({ name, ports }: Fields): Fields => ({ name, ...(ports !== undefined && { ports }) })
 
-/** The parts of an object that answers may depend on, as text: two objects of one text decide alike. */
+/** Serializes the fields that results depend on. Two objects with the same text decide alike. */
 export const decidingText = ({ metadata, spec, data, kind, status }: KubernetesObject): string =>
   JSON.stringify([
     metadata.labels,

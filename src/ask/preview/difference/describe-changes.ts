@@ -4,38 +4,41 @@ import type { Class } from './classes.ts'
 import type { Client } from './clients.ts'
 import type { Found } from './difference.ts'
 
-/** Requests whose answer changes. What is absent is any. */
+/** Requests whose result changes. An absent field matches any value. */
 export type AccessChange = Change & {
-  /** `namespace/application`, or `namespace/gateway/name`, or `namespace/sa/account` where no application that can be read runs as it; absent for a client outside the mesh, and where there are `clients`. */
+  /**
+   * `namespace/application` or `namespace/gateway/name`, or `namespace/sa/account` if no readable application runs as the account. Absent for a client
+   * outside the mesh, and if there are `clients`.
+   */
   readonly from?: string
-  /** Many that change alike: `namespace/application`, or `namespace/*` for all of a namespace. */
+  /** Many clients with the same change: `namespace/application`, or `namespace/*` for a whole namespace. */
   readonly clients?: readonly string[]
-  /** But for these. */
+  /** Clients that are excluded from `clients`. */
   readonly notClients?: readonly string[]
-  /** Of clients outside the mesh: a block of addresses that policies tell apart. */
+  /** The block of addresses of clients outside the mesh, if policies distinguish it. */
   readonly address?: string
   readonly notAddresses?: readonly string[]
   readonly to: string
-  /** To the pods' own addresses, past the Service. */
+  /** `pod` is a request to the pods' own addresses, past the Service. */
   readonly via: 'service' | 'pod'
-  /** Absent for any but `notPorts`. */
+  /** Absent for all ports except `notPorts`. */
   readonly port?: number
   readonly notPorts?: readonly number[]
-  /** The number of clients that it is about. */
+  /** The number of clients with this change. */
   readonly count: number
   /** `- reviews → details GET :9080 /details/*` */
   readonly line: string
 }
 
-/** Changes are told of each pair up to so many, and of groups of clients beyond that. */
+/** The limit up to which each pair has its own line. Beyond it, a line has a group of clients. */
 const MOST_PAIRS = 60
 
-/** Clients that a line names. */
+/** The limit of client names in a line. */
 const MOST_NAMES = 3
 
 /**
- * Tells changes of pairs where these are few, else of all clients that change alike; also many of other namespaces are one group. It is complete either
- * way. In lines the applications of `near` go without their namespace, where all that is told is in one.
+ * Describes the changes completely: by pairs if they are few, else by all clients that change alike. Many clients of other namespaces are always one
+ * group. If all changes are in one namespace of `near`, lines leave out the namespace.
  */
 export const describeChanges = (
   found: readonly Found[],
@@ -63,12 +66,12 @@ export const describeChanges = (
 }
 
 const byPair = (one: AccessChange, other: AccessChange): number => {
-  // groups come last
+  // groups sort last
   const [key, otherKey] = [one, other].map(({ to, from = '', clients }) => `${to} ${clients ? '~' : from}`)
   return key === otherKey ? 0 : (key ?? '') < (otherKey ?? '') ? -1 : 1
 }
 
-/** The clients of a namespace, and the classes of all others. */
+/** Divides clients into those of the namespace, and classes of all others. */
 const apart = (namespace: string, groups: readonly Class[]): [Client[], Class[]] => {
   const isNear = (client: Client) => client.namespace === namespace
   const far = groups.flatMap((one) => {
@@ -78,7 +81,7 @@ const apart = (namespace: string, groups: readonly Class[]): [Client[], Class[]]
   return [groups.flatMap(membersOf).filter(isNear), far]
 }
 
-/** The clients outside the mesh: one, wherever it is, where all of them change alike. */
+/** Lists the clients outside the mesh. They are merged into one, at any address, if all of them change alike. */
 const outsideIn = (groups: readonly Class[]): Client[] => {
   const clients = groups.flatMap(membersOf)
   const [first] = clients
@@ -87,7 +90,7 @@ const outsideIn = (groups: readonly Class[]): Client[] => {
   return [anywhere]
 }
 
-/** Classes without those that a group beside them comprises, which then does not except them. */
+/** Merges classes into the group that contains them, if the group changes too. Then the group does not exclude them. */
 const united = (who: readonly Class[]): Class[] => {
   const isGroup = ({ group, some }: Class) => group === some
   const whole = new Set(who.filter(isGroup).map(({ group }) => group))
@@ -122,7 +125,7 @@ const tellOne = (
   }
 }
 
-/** All clients that are known, by namespace. */
+/** All known clients, by namespace. */
 type Known = ReadonlyMap<string, readonly Client[]>
 
 const tellMany = (found: Found, groups: readonly Class[], known: Known): AccessChange => {

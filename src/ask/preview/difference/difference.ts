@@ -15,7 +15,7 @@ import { type AskedPort, portsOf } from './ports.ts'
 import { isUnchanged } from './target-unchanged.ts'
 import type { ObservedTarget, World } from './world.ts'
 
-/** Clients whose answers to some requests change alike. */
+/** Clients with the same change in the results of some requests. */
 export type Found = AskedPort & {
   readonly to: Side
   readonly change: Change
@@ -24,33 +24,33 @@ export type Found = AskedPort & {
 
 export type Difference = {
   readonly found: readonly Found[]
-  /** Targets of which it is not known if answers change, and why. */
+  /** Targets for which it is unknown if results change, and the reason. */
   readonly doubts: readonly { readonly to: Side; readonly why: string }[]
-  /** Targets that were not looked at, as there was no time left. */
+  /** Targets that were not compared, because there was no time left. */
   readonly left: readonly Side[]
-  /** All clients there are. */
+  /** All clients. */
   readonly clients: readonly Client[]
-  /** Of targets for which something else decides, or some clients are others. */
+  /** Targets with changed policies or other deciding objects, or with changed clients. */
   readonly targets: readonly Side[]
-  /** The classes of clients, by port, that were asked about. */
+  /** The number of compared classes of clients, summed over ports. */
   readonly questions: number
 }
 
 type Options = {
   readonly autoAllowWaypoint?: boolean | undefined
-  /** Clients beside the applications. */
+  /** Clients that are not applications. */
   readonly others?: readonly Client[]
-  /** Namespaces of which not all can be read. */
+  /** Namespaces that cannot be read completely. */
   readonly unread?: readonly string[]
-  /** Gives others a turn; what is left is not compared once it says so. */
+  /** Yields to other requests. The remaining targets are not compared once it returns false. */
   readonly goesOn?: () => Promise<boolean>
 }
 
 type Worlds = readonly [World, World]
 
 /**
- * Compares who may reach whom in two worlds: for each target whose policies, labels, pods, waypoints or accounts differ all clients, for any other those
- * that differ themselves. Clients, ports and requests that all policies of both worlds treat alike are asked about once.
+ * Compares the access in two worlds. If the policies, labels, pods, waypoints or accounts of a target differ, all clients are compared, else only the
+ * clients that differ themselves. Clients, ports and requests that all policies of both worlds treat alike are compared once.
  */
 export const findDifference = async (worlds: Worlds, options: Options = {}): Promise<Difference> => {
   const { goesOn = async () => true } = options
@@ -95,7 +95,7 @@ type ComparedTarget = {
   readonly questions: number
 }
 
-/** Prepares the comparison of one target after another; nothing is answered of one that nothing can have changed for. */
+/** Prepares the comparison of single targets. A target for which nothing can have changed yields an empty list. */
 const createComparison = (worlds: Worlds, clients: readonly Client[], options: Options) => {
   const domains = trustDomainsIn(worlds)
   const changed = clients.filter(isChanged)
@@ -109,7 +109,7 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
     if (classes.length === 0) return []
     const ports = portsOf(to, sides)
     const compared = ports.map((port) => compareAt(to, port, { worlds, sides, classes, options }))
-    // of a Service that leads to nothing that is known, nothing can be known; what decides about it is compared all the same
+    // the result at a Service without known pods is always unknown, so that counts only if the target itself changed
     const hasPods = sides.some((side) => side.to && allPods(side.to).length > 0)
     return [
       {
@@ -125,9 +125,9 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
   }
 }
 
-const TOO_MANY_PATTERNS = 'policies name more patterns of accounts than are told apart'
+const TOO_MANY_PATTERNS = 'policies name more patterns of accounts than are compared'
 
-/** Applications, Gateways that take traffic from outside, and pods that are of neither, of either world. */
+/** Lists the targets of both worlds: applications, Gateways that take traffic from outside, and pods of neither. */
 const subjectsIn = (worlds: Worlds): Side[] => {
   const objects = worlds.flatMap((world) => world.objects)
   const gateways = objects.flatMap(({ kind, metadata: { namespace = '', name } }) =>
@@ -145,7 +145,7 @@ const trustDomainsIn = (worlds: Worlds): string[] => [
 
 const classesFor = (sides: readonly ObservedTarget[], classify: Classify, isChanged: boolean): ReturnType<Classify> => {
   const policies = [...new Set(sides.flatMap((side) => side.policies ?? []))]
-  // with auto-allow there are policies for the accounts of waypoints
+  // auto-allow adds policies for the accounts of waypoints
   const accounts = sides.flatMap((side) => (side.gateways ?? []).map(accountOfWaypoint))
   const outside = isChanged ? outsideClients(policies.flatMap((one) => sourcesOf(one).blocks)) : []
   const { classes, isWhole } = classify(policies, accounts)

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
 import { GATEWAY_NAME, type ObservedPods } from '../../authorization/pods.ts'
 
-/** The keys of labels that anything selects pods by. */
+/** Lists the label keys that any selector uses. */
 export const selectedKeys = (objects: readonly KubernetesObject[]): ReadonlySet<string> =>
   new Set(objects.flatMap((one) => Object.keys(selectorOf(one) ?? {})))
 
@@ -17,7 +17,7 @@ const selectorOf = (object: KubernetesObject): object | undefined => {
   return ('policy' in read ? read.policy.spec : read.attachment)?.selector?.matchLabels
 }
 
-/** One pod for all that differ in nothing that answers depend on: controllers label each by its number, or its revision. */
+/** Keeps one pod for each set of pods that results cannot depend on. Controllers label each pod with its number or revision. */
 export const distinctPods = ({ running, ...pods }: ObservedPods, keys: ReadonlySet<string>): ObservedPods => {
   if (running.length < 2) return { ...pods, running }
   const text = ({ metadata: { labels = {}, annotations = {} } = {}, spec = {} }: PodLike) =>

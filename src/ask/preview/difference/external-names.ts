@@ -3,17 +3,17 @@ import type { Side } from '../../authorization/side.ts'
 import { waypointsIn } from './relevant.ts'
 import type { ObservedTarget } from './world.ts'
 
-/** The Service of the target's own name. */
+/** Finds the Service with the target's own name. */
 export const ownService = (
   { kind, application }: Side,
   { services }: Pick<ObservedTarget, 'services'>,
 ): KubernetesObject | undefined =>
   kind === 'application' ? services.find(({ metadata }) => metadata.name === application) : undefined
 
-/** Tells if a Service stands for another name. Without a waypoint, who asks for it is decided about where that leads. */
+/** Tells if a Service is of type ExternalName. Unless it has a waypoint, requests are decided at the destination of that name. */
 export const isExternalName = (service: KubernetesObject | undefined): boolean => service?.spec?.type === 'ExternalName'
 
-/** The reason why it is not known what changes for the clients of a Service that stands for another name; undefined where nothing does, or it stands for none. */
+/** Returns the reason why changes at an ExternalName Service are unknown. Returns undefined if nothing changes, or the Service is of another type. */
 export const externalDoubt = (to: Side, sides: readonly [ObservedTarget, ObservedTarget]): string | undefined => {
   const [before, after] = sides.map((side) => ownService(to, side))
   if (before === undefined || (!isExternalName(before) && !isExternalName(after))) return undefined

@@ -1,4 +1,4 @@
-/** Groups by any number of keys each. */
+/** Indexes items by any number of keys each. */
 export const indexOf = <T>(
   items: Iterable<T>,
   keysOf: (item: T) => Iterable<string>,
@@ -13,7 +13,7 @@ export const indexOf = <T>(
   return index
 }
 
-/** All that is found under any of some keys, each once. */
+/** Lists the items under any of the keys, each once. */
 export const under = <T>(index: ReadonlyMap<string, readonly T[]>, keys: Iterable<string>): T[] => {
   const found = new Set<T>()
   for (const key of keys) for (const item of index.get(key) ?? []) found.add(item)

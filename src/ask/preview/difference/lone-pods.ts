@@ -8,9 +8,9 @@ import type { Side } from '../../authorization/side.ts'
 import { indexOf } from './index-of.ts'
 import { accountName } from './policy-sources.ts'
 
-/** Pods that are of no StatefulSet, no Deployment and no Gateway: of jobs, daemons, and by themselves, or left behind by a workload. */
+/** Pods without a StatefulSet, Deployment or Gateway: those of jobs and DaemonSets, single pods, and pods that a deleted workload left behind. */
 export type LonePods = {
-  /** By what controls them, else by themselves, but for those that are the pods of a Service of their name. */
+  /** Named by their controller, else by the pod. Pods behind a Service of the same name are left out. */
   readonly subjects: readonly Side[]
   readonly accounts: readonly Account[]
   named(subject: Subject): readonly PodLike[] | undefined
@@ -41,7 +41,7 @@ export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
   }
 }
 
-/** Prepares to tell if pods are those of a Service, whose name no workload has. */
+/** Prepares the test if pods belong to a Service whose name no workload has. */
 const exposedIn = (objects: readonly KubernetesObject[]) => {
   const named = (...kinds: string[]) =>
     new Map(

@@ -2,21 +2,21 @@ import { accountsOfPrincipal, OTHER, typicalNames } from '../../authorization/ty
 import { type Client, plainClient } from './clients.ts'
 import type { Pattern } from './policy-sources.ts'
 
-/** Stands for the namespaces of which nothing is seen: no namespace is called so. */
+/** Stands for unknown namespaces. It is no valid name of a namespace. */
 export const UNSEEN = '*'
 
 export type NamelessClients = {
   readonly clients: readonly Client[]
-  /** False where patterns tell more accounts apart than are asked about. */
+  /** False if patterns distinguish more accounts than are compared. */
   readonly isWhole: boolean
 }
 
 const MOST_ACCOUNTS = 20_000
 
 /**
- * Makes clients of whoever may be there and is not known: an account for each set of patterns that one may match, in the namespaces that patterns tell apart and
- * in `unread` ones. They are called `pz/sa/web-*` by what patterns leave open, and `*` for a namespace that is not known; `pz/*` is whoever else is in one
- * of which nobody is known.
+ * Builds clients that may exist but are unknown. There is one account for each set of patterns that one account may match, in the namespaces that patterns
+ * distinguish, and in `unread` ones. Their names show the open part as `*`, as in `pz/sa/web-*`, and an unknown namespace as `*`. `pz/*` is any other
+ * client of a namespace without known clients.
  */
 export const namelessClients = (
   patterns: readonly Pattern[],

@@ -4,7 +4,7 @@ import { type Client, outsideClient } from './clients.ts'
 
 const OUTSIDE_IPV6 = '2001:db8::1'
 
-/** Clients outside the mesh, one for each set of blocks that an address is in. Without blocks they are all alike. */
+/** Lists clients outside the mesh, one for each set of blocks that an address may be in. Without blocks there is one client for each family of addresses. */
 export const outsideClients = (blocks: readonly string[]): Client[] => {
   const valid = [...new Set(blocks)].flatMap((text) => blockOf(text) ?? [])
   const edges = valid.flatMap(({ first, size, family }) => [addressOf(first, family), addressOf(first + size, family)])
@@ -42,7 +42,7 @@ const blockOf = (text: string) => {
 
 const ipv4Number = (text: string): bigint => text.split('.').reduce((number, part) => number * 256n + BigInt(part), 0n)
 
-/** Of an address that is valid: URLs write it with all that it may leave out, but for one run of zeros. */
+/** Parses a valid IPv6 address. The URL class normalizes it, so that only one run of zeros is left to expand. */
 const ipv6Number = (text: string): bigint => {
   const [head = '', tail] = new URL(`http://[${text}]/`).hostname.slice(1, -1).split('::')
   const [before, after] = [head, tail ?? ''].map((part) => (part === '' ? [] : part.split(':')))
@@ -53,7 +53,7 @@ const ipv6Number = (text: string): bigint => {
   )
 }
 
-/** Undefined beyond the last address. */
+/** Formats an address. Returns undefined beyond the last address. */
 const addressOf = (number: bigint, family: Family): string | undefined => {
   const [parts, width, separator, base] = family === 'ipv6' ? ([8, 16n, ':', 16] as const) : ([4, 8n, '.', 10] as const)
   if (number >= 1n << (BigInt(parts) * width)) return undefined

@@ -9,22 +9,22 @@ import { matchesGlob, matchesText } from '../../authorization/evaluate/text.ts'
 /** The clients that a policy names. */
 export type Sources = {
   readonly accounts: readonly NamedAccount[]
-  /** Patterns that any number of clients may match. */
+  /** Patterns that several clients may match. */
   readonly patterns: readonly Pattern[]
   /** Blocks of addresses. */
   readonly blocks: readonly string[]
-  /** The trust domains of principals, and those that are named by themselves. */
+  /** The trust domains in principals and in trustDomains. */
   readonly trustDomains: readonly string[]
 }
 
-/** An account by its whole name, `namespace/account`. Accounts of one list, in one trust domain, are treated alike. */
+/** An account by its full name, `namespace/account`. Accounts in the same list and trust domain are treated alike. */
 type NamedAccount = { readonly name: string; readonly list: string }
 
 export type Pattern = { readonly of: 'principal' | 'namespace'; readonly text: string }
 
 export const accountName = ({ namespace, serviceAccount }: Account): string => `${namespace}/${serviceAccount}`
 
-/** Lists what a policy says of its sources, wherever it says it. One that cannot be read says nothing, and leaves undecided what it may be about. */
+/** Lists the sources that a policy names, in any field. An unreadable policy names none: the requests that it may match are undecided anyway. */
 export const sourcesOf = perObject((object: KubernetesObject): Sources => {
   const read = readAuthorizationPolicy(object)
   const lists = ('policy' in read ? (read.policy.spec.rules ?? []) : []).flatMap(valuesIn)
@@ -50,7 +50,7 @@ export const sourcesOf = perObject((object: KubernetesObject): Sources => {
   }
 })
 
-/** `shop/web` of `cluster.local/ns/shop/sa/web`: whatever the trust domain, no other account can match it. */
+/** Extracts `shop/web` from `cluster.local/ns/shop/sa/web`. No other account can match it in any trust domain. */
 const wholeAccount = (text: string, list: number): NamedAccount[] => {
   const account = accountOf(text)
   return account && !account.trustDomain.includes('*')
@@ -58,7 +58,7 @@ const wholeAccount = (text: string, list: number): NamedAccount[] => {
     : []
 }
 
-/** The patterns that an account matches, as any proxy compares them, as text: alike for accounts that none of these tells apart. */
+/** Computes a text from the patterns that an account matches, as any proxy compares them. Accounts with the same text match the same patterns. */
 export const signatureOf = (account: Account, patterns: readonly Pattern[], trustDomains: readonly string[]): string =>
   patterns
     .map(({ of, text }) => {

@@ -12,12 +12,12 @@ import { portsIn } from '../witnesses.ts'
 import { isExternalName, ownService } from './external-names.ts'
 import type { ObservedTarget } from './world.ts'
 
-/** A port that is asked about; where it stands for others, all but `not`. */
+/** A port to compare. With `not`, it stands for all ports except these. */
 export type AskedPort = { readonly via: 'service' | 'pod'; readonly port: number; readonly not?: readonly number[] }
 
 /**
- * The ports of a target on either side: of its Service, of its containers, and those that policies for pods name. Where that is all of its pods' ports,
- * one more stands for any other.
+ * Lists the ports of a target on either side: those of its Service and its containers, and those that policies of pods name. If these policies name all
+ * known pod ports, one more port stands for all others.
  */
 export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[] => {
   const distinct = (some: readonly number[]) => [...new Set(some)].toSorted((one, other) => one - other)
@@ -40,7 +40,7 @@ export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[]
 
 const SPARE = Array.from({ length: 65_535 }, (_, index) => index + 1)
 
-/** None of a Service that stands for another name: what is asked there is asked of that. */
+/** Lists the ports of the target's Service. An ExternalName Service has none, because its requests go elsewhere. */
 const servicePorts = (to: Side, side: ObservedTarget): readonly ServicePortSpec[] => {
   const service = ownService(to, side)
   return service === undefined || isExternalName(service) ? [] : tcpPorts(service)
@@ -63,13 +63,13 @@ const namedPorts = ({ policies = [], peerAuthentications = [] }: ObservedTarget)
   ),
 ]
 
-/** Policies of pods, and those of a waypoint, which may be that of pods. */
+/** Tells if a policy refers only to Services. Other policies may decide at pods: also those of a waypoint, which may be that of pods. */
 const isForServices = (spec: AuthorizationPolicySpec): boolean => {
   const targets = targetsOf(spec)
   return targets.length > 0 && targets.every(({ kind }) => kind === 'Service')
 }
 
-/** Of the Gateway that a target is. */
+/** Lists the listener ports, if the target is a Gateway. */
 const listenersOf = ({ namespace, application }: Side, { to, gateways = [] }: ObservedTarget): number[] => {
   if (!to || !allPods(to).some(isGateway)) return []
   const own = gateways.find(({ metadata }) => metadata.namespace === namespace && metadata.name === application)

@@ -6,11 +6,11 @@ import { indexOf, under } from './index-of.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** A target, as it is known before it is known which objects decide for it. */
+/** A target, described well enough to look up the objects that may decide for it. */
 export type About = {
   readonly namespace: string
   readonly name: string
-  /** The labels of all of its pods, and of what they are made of. */
+  /** The labels of all its pods and of their template. */
   readonly labels: readonly Labels[]
   readonly namespaceLabels: Labels
 }
@@ -22,10 +22,7 @@ export type Relevant = {
   readonly gateways: readonly KubernetesObject[]
 }
 
-/**
- * Finds what may decide for a target, out of all that there is, without looking at all of it. It finds too much rather than too little: whether an
- * object decides is asked later.
- */
+/** Builds an index that finds the objects that may decide for a target without a scan of all objects. It may find too many objects, but misses none. */
 export const createRelevance = (
   objects: readonly KubernetesObject[],
   roots: readonly string[],
@@ -36,7 +33,7 @@ export const createRelevance = (
   const peers = indexOf(of('PeerAuthentication'), ({ metadata }) => [metadata.namespace ?? ''])
   const gateways = indexOf(of('Gateway'), ({ metadata }) => [`${metadata.namespace}/${metadata.name}`])
   return ({ namespace, name, labels: known, namespaceLabels }) => {
-    // pods that are not known are taken to have the name of their application
+    // unknown pods are assumed to have the name of their application
     const labels = [...known, { [NAME_LABEL]: name }]
     const pairs = new Set(labels.flatMap((some) => Object.entries(some).map(([key, value]) => `${key}=${value}`)))
     const within = [...new Set([namespace, ...roots])]
@@ -63,7 +60,7 @@ export const createRelevance = (
   }
 }
 
-/** All that labels may name: of several labels only some count, and in one way only. */
+/** Lists all waypoints that labels may name. Some of several labels have no effect in Istio, but all count here. */
 export const waypointsIn = (labels: Labels, namespace: string): string[] => {
   const named = Object.entries(labels).filter(([key]) => key.startsWith(USE_WAYPOINT_LABEL))
   const isHome = ([key]: [string, string]) => key.endsWith('-namespace')
@@ -71,13 +68,13 @@ export const waypointsIn = (labels: Labels, namespace: string): string[] => {
   return named.filter((one) => !isHome(one)).flatMap(([, name]) => homes.map((home) => `${home}/${name}`))
 }
 
-/** By its name, and by the first label that it selects; `*` where it selects none. */
+/** Indexes a Service by its name, and by the first label of its selector, or `*` without a selector. */
 const serviceKeys = ({ metadata: { namespace, name }, spec }: KubernetesObject): string[] => [
   `${namespace} ${name}`,
   `${namespace} ${firstPair(spec?.selector) ?? '*'}`,
 ]
 
-/** By each target, else by the first label that is selected; `*` where that is none, and `odd` where it cannot be read. */
+/** Indexes a policy by each target, else by the first label of its selector. `*` stands for no selector, and `odd` for an unreadable policy. */
 const policyKeys = (object: KubernetesObject): string[] => {
   const { namespace } = object.metadata
   const read = readAuthorizationPolicy(object)

@@ -6,8 +6,8 @@ import { waypointsIn } from './relevant.ts'
 import type { World } from './world.ts'
 
 /**
- * Names the ServiceEntries that access may change to, as no question is about them: those with a policy of their own that changes, and those that are led to
- * a waypoint where that, its policies, or a client changes.
+ * Names the ServiceEntries with access that may change, because they cannot be compared. These have a changed policy of their own, or lead to a waypoint
+ * that has changed itself, or in its policies or clients.
  */
 export const unknownServiceEntries = (
   { unread }: Pick<Cluster, 'unread'>,
@@ -17,7 +17,7 @@ export const unknownServiceEntries = (
 ): string[] => {
   const isClientChanged = clients.some((one) => one.faces[0] !== undefined && isChanged(one))
   const policies = worlds.flatMap(({ objects }) => objects.filter(({ kind }) => kind === 'AuthorizationPolicy'))
-  // who is another client from now on is treated otherwise by whatever policy there is
+  // a changed client may get another result from any policy
   const targets = new Set([...changed, ...(isClientChanged ? policies : [])].flatMap(targetsIn))
   if (unread.get('')?.includes('ServiceEntry'))
     return [...targets].some((target) => !target.startsWith('Service '))
@@ -39,7 +39,7 @@ export const unknownServiceEntries = (
   return [...names].toSorted().map((name) => `access to the ServiceEntry ${name} is not compared: it may change`)
 }
 
-/** The targets that a changed object is about: of a policy what it names, of anything else itself. */
+/** Lists the targets that a changed object concerns. A policy concerns those that it names, and any other object concerns itself. */
 const targetsIn = (object: KubernetesObject): string[] => {
   const { kind, metadata } = object
   const own = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`
@@ -48,7 +48,7 @@ const targetsIn = (object: KubernetesObject): string[] => {
     return ['Gateway', 'Namespace', 'ServiceEntry'].includes(kind) ? [`${kind} ${own}`] : []
   const read = readAuthorizationPolicy(object)
   const attachment = 'policy' in read ? read.policy.spec : read.attachment
-  // one that cannot be read may be about anything
+  // an unreadable policy may concern any target
   if (attachment === undefined) return ['GatewayClass']
   return targetsOf(attachment).map((target) =>
     target.kind === 'GatewayClass' ? target.kind : `${target.kind} ${metadata.namespace}/${target.name}`,

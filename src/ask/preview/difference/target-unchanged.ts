@@ -4,7 +4,7 @@ import type { ObservedPods } from '../../authorization/pods.ts'
 import { decidingText } from './deciding-fields.ts'
 import type { ObservedTarget, World } from './world.ts'
 
-/** Tells if all that decides for a target is the same on both sides. */
+/** Tells if everything that decides for a target is the same on both sides. */
 export const isUnchanged = (one: ObservedTarget, other: ObservedTarget, worlds: readonly [World, World]): boolean =>
   isSame(one.policies, other.policies) &&
   isSame(one.services, other.services) &&

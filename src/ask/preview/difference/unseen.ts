@@ -12,8 +12,8 @@ import type { World } from './world.ts'
 type Worlds = readonly [World, World]
 
 /**
- * Clients of which no application is known, and the name of an account is: pods that no workload of ours has, and accounts that policies name and that no
- * application runs as, as those of jobs between two runs, or in namespaces that cannot be read, or of another cluster.
+ * Builds clients of which only the account is known: pods without a workload, and accounts in policies that no known application runs as. Such an account
+ * may be that of a job between two runs, of an unreadable namespace, or of another cluster.
  */
 export const accountClients = (worlds: Worlds): Client[] => {
   const known = new Set(worlds.flatMap(({ objects }) => objects.flatMap(accountsOf)).map(accountName))
@@ -31,7 +31,7 @@ const accountIn = (name: string): Account => {
   return { namespace, serviceAccount }
 }
 
-/** The targets that cannot be compared, as a change may concern objects that cannot be read. */
+/** Names the targets that cannot be compared, because a change may concern unreadable objects. */
 export const unseenTargets = (
   { unread }: Pick<Cluster, 'unread'>,
   changed: readonly KubernetesObject[],
@@ -39,7 +39,7 @@ export const unseenTargets = (
   worlds: Worlds,
 ): string[] => {
   const roots = new Set(worlds.flatMap((world) => world.roots))
-  // who is another client from now on may be let in anywhere as what it was
+  // a changed client may lose access anywhere
   const isOfAll = clients.some((one) => one.faces[0] !== undefined && isChanged(one)) || changed.some(isShared(roots))
   const concerned = (namespace: string) =>
     isOfAll ||
@@ -50,7 +50,7 @@ export const unseenTargets = (
   return [
     ...hidden.map(
       ([namespace, what]) =>
-        `what changes for the applications of ${namespace === UNSEEN ? 'namespaces that are not seen' : namespace} is not known: the functions may not list ${what.join(', ')}`,
+        `it is not known how access to the applications of ${namespace === UNSEEN ? 'namespaces that are not seen' : namespace} changes: the functions may not list ${what.join(', ')}`,
     ),
     ...(unread.get('') ?? [])
       .filter((what) => what.startsWith('ConfigMap '))
@@ -59,7 +59,7 @@ export const unseenTargets = (
   ]
 }
 
-/** Tells if an object may decide in any namespace: a policy of a waypoint does in those that are led to it. */
+/** Tells if an object may decide in any namespace. A policy of a waypoint applies to all namespaces that use the waypoint. */
 const isShared =
   (roots: ReadonlySet<string>) =>
   (object: KubernetesObject): boolean => {
@@ -71,11 +71,11 @@ const isShared =
     return attachment === undefined || targetsOf(attachment).some((target) => target.kind === 'Gateway')
   }
 
-/** The trust domains that a policy names, but for Istio's word for the own one. */
+/** Lists the trust domains that a policy names, without Istio's alias for the own one. */
 const trustDomainsIn = (object: KubernetesObject): string[] =>
   object.kind === 'AuthorizationPolicy' ? sourcesOf(object).trustDomains.filter((one) => one !== 'cluster.local') : []
 
-/** The objects that decide otherwise on the other side, as they are on both. */
+/** Lists the objects that decide differently, with their content on both sides. */
 export const changedObjects = (
   before: readonly KubernetesObject[],
   after: readonly KubernetesObject[],

@@ -3,13 +3,13 @@ import type { Class } from './classes.ts'
 import type { Client } from './clients.ts'
 import type { Found } from './difference.ts'
 
-/** Tells if somebody may see an application, or all of a namespace. */
+/** Tells if the asker may see an application, or a whole namespace. */
 export type Sees = (about: { readonly namespace: string; readonly application?: string }) => Promise<boolean>
 
-/** Applications that are asked about one by one, where somebody may not see their namespace as a whole. */
+/** The limit of applications that are checked one by one, if the asker may not see their whole namespace. */
 const MOST_ASKED = 500
 
-/** Leaves out what whoever asks may not see, the targets and the clients; `isHidden` says if access is lost, or may be, that is left out. */
+/** Leaves out targets and clients that the asker may not see. `isHidden` tells if a left-out change is a certain or possible loss of access. */
 export const visibleChanges = async (
   sees: Sees | undefined,
   found: readonly Found[],
@@ -40,7 +40,7 @@ export const visibleChanges = async (
 
 const isLoss = ({ change: { before, after } }: Found): boolean => before !== 'denied' && after !== 'allowed'
 
-/** Cuts a class to those that are seen. A group that is cut is one group for all of its classes. */
+/** Reduces classes to the visible clients. A reduced group stays the same object for all of its classes. */
 const createCut = (isSeen: (client: Client) => boolean) => {
   const cut = new Map<readonly Client[], readonly Client[]>()
   const cutOf = (some: readonly Client[]): readonly Client[] => {

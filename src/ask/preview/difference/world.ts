@@ -17,37 +17,37 @@ import { indexOf } from './index-of.ts'
 import { type LonePods, lonePods } from './lone-pods.ts'
 import { createRelevance } from './relevant.ts'
 
-/** The part of a cluster that is read about the target of a request. */
+/** The part of a cluster that concerns the target of a request. */
 export type ObservedTarget = Omit<ObservedCluster, 'from' | 'fromNamespace' | 'meshConfigs' | 'beacon' | 'memory'> & {
-  /** Absent where only the client may know of a mesh. */
+  /** Absent if the target has no known mesh. Then the client's is used. */
   readonly said?: Said | undefined
 }
 
-/** The part of a cluster that is read about the client of a request: the mesh is that of its beacon. */
+/** The part of a cluster that concerns the client of a request. The mesh config is that of its beacon. */
 export type ObservedClient = Pick<ObservedCluster, 'from' | 'fromNamespace'> & Pick<Said, 'mesh'>
 
-/** A cluster in memory, in which each application is looked up at once. */
+/** A cluster in memory, indexed by application. */
 export type World = {
   readonly objects: readonly KubernetesObject[]
-  /** Namespaces that are Istio's root namespace, or may be. */
+  /** Namespaces that are or may be Istio's root namespace. */
   readonly roots: readonly string[]
-  /** The trust domains of the mesh, and other names of them. */
+  /** The trust domains of the mesh, and their aliases. */
   readonly trustDomains: readonly string[]
-  /** The Gateway of a name, if there is one. */
+  /** The Gateway of a name, or an empty list. */
   gateway(subject: Subject): readonly KubernetesObject[]
-  /** Reads all that decides about requests to a target, whoever sends them. */
+  /** Reads everything that decides requests to a target, independent of the client. */
   observe(to: Side): Promise<ObservedTarget>
   observeClient(from: Side): Promise<ObservedClient>
   readonly lone: LonePods
-  /** A namespace, where it can be read. */
+  /** A namespace, if it can be read. */
   namespace(name: string): KubernetesObject | undefined
-  /** The reasons why nothing is certain about applications on the mesh in a namespace. */
+  /** The reasons for doubt about applications on the mesh in a namespace. */
   doubtsAbout(namespace: string): readonly string[]
-  /** Joins the two to what `observeForQuery` would read for one question. */
+  /** Joins both parts to the result that `observeForQuery` would have for one question. */
   join(target: ObservedTarget, client: ObservedClient): ObservedCluster
 }
 
-/** Makes a world of a cluster as it was read. */
+/** Builds a world from a cluster that was read. */
 export const createWorld = ({ objects, said, absent, unread }: Cluster): World => {
   const named = new Map(objects.map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]))
   const find = ({ kind, namespace, name }: Reference) => named.get(nameOf({ kind, namespace, name }))
@@ -155,7 +155,7 @@ const createReader = (
   }
 }
 
-/** The selector of a Service or a Gateway, which has equalities alone. */
+/** Parses the selector of a Service or a Gateway, which has only equalities. */
 const equalities = (text: string): LabelSelector => ({
   matchLabels: Object.fromEntries(text.split(',').map((pair) => pair.split('=', 2))),
   matchExpressions: [],

@@ -1,29 +1,29 @@
 import { lengthOf, literal } from './directives.ts'
 import { isName, urlHost } from './hostname.ts'
 
-/** The target of telemetry: the parts of a URL that are safe in nginx's configuration. */
+/** The target of telemetry: the parts of a URL in a form that is safe in nginx.conf. */
 export type TelemetryBackend = {
   readonly isTls: boolean
-  /** A DNS name or an IP address, an IPv6 address in brackets. */
+  /** A DNS name or an IP address. An IPv6 address is in brackets. */
   readonly host: string
-  /** The value of the header Host: with the port when it is not the scheme's default. */
+  /** The value of the header Host. It includes the port unless that is the scheme's default. */
   readonly authority: string
-  /** Begins with a slash; percent-encoded. */
+  /** Starts with a slash, percent-encoded. */
   readonly path: string
-  /** Percent-encoded, without its question mark; empty for none. */
+  /** Percent-encoded without the question mark, or empty. */
   readonly query: string
 }
 
 export const urlOf = ({ isTls, authority, path, query }: TelemetryBackend): string =>
   `${isTls ? 'https' : 'http'}://${authority}${path}${query && `?${query}`}`
 
-/** nginx reads no parameter of more than 4096 bytes; a few are for what is added. */
+/** The limit of a URL. nginx reads parameters of up to 4096 bytes, and a few are left for additions. */
 const MOST_BYTES = 4000
 
-/** A parser alone would drop line breaks, and accept `http:host`. */
+/** The form of a URL. URL.parse alone would drop line breaks, and accept `http:host`. */
 const URL_TEXT = /^https?:\/\/[^\s\p{Cc}]+$/iu
 
-/** Parses the URL of a backend, or returns what was expected instead. */
+/** Parses the URL of a backend, or returns the expected form. */
 export const parseBackend = (text: string): TelemetryBackend | string => {
   const url = URL_TEXT.test(text) ? URL.parse(text) : null
   if (url === null) return 'expected a URL of http or https'
@@ -49,15 +49,15 @@ const partsOf = (url: URL): TelemetryBackend => {
   }
 }
 
-/** The parser accepts more characters in a host than nginx's configuration should see. */
+/** Tells if a host is safe in nginx.conf. The URL parser accepts more characters. */
 const isHost = (host: string): boolean => host.startsWith('[') || isName(host)
 
-/** A final dot is for resolvers with a search list, which nginx has not, and never in a certificate. */
+/** Removes a final dot. It only matters to resolvers with a search list, which nginx lacks, and is never in a certificate. */
 const withoutDot = (host: string): string => host.replace(/\.$/, '')
 
 type Address = { readonly address: string; readonly port: number; readonly isTls: boolean }
 
-/** The backend at `path` of a DNS name or an IP address, or what was expected instead. */
+/** Builds the backend at `path` of a DNS name or an IP address, or returns the expected form. */
 export const addressBackend = ({ address, port, isTls }: Address, path: string): TelemetryBackend | string => {
   const host = urlHost(address)
   const backend = host && parseBackend(`${isTls ? 'https' : 'http'}://${host}:${port}${path}`)

@@ -13,7 +13,7 @@ type Listening = Pick<
   'ports' | 'tls' | 'certificate' | 'verified' | 'resolver' | 'ipv6' | 'gateway' | 'isProxied'
 >
 
-/** The coordinator's nginx.conf. nginx needs no root and no names resolved at start, and runs from version 1.22 on. */
+/** Builds the coordinator's nginx.conf. nginx needs no root, resolves no names at start, and may have any version from 1.22. */
 export const configuration = (
   listening: Listening,
   routes: Routes,
@@ -52,7 +52,7 @@ const CERTIFICATE: CertificateFiles = { certificate: 'server.cert', key: 'server
 
 const HEALTH: Directive = ['location', '=', '/', [['return', '200', 'OK']]]
 
-/** Has clients of an absent path retry: they drop data on 404, and retry on 503. For errors, `add_header` needs `always`. */
+/** Makes clients of a missing path retry. They drop data on 404, and retry on 503. `add_header` applies to errors only with `always`. */
 const NOT_MOUNTED: Directive = [
   'location',
   '^~',
@@ -63,10 +63,10 @@ const NOT_MOUNTED: Directive = [
   ],
 ]
 
-/** nginx would look for a file otherwise, and Debian ships some. */
+/** Answers other paths. nginx would look for a file otherwise, and Debian ships some. */
 const NOTHING_ELSE: Directive = ['location', '/', [['return', '404']]]
 
-/** For the exporter, which runs beside nginx. */
+/** Serves the exporter, which runs beside nginx. */
 const STATUS: Directive = [
   'location',
   '=',
@@ -92,7 +92,7 @@ const mainServer = (
   ],
 ]
 
-/** A server of the cluster's API alone. */
+/** Builds a server for the cluster's API only. */
 const ownServer = (listening: Listening, { server, locations }: OwnServer): Directive => [
   'server',
   [
@@ -108,13 +108,16 @@ type OwnServer = ReturnType<typeof gatewayServers>['servers'][number]
 const nothingElse = (locations: readonly Directive[]): Directive[] =>
   locations.some((location) => location[1] === '/') ? [] : [NOTHING_ELSE]
 
-/** Enables HTTP/2 by a parameter of `listen`: the directive `http2` exists since 1.25.1, and newer versions take both. */
+/**
+ * Builds a server for gRPC. HTTP/2 is enabled by the parameter of `listen`, because the directive `http2` exists only since 1.25.1, and newer versions
+ * accept both.
+ */
 const grpcServer = (listening: Listening, port: number, methods: readonly Directive[]): Directive => [
   'server',
   [...listen(listening, port, 'http2'), ...methods, ...notYet(methods), NOTHING_ELSE],
 ]
 
-/** gRPC reads 503 as UNAVAILABLE, which clients retry, and 404 as UNIMPLEMENTED, which they do not. */
+/** Answers methods without a backend with 503. gRPC clients read it as UNAVAILABLE and retry, but 404 as UNIMPLEMENTED and give up. */
 const notYet = (methods: readonly Directive[]): Directive[] =>
   Object.values(GRPC_METHODS)
     .flat()

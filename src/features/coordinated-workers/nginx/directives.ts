@@ -1,7 +1,7 @@
-/** A directive of nginx: its name, parameters and, optionally, its block. */
+/** A directive of nginx: its name, its parameters, and its block, if any. */
 export type Directive = readonly [name: string, ...rest: readonly (string | readonly Directive[])[]]
 
-/** Renders directives so that nginx reads every parameter as the string it is here. */
+/** Renders directives so that nginx reads each parameter as the given string. */
 export const render = (directives: readonly Directive[], indent = ''): string =>
   directives.map((directive) => rendered(directive, indent)).join('')
 
@@ -12,19 +12,19 @@ const rendered = (directive: Directive, indent: string): string => {
   return block === undefined ? `${line};\n` : `${line} {\n${render(block, `${indent}    `)}${indent}}\n`
 }
 
-/** Characters of a parameter that needs no quotes. */
+/** The characters of parameters that need no quotes. */
 const PLAIN = /^[-\w$./:=~^*()![\]]+$/
 
 const quoted = (word: string): string => (PLAIN.test(word) ? word : `"${word.replaceAll(/[\\"]/g, '\\$&')}"`)
 
-/** nginx has no escape for a dollar sign: a variable holds one. */
+/** The variable with a dollar sign, because nginx has no escape for it. */
 const DOLLAR = 'dollar'
 
-/** Declares in `http` the variable that `literal` needs. */
+/** Declares the variable for `literal` in `http`. */
 export const LITERALS: Directive = ['geo', `$${DOLLAR}`, [['default', '$']]]
 
-/** Escapes `text` in a parameter with variables: none of its dollar signs begins one. */
+/** Escapes `text` in a parameter with variables, so that no dollar sign begins a variable. */
 export const literal = (text: string): string => text.replaceAll('$', `\${${DOLLAR}}`)
 
-/** The bytes of a parameter in the file. */
+/** Returns the bytes of a parameter in the file. */
 export const lengthOf = (parameter: string): number => Buffer.byteLength(quoted(parameter))

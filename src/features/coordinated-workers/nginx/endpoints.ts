@@ -5,7 +5,7 @@ import { type NginxRoute, uniqueBy } from './route.ts'
 import { buildRoutes } from './routes.ts'
 import type { Routing } from './routing.ts'
 
-/** The URLs at which workers send telemetry: keys of the databag that a coordinator publishes to its workers. */
+/** The URLs to which workers send telemetry, as keys of the databag that a coordinator publishes to its workers. */
 export type Endpoints = {
   /** By unit of Loki. */
   loki_endpoints: Record<string, string>
@@ -15,7 +15,7 @@ export type Endpoints = {
   workload_tracing_receivers: Record<string, string>
 }
 
-/** The URLs of all routes at the coordinator. A gRPC receiver is `host:port`, as in the interface `tracing`. */
+/** Builds the URLs of all routes at the coordinator. A gRPC receiver is `host:port`, as in the interface `tracing`. */
 export const proxiedEndpoints = (routing: Routing): Endpoints => {
   const { logging, remoteWrite, tracing } = buildRoutes(routing)
   const origin = originOf(routing)
@@ -33,7 +33,7 @@ export const proxiedEndpoints = (routing: Routing): Endpoints => {
   }
 }
 
-/** The URLs of the backends themselves, unchanged. */
+/** Builds the URLs of the backends themselves. */
 export const directEndpoints = (
   routing: Pick<Routing, 'logging' | 'remoteWrite' | 'charmTracing' | 'workloadTracing'>,
 ): Endpoints => ({
@@ -48,7 +48,7 @@ const originOf = (routing: Routing): string =>
 
 type Entry = readonly [key: string, value: string]
 
-/** Sorts by key; of several with one key the first stays. */
+/** Sorts by key. For each key, the first value stays. */
 const inOrder = (entries: readonly Entry[]): Record<string, string> =>
   Object.fromEntries(
     uniqueBy(

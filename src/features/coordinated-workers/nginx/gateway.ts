@@ -16,21 +16,21 @@ export type GatewayUnit = {
 export type GatewayInput = {
   readonly gateway: ClusterGateway
   readonly units: readonly GatewayUnit[]
-  /** Roles that stand for several. */
+  /** Roles that stand for several other roles. */
   readonly metaRoles: Readonly<Record<string, readonly string[]>>
-  /** The cluster speaks TLS; with `verified`, certificates of backends are verified. */
+  /** The cluster uses TLS. With `verified`, the certificates of backends are verified. */
   readonly tls: boolean
   readonly verified: boolean
 }
 
-/** The hosts of an upstream with their number of units, and the variable that picks one of several. */
+/** The hosts of an upstream, each with its number of units. */
 type Upstream = { readonly name: string; readonly scheme: 's' | ''; readonly hosts: readonly Host[] }
 type Host = { readonly target: string; readonly units: number }
 
 /**
- * Resolves upstreams, sorted by name. The pods of an application share the name of their headless Service: nginx alternates between its
- * addresses, tries the next when a pod does not answer, and the file is the same however many there are. A certificate names each pod
- * itself.
+ * Resolves upstreams, sorted by name. The pods of an application share the name of their headless Service. nginx alternates between its addresses, and
+ * tries the next one if a pod does not answer. So the file does not depend on the number of pods. Certificates name single pods, so verified TLS uses the
+ * names of pods.
  */
 const resolveUpstreams = ({ gateway, units, metaRoles, tls, verified }: GatewayInput): Map<string, Upstream> => {
   const reachable = units.filter(({ address }) => urlHost(address) !== undefined)
@@ -59,7 +59,7 @@ const sharedName = ({ application, address }: GatewayUnit): string => {
   return isName(address) && rest.length > 1 && pod.startsWith(`${application}-`) ? rest.join('.') : address
 }
 
-/** Picks between applications of one role, in proportion to their units. */
+/** Distributes requests over the applications of a role, in proportion to their units. */
 const splits = (upstreams: ReadonlyMap<string, Upstream>): Directive[] =>
   [...upstreams.values()]
     .filter(({ hosts }) => hosts.length > 1)
@@ -76,7 +76,7 @@ const splits = (upstreams: ReadonlyMap<string, Upstream>): Directive[] =>
 
 const variableOf = (name: string): string => `$to_${name.replaceAll('-', '_')}`
 
-/** The directives of a cluster's API for `http`, and the locations of each server. */
+/** Builds the directives of a cluster's API for `http`, and the locations of each server. */
 export const gatewayServers = (
   input: GatewayInput,
 ): { http: Directive[]; servers: { server: Server; locations: Directive[] }[] } => {
@@ -101,7 +101,7 @@ const locationOf = (location: Location, { grpc }: Server, upstream: Upstream | u
     : passing(location, grpc ? 'grpc' : 'proxy', upstream),
 ]
 
-/** A variable in the address has nginx look its name up per request, and keep the path. */
+/** Passes requests to an upstream. With a variable in the address, nginx resolves the name for each request, and keeps the path. */
 const passing = (
   { websocket, headers = {} }: Location,
   module: 'proxy' | 'grpc',
@@ -113,7 +113,7 @@ const passing = (
   const variable = others.length > 0 ? variableOf(name) : '$backend'
   return [
     ...(others.length > 0 ? [] : [['set', '$backend', first?.target ?? ''] as const]),
-    // a header set in a location removes those of all enclosing blocks
+    // a header in a location removes those of all enclosing blocks
     ...(all.length > 0 && !isTenant ? [setTenant(module)] : []),
     ...all.map(([header, value]): Directive => [`${module}_set_header`, header, value]),
     [`${module}_pass`, `${module === 'grpc' ? 'grpc' : 'http'}${scheme}://${variable}`],
@@ -125,7 +125,7 @@ const WEBSOCKET = [
   ['Connection', '$connection_upgrade'],
 ] as const
 
-/** Declares in `http` the variable for WebSockets. */
+/** Declares the variable for WebSockets in `http`. */
 export const CONNECTION: Directive = [
   'map',
   '$http_upgrade',

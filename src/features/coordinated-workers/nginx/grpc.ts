@@ -1,6 +1,6 @@
 import { parseBackend, type TelemetryBackend } from './backend.ts'
 
-/** The gRPC methods that clients of each protocol call, from the protocol's definition. Nothing precedes a method's path. */
+/** The gRPC methods of each protocol, from its definition. A method's path has no prefix. */
 export const GRPC_METHODS: Readonly<Record<string, readonly string[]>> = {
   otlp_grpc: [
     '/opentelemetry.proto.collector.logs.v1.LogsService/Export',
@@ -13,8 +13,8 @@ export const GRPC_METHODS: Readonly<Record<string, readonly string[]>> = {
 const SCHEME = /^(http|grpc)(s?):\/\//i
 
 /**
- * Parses `host:port` with or without a scheme, or returns what was expected instead. The interface `tracing` gives no scheme: TLS is used
- * when a receiver in `others` uses it on the same host.
+ * Parses `host:port` with or without a scheme, or returns the expected form. The interface `tracing` gives no scheme. TLS is assumed if a receiver in
+ * `others` uses it on the same host.
  */
 export const grpcBackend = (url: string, others: readonly string[]): TelemetryBackend | string => {
   const [scheme, , secure] = SCHEME.exec(url) ?? []
@@ -26,6 +26,6 @@ export const grpcBackend = (url: string, others: readonly string[]): TelemetryBa
   return isTls ? parseBackend(`https://${rest}`) : plain
 }
 
-/** A server has a certificate for all of its ports, or for none. */
+/** Tells if a host uses TLS. A server has a certificate for all of its ports, or for none. */
 const hasTls = (host: string, urls: readonly string[]): boolean =>
   urls.map(parseBackend).some((backend) => typeof backend !== 'string' && backend.isTls && backend.host === host)

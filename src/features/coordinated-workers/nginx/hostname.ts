@@ -1,8 +1,8 @@
 import { isIP } from 'node:net'
 
 /**
- * Makes a path segment of a host. It is an IP address with hyphens, or the letters, digits and hyphens of a name's first label. Throws
- * when nothing is left. Different hosts may get the same segment.
+ * Makes a path segment of a host: an IP address with hyphens, or the letters, digits and hyphens of a name's first label. Throws RangeError if nothing is
+ * left. Different hosts may get the same segment.
  */
 export const sanitizeHostname = (hostname: string): string => {
   if (isIP(hostname) !== 0) return hostname.replaceAll(/[.:]/g, '-')
@@ -13,9 +13,9 @@ export const sanitizeHostname = (hostname: string): string => {
   return name
 }
 
-/** The host as written in a URL, an IPv6 address in brackets; undefined for neither a DNS name nor an IP address. */
+/** Formats a host for a URL, with an IPv6 address in brackets. Returns undefined for neither a DNS name nor an IP address. */
 export const urlHost = (host: string): string | undefined => {
-  if (isIP(host) === 6) return host.includes('%') ? undefined : `[${host}]` // a zone means nothing on another machine
+  if (isIP(host) === 6) return host.includes('%') ? undefined : `[${host}]` // a zone has no meaning on another machine
   return isName(host) ? host : undefined
 }
 
@@ -23,6 +23,6 @@ export const hostPort = (host: string, port: number): string => `${urlHost(host)
 
 const LABEL = /^[a-z0-9]([-_a-z0-9]{0,61}[a-z0-9])?$/i
 
-/** An IPv4 address is a name, too. */
+/** Tells if a host is a DNS name. An IPv4 address counts too. */
 export const isName = (host: string): boolean =>
   host.length <= 253 && host.split('.').every((label) => LABEL.test(label))

@@ -1,6 +1,6 @@
 import { type Directive, LITERALS } from './directives.ts'
 
-/** Only /tmp is writable. */
+/** Paths for temporary files. Only /tmp is writable. */
 const TEMPORARY: readonly Directive[] = [
   ['client_body_temp_path', '/tmp/client_temp'],
   ['proxy_temp_path', '/tmp/proxy_temp_path'],
@@ -9,7 +9,7 @@ const TEMPORARY: readonly Directive[] = [
   ['scgi_temp_path', '/tmp/scgi_temp'],
 ]
 
-/** Logs failures alone. */
+/** Logs only failures. */
 const LOG: readonly Directive[] = [
   [
     'map',
@@ -23,12 +23,12 @@ const LOG: readonly Directive[] = [
   ['access_log', '/dev/stderr', 'combined', 'if=$loggable'],
 ]
 
-/** Passes on the request's tenant, or that of requests without one. */
+/** Passes on the request's tenant, or the default tenant. */
 export function setTenant(module: 'proxy' | 'grpc'): Directive {
   return [`${module}_set_header`, 'X-Scope-OrgID', '$tenant']
 }
 
-/** A header set in a location removes these for it. nginx sends the backend's Host by itself. */
+/** Sets the tenant for all locations without headers of their own, which would replace these. nginx sends the backend's Host by itself. */
 const TENANT: readonly Directive[] = [
   [
     'map',
@@ -43,7 +43,7 @@ const TENANT: readonly Directive[] = [
   setTenant('grpc'),
 ]
 
-/** Appends the arguments of a request to others. */
+/** Appends the arguments of a request to existing ones. */
 const MORE_ARGUMENTS: Directive = [
   'map',
   '$args',
@@ -55,8 +55,8 @@ const MORE_ARGUMENTS: Directive = [
 ]
 
 /**
- * The part of a request's path after the protocol, still encoded, with its query. Empty when it leaves the backend's path, or when the
- * location's own path was written in another way.
+ * Extracts the part of a request's path after the protocol, still encoded, with its query. It is empty if the path leaves the backend's path, or if the
+ * location's own path is spelled differently.
  */
 const TRACING_PATH: Directive = [
   'map',
@@ -75,7 +75,7 @@ const BODY: readonly Directive[] = [
   ['proxy_request_buffering', 'off'],
 ]
 
-/** For `proxy` and `grpc` alike. TLS gets the name in the URL; before 1.23.4 nginx does not speak TLS 1.3 by default. */
+/** Settings for `proxy` and `grpc`. TLS sends the name in the URL. Before 1.23.4, nginx does not use TLS 1.3 by default. */
 const BACKENDS: readonly Directive[] = [
   ['proxy_http_version', '1.1'],
   ...['proxy', 'grpc'].flatMap((module): Directive[] => [
@@ -86,7 +86,7 @@ const BACKENDS: readonly Directive[] = [
   ]),
 ]
 
-/** Directives of all servers, whatever is routed. */
+/** Directives of all servers, independent of routes. */
 export const COMMON: readonly Directive[] = [
   ...TEMPORARY,
   ['default_type', 'text/plain'],
@@ -102,7 +102,7 @@ export const COMMON: readonly Directive[] = [
 /** The file names of the certificate and its key. */
 export type CertificateFiles = { readonly certificate: string; readonly key: string }
 
-/** Directives of all servers of a coordinator with certificates. */
+/** Builds the certificate directives for all servers of a coordinator. */
 export const certificateDirectives = ({ certificate, key }: CertificateFiles): readonly Directive[] => [
   ['ssl_certificate', `/etc/nginx/certs/${certificate}`],
   ['ssl_certificate_key', `/etc/nginx/certs/${key}`],
@@ -110,10 +110,10 @@ export const certificateDirectives = ({ certificate, key }: CertificateFiles): r
   ['ssl_ciphers', 'HIGH:!aNULL:!MD5'],
 ]
 
-/** The authorities of backends: a file beside nginx.conf, wherever it is mounted. */
+/** The file with the authorities of backends. It is beside nginx.conf, wherever that is mounted. */
 export const AUTHORITIES_FILE = 'ca.crt'
 
-/** Requires of backends with TLS a certificate for their name. */
+/** Requires a certificate with its name from each TLS backend. */
 export const VERIFIED: readonly Directive[] = ['proxy', 'grpc'].flatMap((module): Directive[] => [
   [`${module}_ssl_verify`, 'on'],
   [`${module}_ssl_verify_depth`, '4'],

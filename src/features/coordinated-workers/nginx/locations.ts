@@ -2,15 +2,15 @@ import { urlOf } from './backend.ts'
 import { type Directive, literal } from './directives.ts'
 import type { NginxRoute } from './route.ts'
 
-// Each address holds a variable, so that nginx looks its name up per request and not at start.
+// Each address has a variable, so that nginx resolves its name for each request and not at start.
 
-/** Routes one path. The query of a request follows that of the backend's URL. */
+/** Routes one path. The request's query is appended to that of the backend's URL. */
 export const exactLocation = ({ path, backend }: NginxRoute): Directive => {
   const query = backend.query === '' ? '$is_args$args' : '$more_arguments'
   return ['location', '=', path, [['proxy_pass', `${literal(urlOf(backend))}${query}`]]]
 }
 
-/** Routes all paths below one to those below the backend's URL. */
+/** Routes all paths below a path to the same paths below the backend's URL. */
 export const prefixLocation = ({ path, backend }: NginxRoute): Directive => {
   const url = urlOf({ ...backend, path: backend.path.replace(/\/+$/, '') })
   return [

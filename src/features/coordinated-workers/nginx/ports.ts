@@ -4,11 +4,11 @@ import type { Routing } from './routing.ts'
 
 type Listening = Pick<Routing, 'ports' | 'tls'>
 
-/** The port at which the coordinator's nginx takes HTTP. */
+/** Returns the port at which the coordinator's nginx takes HTTP. */
 export const mainPort = ({ ports, tls }: Listening): number => (tls ? ports.httpsPort : ports.httpPort)
 
 /**
- * The port of gRPC. Workloads and charms call the same paths, so each has a port; neither is that of HTTP, as before 1.25.1 nginx does
+ * Returns the port for gRPC. Workloads and charms use the same paths, so each has its own port. Neither is the HTTP port, because nginx before 1.25.1 does
  * not take HTTP/1.1 and HTTP/2 on one port without TLS.
  */
 export const grpcPort = ({ ports }: Pick<Routing, 'ports'>, kind: TracingKind): number => {
@@ -16,7 +16,7 @@ export const grpcPort = ({ ports }: Pick<Routing, 'ports'>, kind: TracingKind): 
   return kind === 'workload' ? first : first + 1
 }
 
-/** A server for gRPC is possible. */
+/** Tells if a server for gRPC is possible. */
 export const hasGrpcPort = (listening: Listening, kind: TracingKind): boolean => {
   const port = grpcPort(listening, kind)
   return port !== mainPort(listening) && port <= 65535

@@ -6,8 +6,8 @@ import { remoteWritePath } from './paths.ts'
 import { type NginxRoute, type NginxRoutes, problem, routed } from './route.ts'
 
 /**
- * Names a backend by its host and a hash of its URL, joined by a dot, which no host name here has. Its path depends on its URL alone, so
- * writers keep their path when other backends come and go.
+ * Builds routes for remote write. A backend's name is its host and a hash of its URL, joined by a dot, which such a host segment never has. The path
+ * depends only on the URL, so writers keep their path when other backends come and go.
  */
 export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]): NginxRoutes =>
   routed(
@@ -19,10 +19,7 @@ export const remoteWriteRoutes = (endpoints: readonly { readonly url: string }[]
     }),
   )
 
-/**
- * Paths without a hash, as the charm library has them, served for workers that know these: only for unambiguous names. They are not
- * published.
- */
+/** Builds the charm library's paths without a hash, for workers that still use them. They exist only for unambiguous names, and are not published. */
 export const formerRemoteWriteRoutes = (routes: readonly NginxRoute[]): NginxRoute[] =>
   sortedGroups(routes, ({ backend }) => hostName(backend)).flatMap(([name, same]) =>
     same.length === 1 ? same.map(({ backend }) => routeNamed(name, backend)) : [],

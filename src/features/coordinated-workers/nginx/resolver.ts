@@ -8,8 +8,8 @@ import type { Routing } from './routing.ts'
 export type Resolver = { readonly directives: readonly Directive[]; readonly problems: readonly string[] }
 
 /**
- * Configures DNS lookups at run time, without a search list. There is no `valid`: an address is cached for the DNS TTL, after which a
- * moved worker is found again.
+ * Configures DNS lookups at run time, without a search list. There is no `valid`, so an address is cached for its DNS TTL, and a moved worker is found
+ * after that.
  */
 export const parseResolver = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Resolver => {
   const address = parseAddress(routing.resolver)
@@ -25,11 +25,11 @@ export const parseResolver = (routing: Pick<Routing, 'resolver' | 'ipv6'>): Reso
   }
 }
 
-/** A pod with a DNS resolver on IPv6 has IPv6. Another may run on a machine without, where listening on IPv6 stops nginx. */
+/** Tells if the pods have IPv6. A resolver with an IPv6 address proves it. Without IPv6, a listener on it would stop nginx. */
 export const hasIpv6 = ({ resolver, ipv6 }: Pick<Routing, 'resolver' | 'ipv6'>): boolean =>
   ipv6 ?? parseAddress(resolver)?.startsWith('[') ?? false
 
-/** The address of a resolver, with an optional port. A name would be looked up at start, and stop nginx when that fails. */
+/** Parses the address of a resolver, with an optional port. A name is not allowed, because nginx would resolve it at start, and stop if that fails. */
 const parseAddress = (text: string): string | undefined => {
   const host = isIP(text) === 0 ? text.replace(/:\d{1,5}$/, '') : text
   const address = host.replace(/^\[(.*)\]$/, '$1')

@@ -8,19 +8,19 @@ import type { Routing } from './routing.ts'
 import { type TracingRoutes, tracingRoutes } from './tracing-routes.ts'
 import { loggingRoutes, metricsRoutes } from './unit-routes.ts'
 
-/** All routes of the coordinator, each list sorted by path. */
+/** All routes of the coordinator. Each list is sorted by path. */
 export type Routes = {
   readonly metrics: readonly NginxRoute[]
   readonly logging: readonly NginxRoute[]
   readonly remoteWrite: readonly NginxRoute[]
-  /** Other paths to the same backends: served, but not published. */
+  /** Older paths to the same backends. They are served, but not published. */
   readonly formerRemoteWrite: readonly NginxRoute[]
   readonly tracing: Readonly<Record<TracingKind, TracingRoutes>>
-  /** One for each element that is not routed, in order. */
+  /** A problem for each element that is not routed, in order. */
   readonly problems: readonly string[]
 }
 
-/** Builds all routes. Names and URLs come from other applications: an invalid one stops no other. */
+/** Builds all routes. Names and URLs come from other applications, so an invalid one does not affect the others. */
 export const buildRoutes = (routing: Routing): Routes => {
   const metrics = verifiable(routing, metricsRoutes(routing.workers, routing))
   const logging = verifiable(routing, loggingRoutes(routing.logging))
@@ -48,7 +48,7 @@ const verifiableTracing = (kind: TracingKind, routing: Routing): TracingRoutes =
   }
 }
 
-/** nginx matches names in certificates, not addresses: backends at addresses cannot be verified, and are not routed. */
+/** Leaves out TLS backends at IP addresses if certificates are verified, because nginx verifies only names. */
 const verifiable = ({ verified }: Routing, { routes, problems }: NginxRoutes): NginxRoutes => {
   const isUnverifiable = ({ backend }: NginxRoute) => verified === true && backend.isTls && isAddress(backend.host)
   return {

@@ -8,7 +8,7 @@ import { type NginxRoute, problem, uniqueBy } from './route.ts'
 import type { Routing } from './routing.ts'
 import { metricsRoutes } from './unit-routes.ts'
 
-/** Juju's labels for the source of metrics and logs. */
+/** Juju's labels for the source of metrics and logs: the model, the application and the charm. */
 export type JujuTopology = {
   readonly model: string
   readonly modelUuid?: string | undefined
@@ -16,9 +16,9 @@ export type JujuTopology = {
   readonly charm: string
 }
 
-/** A unit of a worker, from its databag. */
+/** A unit of a worker, as in its databag. */
 export type WorkerTopology = {
-  /** @default the namespace of the coordinator */
+  /** @default the coordinator's namespace */
   readonly namespace?: string | undefined
   readonly application: string
   readonly unit: string
@@ -49,8 +49,8 @@ export type ScrapeJob = {
 }
 
 /**
- * The scrape jobs for Prometheus. These are each worker, by unit, then the exporter beside each nginx, by unit and at its pod's own name,
- * as policies let scrapers reach pods and guard the Service by paths. An invalid unit is a problem and stops no other.
+ * Builds the scrape jobs for Prometheus: one for each worker's unit, then one for the exporter beside each nginx. Exporters are scraped at the name of
+ * their pod, because policies let scrapers reach pods, and restrict the Service to paths. An invalid unit is a problem that does not affect the others.
  */
 export const scrapeJobs = (request: ScrapeRequest): { jobs: ScrapeJob[]; problems: string[] } => {
   const workers = sortedGroups(request.topology, ({ unit }) => unit).map(([, same]) => workerJobs(same, request))
@@ -63,7 +63,7 @@ export const scrapeJobs = (request: ScrapeRequest): { jobs: ScrapeJob[]; problem
 
 type Jobs = { readonly jobs: readonly ScrapeJob[]; readonly problems: readonly string[] }
 
-/** The job of one unit, whose databag may have been read more than once. */
+/** Builds the job of one unit, even if its databag was read more than once. */
 const workerJobs = (same: readonly WorkerTopology[], request: ScrapeRequest): Jobs => {
   const { routes, problems } = metricsRoutes(same, request.routing)
   const [worker] = uniqueBy(same, ({ charm_name, application }) => `${charm_name} ${application}`)
@@ -106,7 +106,7 @@ type Scraped = {
   readonly routing: Pick<Routing, 'tls'>
 }
 
-/** Job names are unique within a namespace, as unit names are. */
+/** Builds a job. Its name is unique in a namespace, because unit names are. */
 const job = ({ unit, whose, target, path, routing: { tls } }: Scraped): ScrapeJob =>
   defined({
     job_name: `juju_${whose.model}_${hyphenated(unit)}`,
@@ -122,7 +122,10 @@ const job = ({ unit, whose, target, path, routing: { tls } }: Scraped): ScrapeJo
     ],
   })
 
-/** Without source labels, `replacement` is the value; `$$` is one dollar sign. Target labels would yield to the coordinator's. */
+/**
+ * Sets a label by relabelling. Without source labels, `replacement` is the value, and `$$` is one dollar sign. A target label would be overridden by the
+ * coordinator's.
+ */
 const relabelled = (label: string, value: string) => ({
   target_label: label,
   replacement: value.replaceAll('$', '$$$$'),

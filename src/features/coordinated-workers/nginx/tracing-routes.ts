@@ -7,7 +7,7 @@ import { grpcPort, hasGrpcPort } from './ports.ts'
 import { type NginxRoute, problem, routed } from './route.ts'
 import type { Routing } from './routing.ts'
 
-/** Routes of gRPC are on a port of their own. */
+/** The routes of traces. Those of gRPC have their own port. */
 export type TracingRoutes = {
   readonly http: readonly NginxRoute[]
   readonly grpc: readonly NginxRoute[]
@@ -33,7 +33,7 @@ export const tracingRoutes = (kind: TracingKind, routing: Routing): TracingRoute
   return { http: http.routes, grpc: grpc.routes, problems: [...http.problems, ...grpc.problems] }
 }
 
-/** A protocol is a path segment without anything to decode, and no segment of dots. */
+/** The form of a protocol. It is a path segment without encoded characters, and does not start with a dot. */
 const PROTOCOL = /^[a-z0-9][-._a-z0-9]{0,62}$/
 
 const httpRoute = (kind: TracingKind, [protocol, url]: Receiver): NginxRoute | string => {

@@ -5,7 +5,7 @@ import { lokiPath, workerMetricsPath } from './paths.ts'
 import { type NginxRoute, type NginxRoutes, problem, routed } from './route.ts'
 import type { Routing } from './routing.ts'
 
-/** Routes to each worker's metrics; with TLS when the coordinator has certificates, as its workers get theirs from it. */
+/** Builds routes to each worker's metrics. They use TLS if the coordinator has certificates, because workers get theirs from it. */
 export const metricsRoutes = (
   workers: Routing['workers'],
   { workerMetricsPort: port, tls: isTls }: Routing,
@@ -18,7 +18,7 @@ export const metricsRoutes = (
     }),
   )
 
-/** Routes to the log endpoint of each Loki unit. */
+/** Builds routes to the log endpoint of each Loki unit. */
 export const loggingRoutes = (logging: Routing['logging']): NginxRoutes =>
   routed(
     'logging',
@@ -27,7 +27,7 @@ export const loggingRoutes = (logging: Routing['logging']): NginxRoutes =>
     ),
   )
 
-/** A Kubernetes name and a number have no special characters in a path or in nginx.conf. */
+/** The form of a unit's number. Neither it nor a Kubernetes name has special characters in a path or in nginx.conf. */
 const NUMBER = /^[0-9]{1,9}$/
 
 type Wanted = {

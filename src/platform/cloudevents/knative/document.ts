@@ -5,13 +5,13 @@ import { ownValue } from '../../base/own-value.ts'
 import { readScalar, readText } from '../../base/structured-text.ts'
 import type { Ignored, Resource, Translated } from './translation.ts'
 
-/** Labels a ConfigMap that is a document: `relation` or `config`. */
+/** The label of a ConfigMap that is a document: `relation` or `config`. */
 export const DOCUMENT_LABEL = 'meshstep.dev/kind'
 
 /** Selects the documents of a namespace. */
 export const DOCUMENT_SELECTOR = `${DOCUMENT_LABEL} in (relation,config)`
 
-/** A ConfigMap that is a document is a relation, or the config, of the application it names. Throws Refused for one that cannot be read. */
+/** Translates a document to an event about its relation, or its config. Throws Refused for an unreadable document. */
 export const fromDocument = (document: Resource, verb: string): Translated | Ignored => {
   const kind = document.metadata.labels?.[DOCUMENT_LABEL]
   const isGone = verb === 'delete'
@@ -30,18 +30,18 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
   return { name: 'relation-changed', data: { application, document: name, relation, remote } }
 }
 
-/** The writer of a document: a user, and those of their groups that they act with. */
+/** The writer of a document: a user, and the groups of the user that count. */
 export type Author = { readonly username: string; readonly groups: readonly string[] }
 
-/** Annotates a document with its author, and with the groups of the author, separated by commas. */
+/** The annotations with a document's author, and with the author's groups, separated by commas. */
 export const AUTHOR = 'meshstep.dev/author'
 export const AUTHOR_GROUPS = 'meshstep.dev/author-groups'
 
-/** Bounds the groups of an author, and the characters of each: what is beyond grants nothing. The admission policy has the same number. */
+/** The limits of an author's groups and of their length. Groups beyond them grant nothing. The admission policy has the same number. */
 export const MOST_GROUPS = 64
 const LONGEST_GROUP = 256
 
-/** The author that a document names. The API server lets nobody name another one, where it is told to. */
+/** Reads the author that a document names. With the admission policy, the API server refuses a document that names another author than its writer. */
 export const authorIn = ({ metadata: { annotations } }: Resource): Author | undefined => {
   const username = ownValue(annotations, AUTHOR)
   if (username === undefined || username === '') return undefined
@@ -50,10 +50,10 @@ export const authorIn = ({ metadata: { annotations } }: Resource): Author | unde
   return { username, groups: groups.slice(0, MOST_GROUPS) }
 }
 
-/** The application that a document names, whether or not the rest can be read. Throws Refused. */
+/** Reads the application that a document names, even if the rest is unreadable. Throws Refused. */
 export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', readScalar)
 
-/** Reads which relation it was, as far as that can be read: the last data of a deleted document may be unreadable. */
+/** Reads the identity of the relation as far as possible. The last data of a deleted document may be unreadable. */
 const relationNamedIn = (document: Resource): { relation?: { id: number }; remote?: { application: string } } => {
   const read = <T>(key: string, schema: z.ZodType<T>): T | undefined => {
     try {
@@ -77,10 +77,10 @@ const EndedRelation = z.object({
 
 const EndedRemote = z.object({ application: Application, namespace: Namespace.optional() })
 
-/** Bounds the YAML of one value in a document, in characters. */
+/** The limit of YAML in one value of a document, in characters. */
 const LONGEST_YAML = 64 * 1024
 
-/** A value of a document, JSON or YAML. */
+/** Reads a value of a document, as JSON or YAML. */
 const valueIn = (document: Resource, key: string, read: typeof readText | typeof readScalar = readText): unknown => {
   const { namespace, name } = document.metadata
   const text = document.data?.[key]

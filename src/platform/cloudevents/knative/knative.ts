@@ -11,7 +11,7 @@ const APPLICATION_LABEL = 'app.kubernetes.io/name'
 
 const TYPE = /^dev\.knative\.apiserver\.(resource|ref)\.(add|update|delete)$/
 
-/** Finds the object that an ApiServerSource in mode Reference names; undefined when the event carries it, or it was deleted. */
+/** Finds the object that an ApiServerSource in mode Reference names. Returns undefined if the event has the object, or the object was deleted. */
 export const referenceIn = ({ type, data }: Event): (Reference & { namespace: string }) | undefined => {
   if (!/^dev\.knative\.apiserver\.ref\.(add|update)$/.test(type)) return undefined
   const reference = ObjectReference.safeParse(data)
@@ -23,8 +23,8 @@ export const referenceIn = ({ type, data }: Event): (Reference & { namespace: st
 const ObjectReference = z.object({ kind: z.enum(['Pod', 'ConfigMap']), namespace: Namespace, name: ObjectName })
 
 /**
- * Finds the pod that holds an event's Lease: both `tempo-0` and `tempo-0_{uuid}` mean tempo-0. Undefined for other events, and for a
- * Lease without a holder.
+ * Finds the pod that holds an event's Lease. Both `tempo-0` and `tempo-0_{uuid}` mean tempo-0. Returns undefined for other events, and for a Lease without
+ * a holder.
  */
 export const holderIn = ({ type, data }: Event): Holder | undefined => {
   if (!/^dev\.knative\.apiserver\.resource\.(add|update)$/.test(type)) return undefined
@@ -36,12 +36,12 @@ export const holderIn = ({ type, data }: Event): Holder | undefined => {
   return { pod: { kind: 'Pod', namespace, name: name.data }, isLabelled: labels?.[APPLICATION_LABEL] !== undefined }
 }
 
-/** A pod that may hold a Lease, and whether its labels name its application. */
+/** A pod that may hold a Lease. `isLabelled` tells if the Lease's labels name its application. */
 export type Holder = { readonly pod: Reference & { namespace: string }; readonly isLabelled: boolean }
 
 const podOf = ({ spec }: Resource): string | undefined => spec?.holderIdentity?.split('_')[0]
 
-/** The author of the document that an event of Knative's tells is gone; undefined for any other event. */
+/** Reads the author of the document that an event reports as deleted. Returns undefined for other events. */
 export const goneIn = ({ type, data }: Event): Gone | undefined => {
   const object = type === 'dev.knative.apiserver.resource.delete' ? Resource.safeParse(data).data : undefined
   return object?.kind === 'ConfigMap' ? { author: authorIn(object) } : undefined
@@ -49,7 +49,7 @@ export const goneIn = ({ type, data }: Event): Gone | undefined => {
 
 export type Gone = { readonly author: Author | undefined }
 
-/** Such an event in mode Resource, with the object as it is now. */
+/** Converts the event to mode Resource, with the current object. */
 export const withObject = (event: Event, object: KubernetesObject): Event => ({
   ...event,
   type: event.type.replace('.ref.', '.resource.'),
@@ -60,15 +60,14 @@ export const withObject = (event: Event, object: KubernetesObject): Event => ({
 export const isFromKnative = ({ type }: Event): boolean => type.startsWith('dev.knative.')
 
 /**
- * Translates an event of Knative's sources into ours, with the same id, source and time. A Pod `add` or `delete` becomes
- * pod-restarted, a Lease (with its holder's pod) leader-elected, a document relation-changed or config-changed and its deletion
- * relation-broken or application-removed, a ping resync (knative.dev/docs/eventing/sources). Throws Refused for an unreadable
- * document.
+ * Translates an event of Knative's sources into one of meshstep, with the same id, source and time. An added or deleted Pod becomes pod-restarted. A
+ * Lease, with its holder's pod, becomes leader-elected. A document becomes relation-changed or config-changed, and its deletion relation-broken or
+ * application-removed. A ping becomes resync (knative.dev/docs/eventing/sources). Throws Refused for an unreadable document.
  */
 export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ignored => {
   if (event.type === 'dev.knative.sources.ping') return fromPing(event)
   const [, mode, verb = ''] = TYPE.exec(event.type) ?? []
-  if (mode === undefined) return { ignored: `${event.type} is not a type that is known here` }
+  if (mode === undefined) return { ignored: `${event.type} is not a known type of event` }
   if (mode === 'ref')
     return { ignored: 'an ApiServerSource in mode Reference does not say what was deleted: set spec.mode to Resource' }
   const object = Resource.safeParse(event.data)
@@ -76,10 +75,10 @@ export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ig
     throw new Refused(400, `data: expected a Kubernetes object with kind, metadata.name and metadata.namespace`)
   const translated = translate(object.data, verb, holder)
   if ('ignored' in translated) return translated
-  // a wrong name is an error in a document, but pods and Leases may be foreign
+  // a wrong name in a document is an error, but pods and Leases may belong to others
   if (object.data.kind !== 'ConfigMap' && !Application.safeParse(translated.data.application).success)
     return {
-      ignored: `${object.data.kind} ${object.data.metadata.name} belongs to nothing that could be an application`,
+      ignored: `${object.data.kind} ${object.data.metadata.name} belongs to no possible application`,
     }
   const { extensions, id, source, time } = event
   return {
@@ -123,7 +122,7 @@ const ordinalOf = (pod: Resource): string | undefined =>
 
 const ownerOf = ({ metadata }: Resource) => metadata.ownerReferences?.find(({ controller }) => controller === true)
 
-/** By its label, else by its owner; a ReplicaSet is named after its Deployment and the hash of its template. */
+/** Names the application by the pod's label, else by its owner. A ReplicaSet's name is that of its Deployment with the template's hash. */
 const applicationOf = (pod: Resource): string | undefined => {
   const owner = ownerOf(pod)
   const suffix = `-${pod.metadata.labels?.['pod-template-hash']}`
@@ -132,7 +131,9 @@ const applicationOf = (pod: Resource): string | undefined => {
   return pod.metadata.labels?.[APPLICATION_LABEL] ?? workload
 }
 
-/** By its label, else by the pod that holds it, else it is named after it. A pod of a StatefulSet is the unit of its ordinal. */
+/**
+ * Names the application by the Lease's label, else by its holder's pod, else by the Lease's own name. A pod of a StatefulSet is the unit with its ordinal.
+ */
 const fromLease = (lease: Resource, verb: string, holder: KubernetesObject | undefined): Translated | Ignored => {
   if (verb === 'delete') return { ignored: 'a deleted Lease does not say who leads' }
   const { leaseTransitions } = lease.spec ?? {}
@@ -154,7 +155,7 @@ const fromLease = (lease: Resource, verb: string, holder: KubernetesObject | und
   }
 }
 
-/** The namespace is that of the PingSource, or the one in its data. */
+/** Takes the namespace from the data, else from the PingSource. */
 const fromPing = ({ id, source, time, extensions, data }: Event): Event => {
   const namespace = /\/namespaces\/([^/]+)\/pingsources\//.exec(source)?.[1]
   const fields = typeof data === 'object' && data !== null && !(data instanceof Uint8Array) ? data : {}

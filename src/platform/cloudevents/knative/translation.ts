@@ -3,10 +3,10 @@ import * as z from 'zod'
 /** The reason why an event of Knative's is ignored. */
 export type Ignored = { ignored: string }
 
-/** The data of one of our events, and the name of the function it is for. */
+/** The data of an event of meshstep, and the name of its function. */
 export type Translated = { name: string; data: { application: unknown } & Record<string, unknown> }
 
-/** The fields read of a Pod, a Lease or a ConfigMap; all others are unchecked. */
+/** The relevant fields of a Pod, a Lease or a ConfigMap. Other fields are not checked. */
 export const Resource = z.object({
   kind: z.string(),
   metadata: z.object({

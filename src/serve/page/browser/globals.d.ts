@@ -1,7 +1,7 @@
 import cytoscapeModule from 'cytoscape'
 
 declare global {
-  /** Loaded by a script of its own. */
+  /** A separate script loads it. */
   const cytoscape: typeof cytoscapeModule
   namespace cytoscape {
     type StylesheetJson = cytoscapeModule.StylesheetJson

@@ -1,7 +1,7 @@
 /** @typedef {string | Node | false | undefined} Child */
 
 /**
- * Makes an element; text is text, whatever is in it.
+ * Makes an element. Text children are not parsed as HTML.
  * @param {string} tag
  * @param {Record<string, string | boolean>} attributes
  * @param {Child[]} children
@@ -17,7 +17,7 @@ export const element = (tag, attributes = {}, ...children) => {
 }
 
 /**
- * Finds the element of an id.
+ * Finds the element with an id.
  * @template {HTMLElement} [T=HTMLElement]
  * @param {string} id
  * @returns {T}

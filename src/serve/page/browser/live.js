@@ -7,7 +7,7 @@ const FIRST_DELAY = 500
 const LONGEST_DELAY = 10_000
 
 /**
- * Follows steps, and goes on after the last one when the connection ends. An EventSource would do, but it sends no token.
+ * Follows steps, and reconnects after the last one when the connection ends. An EventSource cannot send a token.
  * @param {{ ask: (path: string, init?: RequestInit) => Promise<Response>, path: string, last: { id: string }, signal: AbortSignal,
  *   onStep: (step: Step) => void, onState: (state: 'live' | 'reconnecting') => void }} options
  */
@@ -24,7 +24,7 @@ export const follow = async ({ ask, path, last, signal, onStep, onState }) => {
         onStep(JSON.parse(data))
       }
     } catch {
-      // the next attempt tells
+      // the next attempt reports the problem
     }
     if (signal.aborted) return
     onState('reconnecting')

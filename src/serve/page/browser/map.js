@@ -1,12 +1,12 @@
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
 /** @typedef {import('../page-map.ts').MapNode} MapNode */
 
-/** The limit of edges that all have labels; of more, those of what is selected. */
+/** The limit of edges up to which all have labels. Beyond it, only edges of selected applications have them. */
 const MOST_LABELS = 16
 
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
 
-/** Reads the colours of the style sheet, which knows of light and dark; what a variable holds is computed where it is used. */
+/** Reads the colours of the style sheet, which supports light and dark. The browser computes a variable only where an element uses it. */
 const colours = () => {
   const probe = document.createElement('span')
   document.body.append(probe)
@@ -144,7 +144,7 @@ const styleIn = (colour) => [
 ]
 
 /**
- * Draws a map, and tells what is clicked.
+ * Draws a map, and reports clicks.
  * @param {HTMLElement} container
  * @param {{ onNode: (id: string) => void, onEdge: (id: string) => void, onNothing: () => void }} told
  */
@@ -168,7 +168,7 @@ export const createGraph = (container, { onNode, onEdge, onNothing }) => {
   graph.on('dragpan scrollzoom pinchzoom', () => {
     isMoved = true
   })
-  /** Titles of frames can be read from afar. */
+  /** Scales the titles of frames, so that they can be read when zoomed out. */
   const resize = () => {
     const font = Math.min(90, Math.max(13, 12 / graph.zoom()))
     graph.batch(() => {
@@ -215,7 +215,7 @@ export const createGraph = (container, { onNode, onEdge, onNothing }) => {
       resize()
     },
     /**
-     * Shows what is chosen with what it is connected to, what is sought, and what would be lost.
+     * Highlights the selected applications with their neighbours, the search results, and edges that a plan would lose.
      * @param {{ chosen: readonly string[], matching: ReadonlySet<string> | undefined, lost: readonly (readonly [string, string])[] }} shown
      */
     mark: ({ chosen, matching, lost }) => {
@@ -256,7 +256,7 @@ const fadeOthers = (graph, matching) => {
     .addClass('faded')
 }
 
-/** One is shown with all that it is connected to, two with what is between them. @param {cytoscape.Core} graph @param {readonly string[]} ids */
+/** Shows one application with all its connections, or two with those between them. @param {cytoscape.Core} graph @param {readonly string[]} ids */
 const choose = (graph, ids) => {
   const nodes = graph.nodes().filter((node) => ids.includes(node.id()))
   if (nodes.length === 0) return

@@ -7,7 +7,7 @@ import { createGraph } from './map.js'
 /** @typedef {import('../page-map.ts').MapEdge} MapEdge */
 /** @typedef {import('./live.js').Step} Step */
 
-/** Milliseconds between two looks at the cluster while the page is looked at: it also changes by other hands. */
+/** The time between two reads while the page is visible, in milliseconds. The cluster also changes without steps. */
 const LOOK_AGAIN = 5_000
 const MOST_ENTRIES = 200
 
@@ -27,10 +27,10 @@ const opened = Object.fromEntries(new URLSearchParams(location.search))
 let { namespace = '' } = opened
 /** @type {Record<string, string>} */
 let request = {}
-/** Applications whose last step found that somebody else holds what is wanted. */
+/** Applications whose last step found a conflict. */
 const conflicts = /** @type {Set<string>} */ (new Set())
 
-// asking
+// requests
 
 /** @type {Promise<void> | undefined} */
 let asking
@@ -56,7 +56,7 @@ const askForToken = (reason) => {
 }
 
 /**
- * Asks the server, with a token where it wants one. Rejects with its own words.
+ * Sends a request, with a token if the server needs one. Rejects with the server's message.
  * @param {string} path
  * @param {RequestInit} init
  * @returns {Promise<Response>}
@@ -105,7 +105,7 @@ const graph = createGraph(byId('graph'), {
 let isLoading = false
 let isStale = false
 
-/** Reads the map; of several wishes while it is read, one is granted. */
+/** Reads the map. Several requests during a read lead to one more read. */
 const load = async () => {
   isStale = true
   if (isLoading) return
@@ -206,15 +206,20 @@ const reach = ({ from, to, access, label, isTelemetry }) => {
   )
 }
 
-/** An empty cell would say that nobody is reached. @param {MapNode} client @param {readonly MapEdge[]} edges @param {readonly MapNode[]} nodes */
+/**
+ * Lists open applications, because an empty cell would mean that the client reaches nobody.
+ * @param {MapNode} client
+ * @param {readonly MapEdge[]} edges
+ * @param {readonly MapNode[]} nodes
+ */
 const openTo = (client, edges, nodes) => {
   const known = new Set([client.id, ...edges.map(({ to }) => to)])
   const open = nodes.filter(({ id, access }) => access === 'open' && !known.has(id)).map(({ id }) => id)
   if (open.length > 0) {
     const shown = open.length > 4 ? [...open.slice(0, 3), `${open.length - 3} others`] : open
-    return element('div', { class: 'reach open muted' }, `what is open to anybody: ${shown.join(', ')}`)
+    return element('div', { class: 'reach open muted' }, `all that is open to anybody: ${shown.join(', ')}`)
   }
-  return edges.length === 0 ? element('div', { class: 'muted' }, 'nobody that is known') : undefined
+  return edges.length === 0 ? element('div', { class: 'muted' }, 'no known application') : undefined
 }
 
 const matching = () => {
@@ -242,7 +247,7 @@ const mark = () => {
     one.classList.toggle('lost', gone.has(/** @type {HTMLElement} */ (one).dataset.edge ?? ''))
 }
 
-// what is chosen
+// the selection
 
 const hint = [...byId('detail').childNodes]
 
@@ -251,7 +256,7 @@ const clear = () => {
   show(...hint)
 }
 
-/** The address of the page says what is selected, and what was asked. @param {string[]} ids @param {Record<string, string>} [asked] */
+/** Selects applications, and puts the selection and the request into the page's URL. @param {string[]} ids @param {Record<string, string>} [asked] */
 const select = (ids, asked = {}) => {
   chosen = ids
   request = asked
@@ -262,14 +267,14 @@ const select = (ids, asked = {}) => {
   mark()
 }
 
-/** Selects what the address of the page names. */
+/** Selects the applications in the page's URL. */
 const showOpened = () => {
   const { application, from, to, namespace: _, ...asked } = opened
   if (from !== undefined && to !== undefined) return choosePair(from, to, asked.port === undefined ? undefined : asked)
   return application === undefined ? undefined : choose(application)
 }
 
-/** One shows all of it, a second one whether the first may reach it. @param {string} id */
+/** Shows an application, or with another one already selected, if that one may reach it. @param {string} id */
 const choose = (id) => {
   const [first] = chosen
   if (chosen.length === 1 && first !== undefined && first !== id) return choosePair(first, id)
@@ -293,7 +298,7 @@ const choosePair = async (from, to, asked) => {
   if (asked === undefined && port === undefined) {
     show(
       element('h2', {}, `${from} → ${to}`),
-      element('p', {}, `${to} has no Service with a port: nothing can be asked of it.`),
+      element('p', {}, `${to} has no Service with a port, so there is no request to check.`),
     )
     return
   }
@@ -310,16 +315,20 @@ const choosePair = async (from, to, asked) => {
   }
 }
 
-/** The path that the details are the answer to, and the answer. */
+/** The path of the current details, and the server's answer. */
 let shown = { path: '', text: '' }
 
-/** Shows what is no answer of the server. @param {(string | Node)[]} children */
+/** Shows content that does not come from the server. @param {(string | Node)[]} children */
 const show = (...children) => {
   shown = { path: '', text: '' }
   byId('detail').replaceChildren(...children)
 }
 
-/** The server escapes what is in its answer. The same answer is not drawn again, as a person may read in it. @param {string} path @param {string} meanwhile */
+/**
+ * Shows a server's answer as HTML, which the server has escaped. An unchanged answer is not drawn again, because somebody may be reading it.
+ * @param {string} path
+ * @param {string} meanwhile
+ */
 const showDetail = async (path, meanwhile) => {
   if (path !== shown.path) {
     show(element('p', { class: 'muted' }, meanwhile))
@@ -340,7 +349,7 @@ const showDetail = async (path, meanwhile) => {
   }
 }
 
-/** Details follow the cluster, but not while they are read or written into. */
+/** Updates the details, but not while they have the focus. */
 const refreshDetail = async () => {
   const [from, to] = chosen
   if (from === undefined || byId('detail').contains(document.activeElement)) return
@@ -510,7 +519,7 @@ const entry = (time, ...children) => {
   while (steps.childElementCount > MOST_ENTRIES) steps.lastElementChild?.remove()
 }
 
-/** Tells what is different on the map, in the namespaces that it shows now. @param {PageMap} before @param {PageMap} after */
+/** Reports the differences between two maps, in the namespaces that are shown now. @param {PageMap} before @param {PageMap} after */
 const tellChanges = (before, after) => {
   const isShown = (/** @type {string} */ id) => after.shown.includes(id.split('/')[0] ?? '')
   const nodes = before.nodes.filter(({ id }) => isShown(id))
@@ -559,7 +568,7 @@ const differences = (before, after, read) => {
   ]
 }
 
-// filters, keys, and the beginning
+// filters, keys, and the start
 
 byId('filters').addEventListener('submit', (event) => event.preventDefault())
 byId('search').addEventListener('input', mark)

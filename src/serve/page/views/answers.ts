@@ -5,7 +5,7 @@ import type { Told } from '../relating.ts'
 
 type Html = ReturnType<typeof html>
 
-/** An answer about two applications, with a place for all that is allowed, and a form to ask about other requests. */
+/** Shows the answer for two applications, with a place for all allowed requests, and a form to ask about others. */
 export const why = ({ request, allowed, decided, sentence, steps, enforced }: Explanation): Html => {
   const { from = 'outside', to, port, method = '', path = '', via = 'service' } = request
   const verdict = allowed ? 'Allowed' : decided ? 'Not allowed' : 'Not decided'
@@ -28,7 +28,7 @@ export const why = ({ request, allowed, decided, sentence, steps, enforced }: Ex
 
 const SIGNS = { created: '+', changed: '~', removed: '−' } as const
 
-/** The changes that a plan foresees, with the event that makes them come true. */
+/** Shows the changes of a plan, with a button to send its event. */
 export const plan = (planned: Plan, told: Told, sends: boolean): Html => {
   const { access, objects, outcomes, messages } = planned
   const lost = access.filter(({ before, after }) => before === 'allowed' && after !== 'allowed')

@@ -4,7 +4,7 @@ import type { ApplicationView } from '../../http/applications.ts'
 
 type Html = ReturnType<typeof html>
 
-/** All there is to know of an application. */
+/** Shows everything that is known of an application. */
 export const application = (view: ApplicationView): Html => {
   const { namespace, application: name, status, messages, waiting, labels, wanted, config, units, leader } = view
   const id = `${namespace}/${name}`
@@ -12,7 +12,7 @@ export const application = (view: ApplicationView): Html => {
   <h2><span class="muted">${namespace}/</span>${name}</h2>
   <p><span class="status ${status.status}">${status.status}</span> ${status.message}</p>
   ${sentences('Waits for', waiting.map(describeWait))}
-  ${sentences('To know', messages)}
+  ${sentences('Messages', messages)}
   ${relations(view)}
   ${policies(view)}
   <h3>Labels</h3>
@@ -82,7 +82,7 @@ const labelTable = (labels: Readonly<Record<string, string>>, wanted: Readonly<R
   )}</tbody></table>`
 
 const services = ({ services: all }: ApplicationView) =>
-  all.length === 0 ? '' : html`<h3>Services it is offered</h3><pre tabindex="0">${JSON.stringify(all, null, 2)}</pre>`
+  all.length === 0 ? '' : html`<h3>Offered Services</h3><pre tabindex="0">${JSON.stringify(all, null, 2)}</pre>`
 
 const details = (title: string, data: object) =>
   Object.keys(data).length === 0

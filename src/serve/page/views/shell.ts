@@ -2,17 +2,17 @@ import { html } from 'hono/html'
 import type { Story } from '../story.ts'
 
 export type Shell = {
-  /** Events can be sent here: those of the story, and relations. */
+  /** Events for buttons. Undefined if the page sends no events. */
   readonly story: readonly Story[] | undefined
-  /** Steps are taken in this process. */
+  /** This process takes steps. */
   readonly hasSteps: boolean
-  /** Of the tokens that are asked for. */
+  /** The audience of the tokens that the server requires. */
   readonly audience?: string | undefined
 }
 
 type Html = ReturnType<typeof html>
 
-/** The page without any data: that is asked for by its script, with a token where one is needed. */
+/** Builds the page without data. Its script requests the data, with a token if needed. */
 export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html => html`<!doctype html>
 <html lang="en">
   <head>

@@ -87,11 +87,7 @@ describe('what means nothing here is ignored, with the reason', () => {
       knative('delete', { kind: 'Pod', name: 'x', namespace: 'shop' }, 'ref'),
       /mode Reference/,
     ],
-    [
-      'another source of Knative',
-      { ...knative('add', {}), type: 'dev.knative.kafka.event' },
-      /not a type that is known/,
-    ],
+    ['another source of Knative', { ...knative('add', {}), type: 'dev.knative.kafka.event' }, /not a known type/],
   ])('%s', (_, sent, reason) => {
     expect(fromKnative(sent)).toEqual({ ignored: expect.stringMatching(reason) })
   })
