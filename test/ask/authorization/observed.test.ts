@@ -420,7 +420,7 @@ describe('the waypoint', () => {
     expect(await mesh.explain({ autoAllowWaypoint: 'false' })).toMatchObject({ allowed: true })
     const unsaid = await mesh.explain()
     expect(unsaid).toMatchObject({ allowed: false, decided: false, at: 'ztunnel' })
-    expect(unsaid.sentence).toContain('only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY')
+    expect(unsaid.sentence).toContain('only if istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY')
   })
 
   test('with a ServiceAccount of its own is known by that', async () => {

@@ -99,7 +99,7 @@ test('a plan names what would be lost, and the event that would be sent', async 
   const refused = await ask('/page/plan', {}, { method: 'POST', body: JSON.stringify(unknown) })
   expect([refused.status, await refused.json()]).toMatchObject([
     400,
-    { message: expect.stringContaining('which endpoint') },
+    { message: expect.stringContaining('the endpoint is missing') },
   ])
 })
 
