@@ -14,7 +14,7 @@ import {
 } from '../../helpers/beacon-world.ts'
 import { application } from '../../helpers/mesh.ts'
 import { passes, worldOf } from '../../helpers/safety.ts'
-import { createWorld, type World } from '../../helpers/world.ts'
+import { createWorld, FORBIDDEN, type World } from '../../helpers/world.ts'
 
 const ZTUNNEL = 'beacon-shop-policy-global-allow-nothing-ztunnel'
 const WAYPOINT = 'beacon-shop-policy-global-allow-nothing-waypoint'
@@ -170,6 +170,18 @@ describe('hardened mode', () => {
     await world.send('application-removed', BEACON)
     expect(events.map((event) => event.includes('allow-nothing'))).toEqual([true, true, false, false, false])
     expect(names(world)).toEqual([])
+  })
+
+  test('waits until the policies stand that allow something to everybody', async () => {
+    const world = createRoot()
+    world.intercept = ({ method, path: to }) =>
+      method === 'PATCH' && to.includes(MODELOPERATOR) ? FORBIDDEN : undefined
+    expect((await configure(world, { mesh: { hardened: true, modelOnMesh: true } })).status).toBe('waiting')
+    await ask(world, [wire()])
+    expect(names(world)).toEqual([expect.stringMatching(WEB_TO_DB)])
+    world.intercept = undefined
+    await world.send('resync', BEACON)
+    expect(names(world)).toContain(`istio-system/${ZTUNNEL}`)
   })
 
   test('moves with the root namespace: it stands in the new one before it goes from the old one', async () => {
