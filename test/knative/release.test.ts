@@ -126,7 +126,7 @@ const CHOICES = [
 ]
 
 describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
-  test('is the same bytes wherever it is made, and with any umask', () => {
+  test('a release is the same bytes wherever it is made, and with any umask', () => {
     expect(Object.keys(one)).toEqual([
       'SHA256SUMS',
       `meshstep-chart-${version}.tgz`,
@@ -141,7 +141,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     for (const [file, bytes] of Object.entries(one)) expect([file, other[file]?.equals(bytes)]).toEqual([file, true])
   })
 
-  test('has the checksum of each file', () => {
+  test('a release has the checksum of each file', () => {
     const sums = Object.keys(one)
       .filter((file) => file !== 'SHA256SUMS')
       .map(
@@ -153,7 +153,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     expect(textOf('SHA256SUMS').trim().split('\n').toSorted()).toEqual(sums.toSorted())
   })
 
-  test("has the image's context: the Dockerfile and all that it copies", async () => {
+  test("a release has the image's context: the Dockerfile and all that it copies", async () => {
     const files = Object.keys(await unpack(one[`meshstep-image-${version}.tar`] ?? Buffer.of()))
     const copied = [...readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--)(.*) \S+$/gm)]
       .flatMap(([, sources = '']) => sources.split(' '))
@@ -174,13 +174,13 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       ['meshstep-without-authentication.yaml', 'meshstep-mesh.yaml'],
       ['mesh'],
     ],
-  ])('has, in %s, the manifests for the namespace meshstep of these components', async (_, files, chosen) => {
+  ])('a release has, in %s, the manifests for the namespace meshstep of these components', async (_, files, chosen) => {
     const wanted = await render({ namespace: 'meshstep', image: 'registry.test/meshstep:1', components: chosen })
     const objects = files.flatMap((file) => objectsIn(textOf(file)))
     expect(inOrder(objects)).toEqual(inOrder(wanted.flatMap(({ text }) => objectsIn(text))))
   })
 
-  test('has manifests that check who sends, and that write in no other namespace, unless their names say otherwise', () => {
+  test('a release has manifests that check who sends, and that write in no other namespace, unless their names say otherwise', () => {
     const saying = (text: string): string[] =>
       ['EVENT_AUDIENCE', 'ValidatingAdmissionPolicyBinding', 'EventPolicy', 'audience: meshstep.meshstep'].filter(
         (sign) => text.includes(sign),
@@ -198,7 +198,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     expect(textOf('meshstep-without-authentication.yaml')).toMatch(/^# .*WITHOUT AUTHENTICATION/)
   })
 
-  test('has manifests with accounts first, and the image that was named', () => {
+  test('a release has manifests with accounts first, and the image that was named', () => {
     const objects = objectsIn(textOf('meshstep.yaml'))
     const kinds = objects.map(({ kind }) => kind)
     expect(kinds.lastIndexOf('ServiceAccount')).toBeLessThan(kinds.indexOf('Role'))
@@ -208,7 +208,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
   })
 
   test.each(CHOICES.map((chosen) => [chosen.join(' + ') || 'nothing', chosen] as const))(
-    'has a chart that renders as kustomize does, with %s',
+    'a release has a chart that renders as kustomize does, with %s',
     async (_, chosen) => {
       const texts = Object.entries(chart)
         .filter(([file]) => file.startsWith('meshstep/templates/'))
@@ -217,7 +217,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     },
   )
 
-  test('has values that its schema takes, and that name each component', () => {
+  test('a release has values that its schema takes, and that name each component', () => {
     const isValid = new Ajv({ strict: false }).compile(JSON.parse(chart['meshstep/values.schema.json'] ?? ''))
     const values = parse(chart['meshstep/values.yaml'] ?? '')
     expect([isValid(values), isValid.errors]).toEqual([true, null])
@@ -228,7 +228,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     expect(isValid({ ...values, components: { mash: true } })).toBe(false)
   })
 
-  test('has a schema that refuses null, also where Helm has taken the value out for it', () => {
+  test('a release has a schema that refuses null, also where Helm has taken the value out for it', () => {
     const isValid = new Ajv({ strict: false }).compile(JSON.parse(chart['meshstep/values.schema.json'] ?? ''))
     const values = parse(chart['meshstep/values.yaml'] ?? '')
     const taken = (name: string, from: object) =>
@@ -284,7 +284,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     })
   })
 
-  test('has a bill of materials of what is installed, without when and where it was made', () => {
+  test('a release has a bill of materials of what is installed, without when and where it was made', () => {
     const bill = JSON.parse(textOf('sbom.cdx.json'))
     const names = bill.components.map(({ 'bom-ref': name }: { 'bom-ref': string }) => name)
     expect(names).toEqual(expect.arrayContaining(Object.entries(dependencies).map((pair) => pair.join('@'))))

@@ -105,7 +105,7 @@ describe.skipIf(cannotBuild)('triggers', () => {
       expect(wokenBy(build, attributes)).toEqual(servicesOf(build, wakes))
     })
 
-    test('has the sources its components promise', () => {
+    test('each build of the manifests has the sources its components promise', () => {
       const kinds = all(objects, ApiServerSource).map(({ spec }) => spec.resources[0].kind)
       expect(kinds.toSorted()).toEqual([
         'ConfigMap',

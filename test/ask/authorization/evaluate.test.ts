@@ -187,7 +187,7 @@ describe('what the ztunnel behind a waypoint sees', () => {
     expect(evaluate(call(), where).allowed).toBe(allowed)
   })
 
-  test('nor the address of the client', () => {
+  test('what the ztunnel behind a waypoint sees is not the address of the client', () => {
     const rules = [{ from: [{ source: { ipBlocks: ['10.0.0.0/8'] } }] }]
     const where = world([custom('net', { ...pods('details'), rules })], { autoAllowWaypoint: false })
     const from = { namespace: 'shop', serviceAccount: 'productpage', address: '10.1.2.3' }
@@ -519,11 +519,11 @@ describe('a canary of a waypoint', () => {
     expect(asked(100, [letsIn('c')])).toMatchObject({ allowed: true, decided: true })
   })
 
-  test('is none of auto-allow', () => {
+  test('a canary of a waypoint is none of auto-allow', () => {
     expect(asked(20, [], { autoAllowWaypoint: true })).toMatchObject({ decided: false })
   })
 
-  test('is nothing to an Istio that knows none', () => {
+  test('a canary of a waypoint is nothing to an Istio that knows none', () => {
     expect(asked(20, [letsIn('w')], { istioVersion: [1, 30, 4] })).toMatchObject({ allowed: true, decided: true })
   })
 })

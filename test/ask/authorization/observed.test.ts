@@ -193,7 +193,7 @@ describe('the destination', () => {
     },
   )
 
-  test('partly on the mesh is decided where that makes no difference', async () => {
+  test('the destination partly on the mesh is decided where that makes no difference', async () => {
     const open = createMesh([...details({ labels: AMBIENT }), ...productpage({})])
     for (const name of ['details', 'productpage']) labelPods(open, name, OFF, 1)
     const answer = await open.explain()
@@ -209,7 +209,7 @@ describe('the destination', () => {
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: true, policy: 'shop/deny' })
   })
 
-  test('partly on the mesh is not decided where only two that are off it both would differ', async () => {
+  test('the destination partly on the mesh is not decided where only two that are off it both would differ', async () => {
     const deny = { action: 'DENY' as const, rules: [{}] }
     const mesh = createMesh([
       ...[...details({}), ...productpage({}), waypoint()],
@@ -223,7 +223,7 @@ describe('the destination', () => {
     )
   })
 
-  test('off the mesh is reached through the waypoint of its pods, as a ztunnel sends through it whatever they are', async () => {
+  test('the destination off the mesh is reached through the waypoint of its pods, as a ztunnel sends through it whatever they are', async () => {
     const all = waypoint({
       metadata: { name: WAYPOINT, namespace: 'shop', labels: { 'istio.io/waypoint-for': 'all' } },
     })
@@ -336,7 +336,7 @@ describe('the port', () => {
     expect(answer.sentence).toMatch(/: the Service has no port 9080, but 80 and 443\.$/)
   })
 
-  test('is that of the pod when it is asked for one', async () => {
+  test('the port is that of the pod when it is asked for one', async () => {
     const mesh = createMesh([
       ...details({ labels: AMBIENT, ...ports({ port: 80 }) }),
       ...productpage({}),
@@ -350,7 +350,7 @@ const SINCE = { lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'Invalid', m
 const LISTENERS = [{ name: 'mesh', port: 15008, protocol: 'HBONE' }]
 
 describe('the waypoint', () => {
-  test('takes nothing that goes to a Service without an address', async () => {
+  test('the waypoint takes nothing that goes to a Service without an address', async () => {
     const headless = details({ serviceSpec: { clusterIP: 'None', ports: [{ port: 9080, targetPort: 8000 }] } })
     const mesh = createMesh([...headless, ...productpage({}), waypoint(), ...managed])
     const answer = await mesh.explain({ autoAllowWaypoint: 'true' })

@@ -86,7 +86,7 @@ describe('a template that has not come to the pods says nothing', () => {
     expect(await mesh.explain()).toMatchObject({ allowed: true, decided: true })
   })
 
-  test('unless no pod runs', async () => {
+  test('a template that has not come to the pods says nothing, unless no pod runs', async () => {
     const mesh = createMesh([...client('default', { replicas: 0 }), ...target({ replicas: 0 }), admitWeb])
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: true })
     changeTemplate(mesh, 'productpage', { spec: { serviceAccountName: 'web' } })

@@ -33,7 +33,7 @@ describe('a port', () => {
     expect(found([policy('one', { ...forGateway, rules: [{ to: [{ operation: { ports: ['81'] } }] }] })])).toEqual([])
   })
 
-  test('may be written with zeros before it', () => {
+  test('a port may be written with zeros before it', () => {
     expect(found([...services, named('0080')])).toEqual([])
   })
 
@@ -193,7 +193,7 @@ describe('a policy of an Envoy', () => {
     expect(found([selected, policy('one', { ...forPods('edge'), rules: get }), policy('two', custom)])).toEqual([])
   })
 
-  test('has none at waypoints, which no selector reaches, nor where pods on the mesh are selected as well', () => {
+  test('a policy of an Envoy has none at waypoints, which no selector reaches, nor where pods on the mesh are selected as well', () => {
     const proxy = labelled('w', { [GATEWAY_NAME]: 'w', 'gateway.istio.io/managed': 'istio.io-mesh-controller' })
     const all = policy('one', { rules: get })
     expect(found([proxy, all]).map(([rule]) => rule)).toEqual(['http-without-waypoint'])

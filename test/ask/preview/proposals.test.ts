@@ -25,7 +25,7 @@ describe('documents of a plan are read, as kubectl reads them,', () => {
     expect((await read(await readInput(folder))).objects).toHaveLength(2)
   })
 
-  test('out of a list of their own kind, whose items need not say it', async () => {
+  test('documents of a plan are read, as kubectl reads them, out of a list of their own kind, whose items need not say it', async () => {
     const { objects } = await read(`apiVersion: security.istio.io/v1
 kind: AuthorizationPolicyList
 metadata: { resourceVersion: "7" }
@@ -63,7 +63,7 @@ spec:
     ])
   })
 
-  test('but for a merge key that brings in no mapping', async () => {
+  test('documents of a plan are read, as kubectl reads them, but for a merge key that brings in no mapping', async () => {
     await expect(read(`${POLICY}spec: { <<: [1] }\n`)).rejects.toThrow(/document 1: .*[Mm]erge/)
   })
 })

@@ -66,7 +66,7 @@ describe('a label that is refused at the workload', () => {
     expect(world.memory()?.state).not.toHaveProperty('refused')
   })
 
-  test('does not stop a revocation', async () => {
+  test('a label that is refused at the workload does not stop a revocation', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: CONFIG })
     refuse(world, '/statefulsets/', status(422, POLICY))
@@ -94,7 +94,7 @@ describe('a label that is refused at the workload', () => {
 })
 
 describe('what is refused lastingly', () => {
-  test('is tried with each event, and written to no memory', async () => {
+  test('what is refused lastingly is tried with each event, and written to no memory', async () => {
     const world = createWorld()
     refuse(world, '/statefulsets/', status(422, POLICY))
     await world.send('relation-changed', meshRelation())
@@ -108,7 +108,7 @@ describe('what is refused lastingly', () => {
     }
   })
 
-  test('costs no memory writes also where others wait for it', async () => {
+  test('what is refused lastingly costs no memory writes also where others wait for it', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     await ask(world, [wire()])
@@ -120,7 +120,7 @@ describe('what is refused lastingly', () => {
     expect([memoryWrites(world), world.calls.filter((call) => call.startsWith('PATCH')).length]).toEqual([[], 2])
   })
 
-  test('leaves a process that writes no mark: what a late answer could change is written once afterwards', async () => {
+  test('what is refused lastingly leaves a process that writes no mark: what a late answer could change is written once afterwards', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     refuse(world, '/statefulsets/', status(422, POLICY))
@@ -141,7 +141,7 @@ describe('a pod spec that the API server refuses', () => {
     'failed to create typed patch object: .spec.template.livenesProbe: field not declared in schema',
   )
 
-  test('is not sent again and again, and all else is done', async () => {
+  test('a pod spec that the API server refuses is not sent again and again, and all else is done', async () => {
     const world = createWorld([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }])
     const policies = { meshPolicies: [wire({ target_app_name: 'web', source_app_name: 'cart' })] }
     await world.send('config-changed', deployed({}, policies))
@@ -318,7 +318,7 @@ describe('a Service that policies name and that may not be read', () => {
     return world
   }
 
-  test('keeps back its own policy alone, and is told', async () => {
+  test('a Service that policies name and that may not be read keeps back its own policy alone, and is told', async () => {
     const world = await createAsked()
     refuse(world, '/services/db-read', FORBIDDEN, ['GET'])
     expect(await ask(world, NAMED)).toMatchObject({
@@ -331,7 +331,7 @@ describe('a Service that policies name and that may not be read', () => {
     expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart'])
   })
 
-  test('leaves what was granted there before', async () => {
+  test('a Service that policies name and that may not be read leaves what was granted there before', async () => {
     const world = await createAsked()
     world.api.seed([dbRead], { manager: 'juju' })
     await ask(world, NAMED)
@@ -344,7 +344,7 @@ describe('a Service that policies name and that may not be read', () => {
     expect(await world.send('resync', BEACON)).not.toHaveProperty('applicationStatus')
   })
 
-  test('leaves the application that names it to be done', async () => {
+  test('a Service that policies name and that may not be read leaves the application that names it to be done', async () => {
     const world = createWorld()
     refuse(world, '/services/web-read', FORBIDDEN, ['GET'])
     const policies = [{ type: 'app', relation: 'db', service: 'web-read', endpoints: [] }]

@@ -39,7 +39,7 @@ describe('a step of an application whose config names an endpoint', () => {
     expect(await told(endpoint, policiesFor(named))).toEqual([])
   })
 
-  test('says so until a relation has it, and calls nobody for it', async () => {
+  test('a step of an application whose config names an endpoint says so until a relation has it, and calls nobody for it', async () => {
     const world = createMesh(['db', 'web'])
     await world.send('relation-changed', related(3, 'details', { application: 'web' }, DB))
     await world.send('config-changed', { ...DB, config: policiesFor('detials') })

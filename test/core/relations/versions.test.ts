@@ -68,7 +68,7 @@ describe('a side can be held back', () => {
     ['a version that is not spoken', { cluster: [2] }],
     ['no version at all', { cluster: [] }],
     ['one version without its list', { cluster: 0 }],
-  ])('not with %s', (_, config) => {
+  ])('a side cannot be held back with %s', (_, config) => {
     expect(Versions.safeParse(config).success).toBe(false)
   })
 

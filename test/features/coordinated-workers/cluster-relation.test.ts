@@ -31,7 +31,7 @@ describe('a relation of the cluster', () => {
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-  test('is another one for each worker', async () => {
+  test('a relation of the cluster is another one for each worker', async () => {
     const world = await createCluster()
     for (const [index, name] of WORKERS.entries()) await relate(world, name, index + 1)
     for (const name of WORKERS) expect(toldBy(world, COORDINATOR, name).worker_config).toBe('target: all\n')
@@ -43,7 +43,7 @@ describe('a relation of the cluster', () => {
     expect(world.labels('ingester').template).toMatchObject(PART_OF)
   })
 
-  test('passes on what the config says, unchanged', async () => {
+  test('a relation of the cluster passes on what the config says, unchanged', async () => {
     const world = await startedCluster({
       workerConfig: 'server:\n  http_listen_port: 3200\n  "quoted": \'ünï\'\n',
       workerPorts: { querier: [3200, 9096], ingester: [9095], compactor: [] },
@@ -61,7 +61,7 @@ describe('a relation of the cluster', () => {
     expect(toldBy(world, COORDINATOR, 'ingester').worker_ports).toEqual([9095])
   })
 
-  test('tells the coordinator of each unit, and of the role', async () => {
+  test('a relation of the cluster tells the coordinator of each unit, and of the role', async () => {
     const world = await startedCluster()
     expect(toldBy(world, 'querier', COORDINATOR)).toEqual({ role: 'querier' })
     expect(saidBy(world, 'querier', COORDINATOR)?.units).toEqual({
@@ -77,7 +77,7 @@ describe('a relation of the cluster', () => {
   })
 
   test.each([1, 0])(
-    'is taken out of the cluster with its units: scaled to %i, each deleted pod is told',
+    'a relation of the cluster is taken out of the cluster with its units: scaled to %i, each deleted pod is told',
     async (left) => {
       const world = await startedCluster({ minimalDeployment: ['querier'] })
       const before = locations(world)

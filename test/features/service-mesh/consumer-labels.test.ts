@@ -72,7 +72,7 @@ describe('a relation with another model', () => {
     expect(published(world)).toEqual([])
   })
 
-  test('is waited for, and gets its policy once its name is known, whichever comes first', async () => {
+  test('a relation with another model is waited for, and gets its policy once its name is known, whichever comes first', async () => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -106,7 +106,7 @@ describe('a relation with another model', () => {
     expect(sources(world)).toEqual(['clients/web'])
   })
 
-  test('loses its policy with its name, and that is published', async () => {
+  test('a relation with another model loses its policy with its name, and that is published', async () => {
     const world = await createDb()
     await world.send('relation-changed', crossModel)
     await world.send('relation-changed', identity(WEB))
@@ -114,7 +114,7 @@ describe('a relation with another model', () => {
     expect(published(world)).toEqual([])
   })
 
-  test('is told its name by the side that requires it', async () => {
+  test('a relation with another model is told its name by the side that requires it', async () => {
     const world = createMesh(['db'], false)
     await world.send(
       'relation-changed',
@@ -175,7 +175,7 @@ describe('a consumer asks', () => {
     expect(sources(world)).toEqual(['shop/db'])
   })
 
-  test('again whenever the answer is another: a relation, the config, a relation that breaks', async () => {
+  test('a consumer asks again whenever the answer is another: a relation, the config, a relation that breaks', async () => {
     const world = await createDb()
     const seen: string[][] = []
     const look = async (sending: Promise<unknown>) => {

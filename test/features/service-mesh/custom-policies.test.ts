@@ -74,7 +74,7 @@ describe('policies of its own that an application may not have', () => {
 })
 
 describe('policies of its own', () => {
-  test('are held without a beacon, and say whose they are', async () => {
+  test('policies of its own are held without a beacon, and say whose they are', async () => {
     const world = createDb()
     const outcome = await configure(world, { meshPolicies: [POLICY], rawPolicies: [RAW] }, DB)
     expect(outcome).toMatchObject({ status: 'changed', conflicts: [], messages: [] })
@@ -93,7 +93,7 @@ describe('policies of its own', () => {
     expect(raw?.spec).toEqual(RAW.spec)
   })
 
-  test('may be about anything, in any namespace: the config is trusted', async () => {
+  test('policies of its own may be about anything, in any namespace: the config is trusted', async () => {
     const world = createDb()
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }])
     await configure(
@@ -112,7 +112,7 @@ describe('policies of its own', () => {
     expect(names(world)).toEqual([])
   })
 
-  test('cost one LIST and no write when nothing differs, and none a day after the last', async () => {
+  test('policies of its own cost one LIST and no write when nothing differs, and none a day after the last', async () => {
     const world = createDb()
     await configure(world, { meshPolicies: [POLICY], rawPolicies: [RAW] }, DB)
     for (const [config, count] of [
@@ -133,7 +133,7 @@ describe('policies of its own', () => {
     expect(lists(world, 'authorizationpolicies')).toEqual([])
   })
 
-  test('are allowed before the application is enrolled, and go after it is not any more', async () => {
+  test('policies of its own are allowed before the application is enrolled, and go after it is not any more', async () => {
     const world = createDb()
     const events: string[] = []
     world.api.subscribe(({ type, object: { kind, metadata } }) => {

@@ -184,7 +184,7 @@ describe('what a consumer asks for and may have', () => {
 })
 
 describe('a databag that cannot be read any more', () => {
-  test('leaves what was granted before, and says so', async () => {
+  test('a databag that cannot be read any more leaves what was granted before, and says so', async () => {
     const world = await createBeacon()
     await ask(world, [wire()])
     for (const policies of ['[{', '"x"', 7])
@@ -200,19 +200,22 @@ describe('a databag that cannot be read any more', () => {
   test.each<[string, Record<string, unknown>]>([
     ['is broken', { policies: '[{' }],
     ['is of another version', { _supported_versions: '["v7"]' }],
-  ])('leaves it also when it %s and the memory was lost in between, and no more than that', async (_, data) => {
-    const world = await createBeacon()
-    await ask(world, [wire()])
-    await ask(world, [wire({ target_app_name: 'web', source_app_name: 'cart' })], { id: 8, application: 'web' })
-    remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels')
-    await world.send('relation-changed', { ...provides(7, DB, []), remote: { ...DB, data } })
-    await configure(world, { mesh: {} })
-    // of `web`, which runs, nothing is known
-    expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart', 'shop/web'])
-    remove(world, '/apis/apps/v1/namespaces/shop/statefulsets/web')
-    await world.send('resync', BEACON)
-    expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])
-  })
+  ])(
+    'a databag that cannot be read any more leaves it also when it %s and the memory was lost in between, and no more than that',
+    async (_, data) => {
+      const world = await createBeacon()
+      await ask(world, [wire()])
+      await ask(world, [wire({ target_app_name: 'web', source_app_name: 'cart' })], { id: 8, application: 'web' })
+      remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels')
+      await world.send('relation-changed', { ...provides(7, DB, []), remote: { ...DB, data } })
+      await configure(world, { mesh: {} })
+      // of `web`, which runs, nothing is known
+      expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart', 'shop/web'])
+      remove(world, '/apis/apps/v1/namespaces/shop/statefulsets/web')
+      await world.send('resync', BEACON)
+      expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])
+    },
+  )
 })
 
 describe('a relation whose remote side has vanished', () => {
@@ -230,7 +233,7 @@ describe('a relation whose remote side has vanished', () => {
     expect(policiesOf(world, 'web')).toHaveLength(1)
   })
 
-  test('and then breaks: the beacon has nobody to tell, and is done', async () => {
+  test('a relation whose remote side has vanished, and then breaks: the beacon has nobody to tell, and is done', async () => {
     const world = createMesh()
     await configure(world, { mesh: {} })
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }])

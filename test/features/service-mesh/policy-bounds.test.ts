@@ -18,7 +18,7 @@ describe('10,000 policies in one databag', () => {
     return world
   }
 
-  test('are granted, in one step and in one object', async () => {
+  test('10,000 policies in one databag are granted, in one step and in one object', async () => {
     const world = await createGranted()
     expect(policiesIn(world)).toHaveLength(1)
     expect(sourcesOf(policiesIn(world))).toHaveLength(10_000)

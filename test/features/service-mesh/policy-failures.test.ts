@@ -184,7 +184,7 @@ describe('a beacon that lost its memory', () => {
     return world
   }
 
-  test('keeps what it made through resyncs of its namespace, and lets go of all when it is removed, wherever that is', async () => {
+  test('a beacon that lost its memory keeps what it made through resyncs of its namespace, and lets go of all when it is removed, wherever that is', async () => {
     const world = await createLost()
     expect(policiesIn(world).length).toBeGreaterThan(2)
     world.calls.length = 0
@@ -205,7 +205,7 @@ describe('a beacon that lost its memory', () => {
     expect(world.memory('beacon')).toBeUndefined()
   })
 
-  test('takes up what is there when its events come again', async () => {
+  test('a beacon that lost its memory takes up what is there when its events come again', async () => {
     const world = await createLost()
     const uids = () => policiesIn(world).map(({ metadata }) => metadata.uid)
     const before = uids()

@@ -64,7 +64,7 @@ describe('a kubeconfig that does not lead to a cluster', () => {
     expect(error).toMatchObject({ message: expect.stringContaining(file) })
   })
 
-  test('but to a proxy', async () => {
+  test('a kubeconfig that leads to a proxy is refused', async () => {
     const file = await write(configFor({ server: SERVER, 'proxy-url': 'http://proxy.example.invalid' }))
     const error = thrown(() => kubeconfigEndpoint(file))
     expect(error).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining('proxy-url') })
@@ -129,7 +129,7 @@ describe('an exec plugin', () => {
     await expect(credentialsOf({ exec })).rejects.toThrow(/no session/)
   })
 
-  test('gives a token, and is not run again while that is valid', async () => {
+  test('an exec plugin gives a token, and is not run again while that is valid', async () => {
     const expirationTimestamp = new Date(Date.now() + 3_600_000).toISOString()
     const { exec, runs } = await plugin(credential({ token: 'fresh', expirationTimestamp }))
     const endpoint = kubeconfigEndpoint(await write(configFor({ server: SERVER }, { exec })))
@@ -138,7 +138,7 @@ describe('an exec plugin', () => {
     expect(await runs()).toBe(1)
   })
 
-  test('is run again when its token has expired', async () => {
+  test('an exec plugin is run again when its token has expired', async () => {
     const { exec, runs } = await plugin(credential({ token: 'old', expirationTimestamp: '2020-01-01T00:00:00Z' }))
     const endpoint = kubeconfigEndpoint(await write(configFor({ server: SERVER }, { exec })))
     await endpoint.credentials()
@@ -148,7 +148,7 @@ describe('an exec plugin', () => {
 })
 
 describe('a cluster', () => {
-  test('keeps its address', async () => {
+  test('a cluster keeps its address', async () => {
     expect(kubeconfigEndpoint(await write(configFor({ server: `${SERVER}/k8s` }))).server).toBe(`${SERVER}/k8s`)
   })
 

@@ -157,7 +157,7 @@ describe('credentials', () => {
     expect(requests).toEqual([])
   })
 
-  test('are asked for before every call', async () => {
+  test('credentials are asked for before every call', async () => {
     const seen: (string | undefined)[] = []
     const { url } = await startServer((request, response) => {
       seen.push(request.headers.authorization)
@@ -205,13 +205,13 @@ describe('connections', () => {
 })
 
 describe('a request', () => {
-  test('keeps the path of the server’s address, as proxies in front of a cluster have one', async () => {
+  test('a request keeps the path of the server’s address, as proxies in front of a cluster have one', async () => {
     const { url, requests } = await startServer(ok)
     await connectTo(`${url}/k8s/clusters/c-1/`).find(REFERENCE)
     expect(requests).toEqual(['GET /k8s/clusters/c-1/api/v1/namespaces/shop/configmaps/one'])
   })
 
-  test('tells the length of its body in bytes, not in characters', async () => {
+  test('a request tells the length of its body in bytes, not in characters', async () => {
     const bodies: string[] = []
     const { url } = await startServer((request, response) => {
       let body = ''
@@ -229,7 +229,7 @@ describe('a request', () => {
     expect(bodies.map((body) => JSON.parse(body))).toEqual([OBJECT])
   })
 
-  test('escapes what comes from outside', async () => {
+  test('a request escapes what comes from outside', async () => {
     const { url, requests } = await startServer((request, response) => {
       const kind = request.url?.includes('?') ? 'ConfigMapList' : 'ConfigMap'
       response.end(JSON.stringify({ kind, metadata: {}, items: [] }))

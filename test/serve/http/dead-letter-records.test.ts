@@ -92,7 +92,7 @@ describe('npm run resend', () => {
       ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
     )
 
-  test('sends what a log holds to the sink, and says so', async () => {
+  test('npm run resend sends what a log holds to the sink, and says so', async () => {
     const ids: unknown[] = []
     const server = createServer((request, response) => {
       ids.push(request.headers['ce-id'])
@@ -111,12 +111,12 @@ describe('npm run resend', () => {
     expect(ids).toEqual([letter.id])
   })
 
-  test('fails where there is nothing to send', async () => {
+  test('npm run resend fails where there is nothing to send', async () => {
     const nothing = await run('--file', '/dev/null', '--sink', 'http://127.0.0.1:9')
     expect(nothing).toEqual({ code: 1, stdout: '', stderr: 'There are no dead letters to send again\n' })
   })
 
-  test('says how it is called when it is told no sink', async () => {
+  test('npm run resend says how it is called when it is told no sink', async () => {
     expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('--sink URL') })
   })
 })

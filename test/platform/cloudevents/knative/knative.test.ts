@@ -152,7 +152,7 @@ describe('a pod that goes', () => {
     ['was evicted before anybody told of it', 'add', owned({}, { phase: 'Failed', reason: 'Evicted' })],
     ['has ended', 'add', owned({}, { phase: 'Succeeded' })],
     ['is being deleted', 'add', owned({ deletionTimestamp: '2026-01-01T00:00:00Z' })],
-  ])('and %s is told as gone', (_, verb, object) => {
+  ])('a pod that %s is told as gone', (_, verb, object) => {
     expect(fromKnative(knative(verb, object))).toMatchObject({
       type: 'dev.meshstep.pod-restarted.v1',
       data: { namespace: 'shop', application: 'web', pod: { name: 'web-0', uid: 'u' }, gone: true },
