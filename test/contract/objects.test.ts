@@ -23,11 +23,11 @@ const reference = ({ metadata: { namespace, name } }: KubernetesObject) => ({
 })
 
 describe('an object', () => {
-  test('that does not exist is undefined, no error', async () => {
+  test('an object that does not exist is undefined, no error', async () => {
     expect(await cluster.kubernetes.find(reference(configMap(cluster.namespace)))).toBeUndefined()
   })
 
-  test('that exists already is not created again: who tries has read something old', async () => {
+  test('an object that exists already is not created again: who tries has read something old', async () => {
     const object = configMap(cluster.namespace)
     await cluster.create(object)
     const error = await refusal(cluster.kubernetes.create({ ...object, data: { one: '2' } }, 'meshstep'))
@@ -43,7 +43,7 @@ describe('an object', () => {
 })
 
 describe('replace', () => {
-  test('with a version that is not the last one is refused', async () => {
+  test('replace with a version that is not the last one is refused', async () => {
     const old = await cluster.create(configMap(cluster.namespace))
     await cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep')
     expect(await refusal(cluster.kubernetes.replace({ ...old, data: { one: '3' } }, 'meshstep'))).toSatisfy(
@@ -200,7 +200,7 @@ describe.each<[string, (namespace: string) => KubernetesObject]>([
 })
 
 describe('list', () => {
-  test('with a selector that cannot be parsed is refused', async () => {
+  test('list with a selector that cannot be parsed is refused', async () => {
     const error = await refusal(cluster.kubernetes.list('ConfigMap', cluster.namespace, 'a=b,,'))
     expect(error).toBeInstanceOf(ApiError)
   })

@@ -84,7 +84,7 @@ describe('a relation that is kept in a document', () => {
     expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
 
-  test('that is named by nothing is refused', async () => {
+  test('a relation that is kept in a document and that is named by nothing is refused', async () => {
     await expect(createWorld().send('relation-broken', {})).rejects.toThrow(/400 .*expected the id of the relation/)
   })
 })

@@ -52,7 +52,7 @@ describe('an event that was overtaken', () => {
     expect(world.labels().template['istio.io/use-waypoint']).toBe('new')
   })
 
-  test('with neither it is taken as it comes', async () => {
+  test('an event with neither a sequence nor a time is taken as it comes', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'new' }), at('5'))
     expect((await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'any' }))).status).toBe(
@@ -169,7 +169,7 @@ describe('a removal', () => {
     expect(memory).toEqual({ b: '1' })
   })
 
-  test('that comes late leaves a relation that the same source told after it, whatever the config', async () => {
+  test('a removal that comes late leaves a relation that the same source told after it, whatever the config', async () => {
     const [labels, memory] = await endOf([
       ['relation-changed', '4', meshRelation({ 'istio.io/use-waypoint': 'on' })],
       removed,

@@ -244,7 +244,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     const statement = cannotBuild ? undefined : Statement.parse(JSON.parse(textOf('provenance.intoto.json')))
     const { buildDefinition, runDetails } = statement?.predicate ?? {}
 
-    test('that names each file of the release by its digest', () => {
+    test('a release has a provenance that names each file of the release by its digest', () => {
       const digests = Object.keys(one)
         .filter((file) => !['SHA256SUMS', 'provenance.intoto.json'].includes(file))
         .map((file) => [
@@ -258,7 +258,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       )
     })
 
-    test('that says who made it of which commit, with what it was told', async () => {
+    test('a release has a provenance that says who made it of which commit, with what it was told', async () => {
       const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: join(made, 'one') })
       expect(runDetails?.builder.id).toBe('https://builder.test/v1')
       expect(buildDefinition?.externalParameters).toEqual({
@@ -268,7 +268,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       expect(buildDefinition?.resolvedDependencies[0]).toEqual({ name: 'source', digest: { gitCommit: stdout.trim() } })
     })
 
-    test('that names all packages of the lock file, by the digests that npm checks', () => {
+    test('a release has a provenance that names all packages of the lock file, by the digests that npm checks', () => {
       const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
       const { packages } = JSON.parse(lock) as { packages: Record<string, { version: string; integrity?: string }> }
       const wanted = Object.entries(packages).flatMap(([path, { version, integrity }]) =>

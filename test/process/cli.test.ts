@@ -365,7 +365,7 @@ describe('without a server', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  test('without a server says which version it is', async () => {
+  test('the command says without a server which version it is', async () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
     expect(await begin(['--version']).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
@@ -379,7 +379,7 @@ describe('without a server', () => {
     for (const name of names) expect((await begin([name, '--help']).ended).stdout).toMatch(/Example:\n {2}.*meshstep /)
   })
 
-  test.each(['bash', 'zsh', 'fish'])('without a server prints a completion for %s', async (shell) => {
+  test.each(['bash', 'zsh', 'fish'])('the command prints without a server a completion for %s', async (shell) => {
     expect((await begin(['completion', shell]).ended).stdout).toMatch(/relate.*fail-on/s)
   })
 })

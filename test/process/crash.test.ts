@@ -100,7 +100,7 @@ describe.each([
 })
 
 describe('two processes at once on one application', () => {
-  test('with a relation each: all are remembered, and the label of the lowest id is there in the end', async () => {
+  test('two processes at once on one application with a relation each: all are remembered, and the label of the lowest id is there in the end', async () => {
     const cluster = await startCluster()
     const { environment } = cluster
     const servers = await Promise.all([serve({ environment }), serve({ environment })])

@@ -50,7 +50,7 @@ describe('npm start', () => {
     expect(await isOpen('127.0.0.2', taken.port)).toBe(true)
   })
 
-  test('with a kubeconfig and nobody to ask does not start, and names the cluster', async () => {
+  test('npm start with a kubeconfig and nobody to ask does not start, and names the cluster', async () => {
     const { environment, url, calls } = await startCluster()
     const { ended, errors } = start({ entry: ENTRY, environment })
     expect(await ended).toEqual({ code: 1, signal: null })
@@ -60,7 +60,7 @@ describe('npm start', () => {
     expect(calls).toEqual([])
   })
 
-  test('with a kubeconfig and --yes says which cluster, and takes events of this machine for it', async () => {
+  test('npm start with a kubeconfig and --yes says which cluster, and takes events of this machine for it', async () => {
     const { environment, url } = await startCluster()
     const server = await serve({ entry: ENTRY, names: ['--yes'], environment })
     expect((await server.logged('acts on a cluster')).cluster).toContain(`at ${url}, context here of`)
@@ -87,7 +87,7 @@ describe('a person at a terminal', () => {
 describe('a flood of bodies without a valid token', () => {
   beforeAll(ensureBundle)
 
-  test('from 24 connections, each with a token of its own, leaves 40 valid events served', async () => {
+  test('a flood of bodies without a valid token from 24 connections, each with a token of its own, leaves 40 valid events served', async () => {
     const cluster = await startCluster(undefined, {
       ...{ tokens: { good: 'somebody' }, audiences: ['meshstep'], allows: () => true },
     })

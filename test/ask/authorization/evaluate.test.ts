@@ -501,7 +501,7 @@ describe('a canary of a waypoint', () => {
       }),
     )
 
-  test('that the pods do not let in leaves the answer open, with its share', () => {
+  test('a canary of a waypoint that the pods do not let in leaves the answer open, with its share', () => {
     const answer = asked(20, [letsIn('w')])
     expect(answer).toMatchObject({ allowed: false, decided: false })
     expect(answer.sentence).toMatch(
@@ -509,12 +509,12 @@ describe('a canary of a waypoint', () => {
     )
   })
 
-  test('that decides as its waypoint does changes nothing', () => {
+  test('a canary of a waypoint that decides as its waypoint does changes nothing', () => {
     expect(asked(20, [letsIn('w', 'c')])).toMatchObject({ allowed: true, decided: true })
     expect(asked(20, [letsIn('x')])).toMatchObject({ allowed: false, decided: true })
   })
 
-  test('that takes all decides alone', () => {
+  test('a canary of a waypoint that takes all decides alone', () => {
     expect(asked(100, [letsIn('w')])).toMatchObject({ allowed: false, decided: true })
     expect(asked(100, [letsIn('c')])).toMatchObject({ allowed: true, decided: true })
   })

@@ -87,7 +87,7 @@ describe('the client', () => {
     expect(answer.allowed).toBe(!sentence.includes('may not'))
   })
 
-  test('on the mesh in place: its pods have the label, and their template has not', async () => {
+  test('the client is on the mesh in place: its pods have the label, and their template has not', async () => {
     const mesh = createMesh([...productpage({ labels: NO_LABELS }), ...details({}), waypoint(), ...managed])
     expect(await mesh.explain()).toMatchObject({ allowed: false })
     labelPods(mesh, 'productpage', AMBIENT, 1)
@@ -102,7 +102,7 @@ describe('the client', () => {
   })
 
   test.each([['Deployment'], ['StatefulSet']] as const)(
-    'that is a %s whose rollout has not come to its pods is off the mesh, and partly on it on the way',
+    'the client that is a %s whose rollout has not come to its pods is off the mesh, and partly on it on the way',
     async (kind) => {
       const mesh = createMesh([...productpage({ kind }), ...details({}), waypoint(), ...managed])
       labelPods(mesh, 'productpage', OFF)
@@ -117,7 +117,7 @@ describe('the client', () => {
     },
   )
 
-  test('without pods is as its template says', async () => {
+  test('the client without pods is as its template says', async () => {
     const mesh = createMesh([...productpage({ replicas: 0 }), ...details({}), waypoint(), ...managed])
     expect(await mesh.explain()).toMatchObject({ allowed: true })
   })
@@ -165,7 +165,7 @@ describe('the destination', () => {
     expect(answer.sentence).toContain(because)
   })
 
-  test('on the mesh in place', async () => {
+  test('the destination is on the mesh in place', async () => {
     const mesh = createMesh([...details(openDetails), ...productpage({}), closed])
     labelPods(mesh, 'details', AMBIENT, 1)
     const answer = await mesh.explain()
@@ -177,7 +177,7 @@ describe('the destination', () => {
   })
 
   test.each([['Deployment'], ['StatefulSet']] as const)(
-    'that is a %s whose rollout has not come to its pods is not guarded, and partly on the way',
+    'the destination that is a %s whose rollout has not come to its pods is not guarded, and partly on the way',
     async (kind) => {
       const mesh = createMesh([...details({ kind, labels: AMBIENT }), ...productpage({}), closed])
       labelPods(mesh, 'details', OFF)
@@ -243,7 +243,7 @@ describe('the destination', () => {
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: false })
   })
 
-  test('that is a Service of another name: its pods are those that it selects', async () => {
+  test('the destination that is a Service of another name: its pods are those that it selects', async () => {
     const alias: KubernetesObject = {
       apiVersion: 'v1',
       kind: 'Service',
@@ -273,7 +273,7 @@ describe('the destination', () => {
       { type: 'ExternalName', externalName: 'db.example.org' },
       'the Service is of type ExternalName: it stands for another name, which is not followed here',
     ],
-  ])('with a Service %s is not decided', async (_, serviceSpec, why) => {
+  ])('the destination with a Service %s is not decided', async (_, serviceSpec, why) => {
     const mesh = createMesh([...details({ labels: AMBIENT, serviceSpec }), ...productpage({})])
     const answer = await mesh.explain()
     expect(answer).toMatchObject({ allowed: false, decided: false })
@@ -284,7 +284,7 @@ describe('the destination', () => {
   test.each([
     ['selects none', { selector: { 'app.kubernetes.io/name': 'nothing' } }, 'the Service selects no pods'],
     ['has no selector', {}, 'the Service has no selector: where it leads to is not known here'],
-  ])('that is a Service that %s is not decided', async (_, spec, why) => {
+  ])('the destination that is a Service that %s is not decided', async (_, spec, why) => {
     const metadata = { name: 'alias', namespace: 'shop' }
     const alias = { apiVersion: 'v1', kind: 'Service', metadata, spec: { ...spec, ports: [{ port: 9080 }] } }
     const answer = await createMesh([...productpage({}), alias]).explain({ to: 'shop/alias' })
@@ -328,7 +328,7 @@ describe('the port', () => {
     expect(notes).toEqual(note === undefined ? [] : [note])
   })
 
-  test('that the Service does not have is not decided, and the sentence says which it has', async () => {
+  test('the port that the Service does not have is not decided, and the sentence says which it has', async () => {
     const list = ports({ name: 'a', port: 80 }, { name: 'b', port: 443 })
     const mesh = createMesh([...details({ labels: AMBIENT, ...list }), ...productpage({}), allow('9080')])
     const answer = await mesh.explain()
@@ -394,7 +394,7 @@ describe('the waypoint', () => {
       ],
       'is not ready: Istio has given it no address',
     ],
-  ])('that %s enforces nothing, and the sentence says so', async (_, gateways, problem) => {
+  ])('the waypoint that %s enforces nothing, and the sentence says so', async (_, gateways, problem) => {
     const mesh = createMesh([...WITHOUT_BEACON, ...gateways, ...managed])
     const answer = await mesh.explain({ method: 'POST', autoAllowWaypoint: 'false' })
     expect(answer).toMatchObject({ allowed: true, decided: true, at: 'ztunnel' })
@@ -423,7 +423,7 @@ describe('the waypoint', () => {
     expect(unsaid.sentence).toContain('only where istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY')
   })
 
-  test('with a ServiceAccount of its own is known by that', async () => {
+  test('the waypoint with a ServiceAccount of its own is known by that', async () => {
     const annotated = waypoint({
       metadata: { name: WAYPOINT, namespace: 'shop', annotations: { 'gateway.istio.io/service-account': 'proxy' } },
     })

@@ -144,7 +144,7 @@ data:
     expect(found(text)).toEqual([])
   })
 
-  test('that cannot be read is told', () => {
+  test('a config document that cannot be read is told', () => {
     const [refused, about] = ['document-refused', 'ConfigMap shop/db']
     expect(found(document('{ rules: 3 }'))).toMatchObject([[refused, about, 2, expect.stringContaining('rawPolicies')]])
     expect(found(document(LOWER).replace('  application: db\n', ''))).toEqual([
@@ -152,7 +152,7 @@ data:
     ])
   })
 
-  test('without policies, and any other ConfigMap, is no finding', () => {
+  test('a config document without policies, and any other ConfigMap, is no finding', () => {
     expect(found(document(LOWER).replace(/ {4}rawPolicies[\s\S]*/, '    policies: []\n'))).toEqual([])
     expect(found('{ kind: ConfigMap, data: { config: x } }')).toEqual([])
   })

@@ -24,7 +24,7 @@ describe('a port', () => {
   const services = [serviceAtWaypoint('db', HTTP), serviceAtWaypoint('web', { name: 'http', port: 443 })]
   const named = (...ports: string[]) => policy('one', { ...forBoth, rules: [{ to: [{ operation: { ports } }] }] })
 
-  test('that one of several Services has is known', () => {
+  test('a port that one of several Services has is known', () => {
     expect(found([...services, named('80', '443')])).toEqual([])
   })
 
@@ -37,7 +37,7 @@ describe('a port', () => {
     expect(found([...services, named('0080')])).toEqual([])
   })
 
-  test('that none of them has is told once', () => {
+  test('a port that none of them has is told once', () => {
     expect(found([...services, named('80', '81')])).toEqual([
       ['port-unknown', 'the Service shop/db has no port 81, but 80; the Service shop/web has no port 81, but 443'],
     ])

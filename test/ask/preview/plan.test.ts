@@ -492,7 +492,7 @@ describe('expectations', () => {
     expect(pending[0]?.sentence).toContain('Istio has not taken AuthorizationPolicy shop/db yet')
   })
 
-  test('about an application that is not there are never met', async () => {
+  test('expectations about an application that is not there are never met', async () => {
     const place = await related3()
     const { expectations } = await place.plan({ expectations: [{ ...expectation, to: 'shop/bd', allowed: false }] })
     expect(expectations).toMatchObject([

@@ -14,12 +14,12 @@ metadata: { name: a, namespace: shop }
 `
 
 describe('documents of a plan are read, as kubectl reads them,', () => {
-  test('behind a byte order mark', async () => {
+  test('documents of a plan are read, as kubectl reads them, behind a byte order mark', async () => {
     const { objects } = await read(`\ufeff${POLICY}`)
     expect(objects.map(({ kind }) => kind)).toEqual(['AuthorizationPolicy'])
   })
 
-  test('behind a byte order mark in each file of a folder', async () => {
+  test('documents of a plan are read, as kubectl reads them, behind a byte order mark in each file of a folder', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'documents-'))
     for (const name of ['a.yaml', 'b.yaml']) await writeFile(join(folder, name), `\ufeff${POLICY}`)
     expect((await read(await readInput(folder))).objects).toHaveLength(2)
@@ -42,7 +42,7 @@ items:
     ])
   })
 
-  test('with what merge keys bring in', async () => {
+  test('documents of a plan are read, as kubectl reads them, with what merge keys bring in', async () => {
     const { objects } =
       await read(`${POLICY.replace('{ name: a, namespace: shop }', '{ <<: &home { namespace: shop }, name: a }')}
 spec:

@@ -47,24 +47,27 @@ const memoryWrites = ({ calls }: World): string[] =>
 describe('a label that is refused at the workload', () => {
   const CONFIG = { meshPolicies: [wire({ target_app_name: 'web', source_app_name: 'cart' })] }
 
-  test.each(REFUSALS)('by %s: the Service is labelled, others are told, and it is an error', async (_, answer) => {
-    const world = createWorld()
-    refuse(world, '/statefulsets/', answer)
-    expect(await world.send('relation-changed', meshRelation())).toMatchObject({
-      status: 'waiting',
-      applicationStatus: { status: 'error', message: expect.stringContaining(`${answer.status} `) },
-      messages: [expect.stringMatching(/StatefulSet shop\/web: .*; it is tried again$/)],
-    })
-    expect(world.labels()).toMatchObject({ template: { team: 'blue' }, service: MESH_LABELS })
-    expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
-    expect(world.published.map(({ subject }) => subject)).toEqual(['shop/beacon'])
-    expect(world.memory()?.labels).toEqual({})
-    world.intercept = undefined
-    expect(await world.send('resync', {})).not.toHaveProperty('applicationStatus')
-    expect(world.labels()).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
-    expect(world.memory()?.labels).toEqual(MESH_LABELS)
-    expect(world.memory()?.state).not.toHaveProperty('refused')
-  })
+  test.each(REFUSALS)(
+    'a label that is refused at the workload by %s: the Service is labelled, others are told, and it is an error',
+    async (_, answer) => {
+      const world = createWorld()
+      refuse(world, '/statefulsets/', answer)
+      expect(await world.send('relation-changed', meshRelation())).toMatchObject({
+        status: 'waiting',
+        applicationStatus: { status: 'error', message: expect.stringContaining(`${answer.status} `) },
+        messages: [expect.stringMatching(/StatefulSet shop\/web: .*; it is tried again$/)],
+      })
+      expect(world.labels()).toMatchObject({ template: { team: 'blue' }, service: MESH_LABELS })
+      expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
+      expect(world.published.map(({ subject }) => subject)).toEqual(['shop/beacon'])
+      expect(world.memory()?.labels).toEqual({})
+      world.intercept = undefined
+      expect(await world.send('resync', {})).not.toHaveProperty('applicationStatus')
+      expect(world.labels()).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
+      expect(world.memory()?.labels).toEqual(MESH_LABELS)
+      expect(world.memory()?.state).not.toHaveProperty('refused')
+    },
+  )
 
   test('a label that is refused at the workload does not stop a revocation', async () => {
     const world = createWorld()
@@ -75,7 +78,7 @@ describe('a label that is refused at the workload', () => {
     expect(policiesIn(world)).toEqual([])
   })
 
-  test('when it is to go: what guards the workload stays until it has gone', async () => {
+  test('a label that is refused at the workload when it is to go: what guards the workload stays until it has gone', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: CONFIG })
     await world.send('relation-changed', meshRelation())

@@ -434,7 +434,7 @@ describe('an application moves over from the charm library', () => {
     )
   })
 
-  test('only where the library wrote: a workload that the config names otherwise keeps what its owner gave it', async () => {
+  test('an application moves over from the charm library only where the library wrote: a workload that the config names otherwise keeps what its owner gave it', async () => {
     const world = createWorld([workload(), service(), workload('Deployment', 'other'), service('other')])
     inherit(world, { labels: '{"team": "blue"}' })
     await world.send('config-changed', { config: { workload: { kind: 'Deployment', name: 'other' } } })

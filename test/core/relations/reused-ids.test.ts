@@ -79,7 +79,7 @@ describe('an id that is told of another relation while the first one stands', ()
     },
   )
 
-  test('with another interface to the same application leaves the first one as it is', async () => {
+  test('an id that is told of another relation while the first one stands, with another interface to the same application leaves the first one as it is', async () => {
     const world = await startPair(createPair('broker'))
     await tellRelation(world, 'details', { ...MESH, endpoint: 'x', interface: 'http' })
     await calm(world)

@@ -72,7 +72,7 @@ describe('a side can be held back', () => {
     expect(Versions.safeParse(config).success).toBe(false)
   })
 
-  test('for one interface alone', () => {
+  test('a side can be held back for one interface alone', () => {
     const config = Versions.parse({ cluster: [0] })
     expect(spokenVersions('cluster', config)).toEqual([0])
     expect(spokenVersions('service_mesh', config)).toBe(SUPPORTED.service_mesh)

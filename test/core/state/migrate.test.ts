@@ -200,14 +200,17 @@ describe('a memory of version 1', () => {
   describe('orders events as before', () => {
     const at = (...positions: [source: string, at: string][]) => ({ bySource: Object.fromEntries(positions) })
 
-    test.each(['config', 'settings', 'leader', 'application'])('about its %s', (about) => {
-      const accepted = { [about]: at(['/a', 'time 2026-01-01T00:00:00.5Z'], ['/b', 'sequence 7']) }
-      expect(stateIn(first({ accepted }))).toEqual(
-        third({ marks: { [about]: { at: NEW_YEAR + 500, sequences: { '/b': '7' } } } }),
-      )
-    })
+    test.each(['config', 'settings', 'leader', 'application'])(
+      'a memory of version 1 orders events as before about its %s',
+      (about) => {
+        const accepted = { [about]: at(['/a', 'time 2026-01-01T00:00:00.5Z'], ['/b', 'sequence 7']) }
+        expect(stateIn(first({ accepted }))).toEqual(
+          third({ marks: { [about]: { at: NEW_YEAR + 500, sequences: { '/b': '7' } } } }),
+        )
+      },
+    )
 
-    test('about a relation, but for the sequences of what applications published', () => {
+    test('a memory of version 1 orders events as before about a relation, but for the sequences of what applications published', () => {
       const accepted = {
         'relation/7': at(
           ['/a', 'time 2026-01-01T00:00:00Z'],
@@ -220,7 +223,7 @@ describe('a memory of version 1', () => {
       expect(relations[KEY]?.position).toEqual({ at: NEW_YEAR, sequences: { '/b': '7' } })
     })
 
-    test('about a relation that ended', () => {
+    test('a memory of version 1 orders events as before about a relation that ended', () => {
       const gone = '2026-01-01T00:00:01Z'
       const state = stateIn(first({ accepted: { 'relation/7': { ...at(['/b', 'sequence 7']), gone, goneBy: '/b' } } }))
       expect(state).toEqual(

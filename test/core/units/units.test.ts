@@ -114,7 +114,7 @@ describe.each([
   ['stateless', STATELESS, 'web-x', 'web-y'],
   ['stateful', STATEFUL, 'web-0', 'web-1'],
 ])('what comes late, %s', (_, deployed, name, other) => {
-  test('about a pod that is gone changes nothing', () => {
+  test('what comes late about a pod that is gone changes nothing', () => {
     const units = unitsAfter(deployed, [added(name, 'a'), gone('a')])
     expect(unitsAfter(deployed, [added(name, 'a'), gone('a')], units)).toEqual(units)
   })

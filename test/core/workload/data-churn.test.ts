@@ -58,7 +58,7 @@ describe('a setting that units change at each run', () => {
     expect(memoryAfter([...memory, { wait: 31 * MINUTE }]).settings).toEqual({})
   })
 
-  test('that is told as it is again is held back no more', () => {
+  test('a setting that units change at each run and that is told as it is again is held back no more', () => {
     expect(heldMessages(memoryAfter(colours('a', 'b', 'c', 'b')))).toEqual([])
   })
 
@@ -105,7 +105,7 @@ describe('the databag of a unit', () => {
   })
   const hostOf = (memory: Memory, uid: string) => memory.units?.present[uid]?.databag?.website
 
-  test('that changes at each run keeps its value, and the others are told as ever', () => {
+  test('the databag of a unit that changes at each run keeps its value, and the others are told as ever', () => {
     const memory = memoryAfter(['a', 'b', 'c'].map((host) => units(['one', host], ['two', 'x'])))
     expect([hostOf(memory, 'one'), hostOf(memory, 'two')]).toEqual([{ host: 'b' }, { host: 'x' }])
     expect(heldMessages(memory)).toEqual([

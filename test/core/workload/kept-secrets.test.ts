@@ -86,7 +86,7 @@ describe('a variable that looks secret', () => {
     expect([templateOf(world), pods(world).map(({ metadata }) => metadata.uid)]).toEqual([before, uids])
   })
 
-  test('that changes restarts the pods, and its old value goes once no pod has it', async () => {
+  test('a variable that looks secret and changes restarts the pods, and its old value goes once no pod has it', async () => {
     const world = await running(withEnv(HUSH))
     const [before] = pods(world)
     await world.send('config-changed', withEnv('other'))
@@ -107,7 +107,7 @@ describe('a variable that looks secret', () => {
     expect(valuesIn(world)).toEqual([HUSH, 'other'])
   })
 
-  test('that is left out goes, and so does the Secret', async () => {
+  test('a variable that looks secret and is left out goes, and so does the Secret', async () => {
     const world = await running(withEnv(HUSH))
     await world.send('config-changed', deployed())
     await world.send('resync', {})
@@ -137,7 +137,7 @@ describe('a variable that looks secret', () => {
     expect(secretsIn(world)).toEqual([])
   })
 
-  test('that was deleted is missed, what runs stays, and the config brings it back', async () => {
+  test('a variable that looks secret and was deleted is missed, what runs stays, and the config brings it back', async () => {
     const world = await running(withEnv(HUSH))
     await remove(world, 'Secret', STORE)
     await world.send('resync', {})
@@ -208,7 +208,7 @@ describe('Secrets beside the workload', () => {
     expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
   })
 
-  test('that change restart the pods, and are repaired when somebody changes them', async () => {
+  test('Secrets beside the workload that change restart the pods, and are repaired when somebody changes them', async () => {
     const world = await running(withSecret(HUSH))
     const [before] = pods(world)
     await world.send('config-changed', withSecret('other'))
@@ -218,7 +218,7 @@ describe('Secrets beside the workload', () => {
     expect([valuesIn(world, 'web-tls'), valuesIn(world)]).toEqual([['other'], ['other']])
   })
 
-  test('that are left out go, and so does what was kept of them', async () => {
+  test('Secrets beside the workload that are left out go, and so does what was kept of them', async () => {
     const world = await running(withSecret(HUSH))
     await world.send('config-changed', deployed())
     await world.send('resync', {})

@@ -247,19 +247,22 @@ describe('a spec that changes for ever', () => {
     ['a unit’s name', (run: number) => `web/${run}`],
     ['a random key', (run: number) => `k3y${(run + 7) * 7919}`],
     ['the IP address of a pod', (run: number) => `10.1.2.${run}`],
-  ])('as a unit has %s in it is found out at the sixth change, and the path is named', async (_, value) => {
-    const world = await running(withVariable(value(0)))
-    const outcomes = []
-    for (const run of [1, 2, 3, 4, 5, 6, 7]) outcomes.push(await tellAsUnit(world, withVariable(value(run))))
-    expect(variableOf(world)).toBe(value(5))
-    expect(outcomes.map(({ applicationStatus }) => applicationStatus?.status)).toEqual([
-      ...Array(5).fill(undefined),
-      'blocked',
-      'blocked',
-    ])
-    expect(outcomes[5]?.messages.join()).toContain('containers[web].env[KEY].value')
-    expect((await view(world)).status.message).toContain('containers[web].env[KEY].value')
-  })
+  ])(
+    'a spec that changes for ever as a unit has %s in it is found out at the sixth change, and the path is named',
+    async (_, value) => {
+      const world = await running(withVariable(value(0)))
+      const outcomes = []
+      for (const run of [1, 2, 3, 4, 5, 6, 7]) outcomes.push(await tellAsUnit(world, withVariable(value(run))))
+      expect(variableOf(world)).toBe(value(5))
+      expect(outcomes.map(({ applicationStatus }) => applicationStatus?.status)).toEqual([
+        ...Array(5).fill(undefined),
+        'blocked',
+        'blocked',
+      ])
+      expect(outcomes[5]?.messages.join()).toContain('containers[web].env[KEY].value')
+      expect((await view(world)).status.message).toContain('containers[web].env[KEY].value')
+    },
+  )
 
   test('a spec that changes for ever is found out though the number of the unit is in the settings as well, and the replicas alternate', async () => {
     const world = await running(withVariable('web/0'))

@@ -367,7 +367,7 @@ describe('when the coordinator goes', () => {
     )
   })
 
-  test('from the config alone, its policies and its file go', async () => {
+  test('when the coordinator goes from the config alone, its policies and its file go', async () => {
     const world = await meshedCluster()
     await world.send('config-changed', { application: COORDINATOR, config: {} })
     expect(policies(world)).toEqual([])

@@ -126,7 +126,7 @@ describe('the telemetry of workers', () => {
     expect(nginxFile(world)).toContain('/proxy/loki/loki-0/push')
   })
 
-  test('without telemetryProxy is named as soon as there is a mesh', async () => {
+  test('the telemetry of workers without telemetryProxy is named as soon as there is a mesh', async () => {
     const world = await startedCluster({ telemetryProxy: undefined })
     expect((await world.send('resync', { application: COORDINATOR })).messages).toEqual([])
     await world.send('relation-changed', { application: COORDINATOR, ...meshOf() })
@@ -167,7 +167,7 @@ describe('on a mesh whoever scrapes is let in', () => {
     }
   }
 
-  test('to each exporter at its pod, and to the metrics of workers through the coordinator, and to nothing else', async () => {
+  test('on a mesh whoever scrapes is let in to each exporter at its pod, and to the metrics of workers through the coordinator, and to nothing else', async () => {
     const isAllowed = await explained()
     const proxied = 'to=shop/tempo&port=3300&path=/proxy/worker/querier-0/metrics'
     expect(await isAllowed('to=shop/tempo&via=pod&port=9113')).toBe(true)
@@ -189,7 +189,7 @@ describe('a hostile backend', () => {
     ['with a line break', 'http://x/\n}'],
     ['of a file', 'file:///etc/passwd'],
     ['with a user and a password', 'http://a:b@x/'],
-  ])('at a URL %s is named, and everything else is routed', async (_, url) => {
+  ])('a hostile backend at a URL %s is named, and everything else is routed', async (_, url) => {
     const world = await withSources()
     const before = nginxFile(world)
     const units = { ...LOKI.remote.units, 'loki/2': { endpoint: JSON.stringify({ url }) } }
@@ -198,7 +198,7 @@ describe('a hostile backend', () => {
     expect(nginxFile(world)).toBe(before)
   })
 
-  test('at a URL with a variable of nginx is reached at that very URL', async () => {
+  test('a hostile backend at a URL with a variable of nginx is reached at that very URL', async () => {
     const world = await withSources()
     const units = { 'loki/2': { endpoint: '{"url": "http://x.example/$request_uri"}' } }
     await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })
@@ -207,7 +207,7 @@ describe('a hostile backend', () => {
     )
   })
 
-  test('under the name of no unit is named, and everything else is routed', async () => {
+  test('a hostile backend under the name of no unit is named, and everything else is routed', async () => {
     const world = await withSources()
     const units = { ...LOKI.remote.units, 'x/0 { return 200; }': { endpoint: '{"url": "http://x/"}' } }
     const handled = await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })

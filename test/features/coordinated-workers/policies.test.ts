@@ -86,7 +86,7 @@ describe('the policies of a cluster', () => {
     ])
   })
 
-  test('without workers the coordinator alone', () => {
+  test('the policies of a cluster without workers are for the coordinator alone', () => {
     expect(policies([])).toEqual([toPods('tempo')])
   })
 
@@ -102,7 +102,7 @@ describe('the policies of a cluster', () => {
     ])
   })
 
-  test('as objects are two, however many workers there are', () => {
+  test('the policies of a cluster are two objects, however many workers there are', () => {
     const application = fc.stringMatching(/^[a-z]{1,8}$/)
     fc.assert(
       fc.property(fc.uniqueArray(application, { minLength: 1, maxLength: 40 }), fc.boolean(), (names, least) => {

@@ -72,7 +72,7 @@ describe('a beacon tells its consumers', () => {
     expect(others).toMatchObject({ mesh_type: '"istio"', _supported_versions: '["v0", "v1"]' })
   })
 
-  test('in events that are told apart', async () => {
+  test('a beacon tells its consumers in events that are told apart', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     for (const [id, of] of [
@@ -133,7 +133,7 @@ describe('consumers', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
-  test('that turn to another beacon are on its mesh, and the former one revokes what it granted', async () => {
+  test('consumers that turn to another beacon are on its mesh, and the former one revokes what it granted', async () => {
     const world = await createShop()
     const other = { application: 'other' }
     await configure(world, { mesh: {} }, other)
@@ -159,7 +159,7 @@ describe('consumers', () => {
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
   })
 
-  test('that something else runs are not spoken for: what the platform says they ask for stays', async () => {
+  test('consumers that something else runs are not spoken for: what the platform says they ask for stays', async () => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     await ask(world, [wire()])
@@ -169,7 +169,7 @@ describe('consumers', () => {
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
   })
 
-  test('that have asked themselves are believed when they ask for nothing any more', async () => {
+  test('consumers that have asked themselves are believed when they ask for nothing any more', async () => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     await ask(world, [wire()])

@@ -158,7 +158,7 @@ describe('policies of its own', () => {
     ])
   })
 
-  test('that are there twice are told, and written once', async () => {
+  test('policies of its own that are there twice are told, and written once', async () => {
     const world = createDb()
     const rawPolicies = [RAW, { ...RAW, metadata: { name: 'no-deletes', namespace: 'shop' }, spec: {} }]
     expect((await configure(world, { rawPolicies }, DB)).messages).toEqual([
@@ -181,7 +181,7 @@ describe('policies of its own', () => {
 describe('an object of the same name', () => {
   const THEIRS = { ...RAW, metadata: { ...RAW.metadata, namespace: 'shop' }, spec: { rules: [{}] } }
 
-  test('that is somebody else’s is a conflict and stays, and the rest is done', async () => {
+  test('an object of the same name that is somebody else’s is a conflict and stays, and the rest is done', async () => {
     const world = createDb()
     world.api.seed([THEIRS], { manager: 'argocd' })
     expect(await configure(world, { meshPolicies: [POLICY], rawPolicies: [RAW] }, DB)).toMatchObject({
@@ -194,7 +194,7 @@ describe('an object of the same name', () => {
     expect(names(world)).toEqual(['shop/no-deletes'])
   })
 
-  test('that carries our labels as well is a conflict, too: somebody copied one of ours', async () => {
+  test('an object of the same name that carries our labels as well is a conflict, too: somebody copied one of ours', async () => {
     const world = createDb()
     await configure(world, { rawPolicies: [RAW] }, DB)
     const [ours] = policiesIn(world)
@@ -207,7 +207,7 @@ describe('an object of the same name', () => {
     expect(policiesIn(world).map(({ spec }) => spec)).toEqual([THEIRS.spec])
   })
 
-  test('that comes between looking and writing is not taken over', async () => {
+  test('an object of the same name that comes between looking and writing is not taken over', async () => {
     const world = createDb()
     world.intercept = ({ method, path: where }) => {
       if (method !== 'PATCH' || !where.includes('no-deletes')) return undefined
@@ -219,7 +219,7 @@ describe('an object of the same name', () => {
     expect(policiesIn(world)[0]?.spec).toEqual(THEIRS.spec)
   })
 
-  test('that takes the place of ours between looking and writing is not written', async () => {
+  test('an object of the same name that takes the place of ours between looking and writing is not written', async () => {
     const world = createDb()
     await configure(world, { rawPolicies: [RAW] }, DB)
     const [ours] = policiesIn(world)

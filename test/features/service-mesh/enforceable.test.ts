@@ -127,7 +127,7 @@ describe('a Service that policies name', () => {
     expect(messages).toEqual([expect.stringMatching(new RegExp(`^Service shop/${name} is headless, .* type unit$`))])
   })
 
-  test('that is headless is granted to nobody', async () => {
+  test('a Service that policies name and that is headless is granted to nobody', async () => {
     const world = createMesh(['db'], false)
     world.api.seed([serviceOf('db-rw', { clusterIP: 'None' })])
     await configure(world, { mesh: {} })

@@ -139,7 +139,7 @@ describe('what a consumer asks for and may have', () => {
     expect(policy?.metadata.annotations).toEqual({ [REQUESTED_BY]: 'relation 7 (service-mesh) of shop/db' })
   })
 
-  test('in its own namespace, from a beacon in another', async () => {
+  test('a consumer has what it asks for in its own namespace, from a beacon in another', async () => {
     const world = await createBeacon()
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }])
     await ask(world, [wire({ target_namespace: 'bank' })], { namespace: 'bank' })
@@ -165,7 +165,7 @@ describe('what a consumer asks for and may have', () => {
     ])
   })
 
-  test('under the names of the config: its trust domain, and the ServiceAccounts that are not called as their application', async () => {
+  test('a consumer has what it asks for under the names of the config: its trust domain, and the ServiceAccounts that are not called as their application', async () => {
     const world = await createBeacon({ mesh: { trustDomain: 'example.org' }, serviceAccounts: { 'shop/web': 'robot' } })
     await ask(world, [wire()])
     expect(policiesIn(world)[0]?.spec.rules).toEqual([
@@ -173,7 +173,7 @@ describe('what a consumer asks for and may have', () => {
     ])
   })
 
-  test('until the beacon does not manage policies any more', async () => {
+  test('a consumer has what it asks for until the beacon does not manage policies any more', async () => {
     const world = await createBeacon()
     await ask(world, [wire()])
     await configure(world, { mesh: { manageAuthorizationPolicies: false } })
@@ -219,7 +219,7 @@ describe('a databag that cannot be read any more', () => {
 })
 
 describe('a relation whose remote side has vanished', () => {
-  test('with its namespace: it is named, and the others are granted', async () => {
+  test('a relation whose remote side has vanished with its namespace: it is named, and the others are granted', async () => {
     const world = await createBeacon()
     await ask(world, [wire({ target_namespace: 'gone' })], { namespace: 'gone' })
     const outcome = await ask(world, [wire({ target_app_name: 'web' })], { id: 8, application: 'web' })

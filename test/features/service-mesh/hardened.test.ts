@@ -208,7 +208,7 @@ describe('hardened mode', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
-  test('that somebody has loosened is said so at each event, until it is as it was', async () => {
+  test('hardened mode that somebody has loosened is said so at each event, until it is as it was', async () => {
     const world = createRoot()
     await configure(world, { mesh: { hardened: true } })
     const ztunnel = policiesIn(world).find(({ metadata }) => metadata.name === ZTUNNEL)

@@ -237,7 +237,7 @@ describe('modelOnMesh', () => {
     expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
   })
 
-  test('that is refused for the namespace writes to no memory', async () => {
+  test('modelOnMesh that is refused for the namespace writes to no memory', async () => {
     const world = createMesh(['db'])
     refusing(world)
     await configure(world, { mesh: { modelOnMesh: true } })

@@ -190,7 +190,7 @@ describe('a requirer', () => {
     expect(told(world)).toEqual(['service-available - db:5432', 'service-available - db:5432'])
   })
 
-  test('that is removed is told that all is gone', async () => {
+  test('a requirer that is removed is told that all is gone', async () => {
     const world = createEmptyWorld()
     await world.send('relation-changed', related(flat('db')))
     await world.send('application-removed', {})
@@ -294,7 +294,7 @@ const withCrashAt = async (crash: number): Promise<{ world: World; calls: number
 const STORY = ['service-available - db:5432', 'service-changed db:5432 db:1', 'service-unavailable db:1 -']
 
 describe('a crash', () => {
-  test('at any call loses no announcement, and repeats one at most as the same event', async () => {
+  test('a crash at any call loses no announcement, and repeats one at most as the same event', async () => {
     const { calls } = await withCrashAt(0)
     expect(calls).toBeGreaterThan(10)
     for (let crash = 1; crash <= calls; crash += 1) {
@@ -323,7 +323,7 @@ describe('a crash', () => {
     }
   })
 
-  test('that outlasts a change leaves what is true in the end', async () => {
+  test('a crash that outlasts a change leaves what is true in the end', async () => {
     const world = createEmptyWorld()
     world.refusePublishing = new Unavailable('away')
     for (const port of [1, 2, 3]) await world.post(event('relation-changed', related(flat('db', port))))

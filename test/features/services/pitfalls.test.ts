@@ -135,7 +135,7 @@ describe('an event that was missed', () => {
     expect(told(folded(missed, { 9: {} }))).toEqual(['service-unavailable 7'])
   })
 
-  test('that came and went in between is no change', () => {
+  test('what came and went before a missed event is made good is no change', () => {
     const used = settled(folded(nothing, { 7: FLAT }))
     const both = folded({ ...used, relations: [] }, { 7: FLAT })
     expect(told(both)).toEqual([])

@@ -259,16 +259,16 @@ describe('mergedMarks', () => {
 describe('a sender that changes with every event does not fill the memory', () => {
   const senders = Array.from({ length: 100 }, (_, index) => event({ source: `/source/${index}`, sequence: '1' }))
 
-  test('by its source: the last 16 are remembered', () => {
+  test('a sender that changes with every event does not fill the memory by its source: the last 16 are remembered', () => {
     const { sequences = {} } = markOf(...senders)
     expect(Object.keys(sequences)).toEqual(senders.slice(-16).map(({ source }) => source))
   })
 
-  test('by its id: the last 16 are remembered', () => {
+  test('a sender that changes with every event does not fill the memory by its id: the last 16 are remembered', () => {
     expect(markOf(...senders).ids).toEqual(senders.slice(-16).map(({ id }) => id))
   })
 
-  test('through what both sides know of it', () => {
+  test('a sender that changes with every event does not fill the memory through what both sides know of it', () => {
     const merged = senders
       .map((position) => markOf(position))
       .reduce((before, mark) => mergeMarks(before, mark), { at: 0 })

@@ -56,7 +56,7 @@ describe('a pod', () => {
     },
   )
 
-  test.each(['token', 'ca.crt'])('without a mounted %s is told so at once', async (missing) => {
+  test.each(['token', 'ca.crt'])('a pod without a mounted %s is told so at once', async (missing) => {
     const directory = await mount({ token: 't', 'ca.crt': 'c' })
     await rm(join(directory, missing))
     const error = await outcome(connectTo(endpointAt('127.0.0.1', 443, directory), 60_000).find(REFERENCE))

@@ -81,13 +81,13 @@ describe('a server that does not answer', () => {
     })
   })
 
-  test('at the first call is asked again', async () => {
+  test('a server that does not answer at the first call is asked again', async () => {
     const { url, requests } = await startServer(never, ok)
     expect(await connectTo(url, { callTimeoutMilliseconds: 100 }).find(REFERENCE)).toEqual(OBJECT)
     expect(requests).toHaveLength(2)
   })
 
-  test('because nothing listens is unavailable at the deadline', async () => {
+  test('a server that does not answer because nothing listens is unavailable at the deadline', async () => {
     const { url, stop } = await startServer()
     stop()
     const error = await outcome(connectTo(url, { milliseconds: 650 }).find(REFERENCE))
@@ -128,13 +128,13 @@ describe('a server that is busy', () => {
       response.writeHead(status, headers).end('{"message":"busy"}')
     }
 
-  test.each([429, 500, 503, 504])('with %i is asked again', async (status) => {
+  test.each([429, 500, 503, 504])('a server that is busy with %i is asked again', async (status) => {
     const { url, requests } = await startServer(busy(status), ok)
     expect(await connectTo(url).find(REFERENCE)).toEqual(OBJECT)
     expect(requests).toHaveLength(2)
   })
 
-  test('for longer than the deadline is not waited for: the sender is told when to come back', async () => {
+  test('a server that is busy for longer than the deadline is not waited for: the sender is told when to come back', async () => {
     const { url, requests } = await startServer(busy(429, { 'retry-after': '30' }))
     const error = await outcome(connectTo(url).find(REFERENCE))
     expect(error).toMatchObject({
@@ -147,7 +147,7 @@ describe('a server that is busy', () => {
 })
 
 describe('credentials', () => {
-  test('that cannot come are not waited for', async () => {
+  test('credentials that cannot come are not waited for', async () => {
     const { url, requests } = await startServer()
     const credentials = async () => {
       throw new ConfigurationError('no token')
@@ -194,7 +194,7 @@ describe('connections', () => {
     expect(connections()).toBe(3)
   })
 
-  test('that the server closed meanwhile are opened again', async () => {
+  test('connections that the server closed meanwhile are opened again', async () => {
     const { url, server, connections } = await startServer(ok)
     const kubernetes = connectTo(url)
     await kubernetes.find(REFERENCE)

@@ -36,7 +36,7 @@ describe('an application under whose memory’s name there is a ConfigMap of som
   })
 
   test.each([[undefined], [{ labels: '{"a":"b"}' }]])(
-    'that may be the charm library’s, %j, is not active',
+    'an application under whose memory’s name there is a ConfigMap of somebody else that may be the charm library’s, %j, is not active',
     async (data) => {
       const answer = await createTaken(data).app.request('/applications/shop/web')
       expect(await answer.json()).toMatchObject({

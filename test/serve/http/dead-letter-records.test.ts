@@ -39,11 +39,11 @@ const letters: [string, Event][] = [
 ]
 
 describe('a dead letter comes back as it was sent', () => {
-  test.each(letters)('from its Kubernetes Event, with %s', (_, letter) => {
+  test.each(letters)('a dead letter comes back as it was sent from its Kubernetes Event, with %s', (_, letter) => {
     expect(plain(lettersInEvents([told(letter)]).letters)).toEqual(plain([letter]))
   })
 
-  test.each(letters)('from the log of the sink, with %s', async (_, letter) => {
+  test.each(letters)('a dead letter comes back as it was sent from the log of the sink, with %s', async (_, letter) => {
     const lines: string[] = []
     const write = (fields: Record<string, unknown>, msg: string) => void lines.push(JSON.stringify({ ...fields, msg }))
     const app = createDeadLetterSink({ log: { info: write, warn: write, error: write } })
@@ -53,7 +53,7 @@ describe('a dead letter comes back as it was sent', () => {
     expect(plain(lettersInFile(lines.join('\n')).letters)).toEqual(plain([letter]))
   })
 
-  test('from a file of events, with bytes', () => {
+  test('a dead letter comes back as it was sent from a file of events, with bytes', () => {
     const letter = event('resync', {}, { subject: 'shop/web', datacontenttype: 'a/b', data: new Uint8Array([0, 255]) })
     const { letters: read, unreadable } = lettersInFile(`${JSON.stringify(structuredEvent(letter))}\n\nnonsense\n{}\n`)
     expect([read[0]?.data, unreadable]).toEqual([new Uint8Array([0, 255]), 2])

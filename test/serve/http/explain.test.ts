@@ -576,7 +576,7 @@ describe('pods that no workload has', () => {
     expect(answer).toMatchObject({ allowed: false, policy: 'shop/no-exporters' })
   })
 
-  test('that are not there are not answered for', async () => {
+  test('pods that no workload has and that are not there are not answered for', async () => {
     for (const side of ['from', 'to']) {
       const answer = await mesh().explain({ to: 'shop/details', [side]: 'shop/pod/details' })
       expect([side, answer.status]).toEqual([side, 404])
@@ -613,13 +613,13 @@ describe('an ingress gateway', () => {
     })
   })
 
-  test('that is not there is not answered for', async () => {
+  test('an ingress gateway that is not there is not answered for', async () => {
     const answer = await createMesh(bookinfo).explain({ ...outside, to: 'shop/gateway/productpage' })
     expect(answer.status).toBe(404)
     expect(answer.message).toContain('there is no Gateway shop/productpage that takes traffic from outside')
   })
 
-  test('as a client is asked about by its kind as well', async () => {
+  test('an ingress gateway as a client is asked about by its kind as well', async () => {
     const mesh = createMesh([...bookinfo, ...application('ingress'), gateway()])
     const answer = await mesh.explain({ from: 'shop/gateway/ingress', to: 'shop/reviews', port: '9080' })
     expect(answer.sentence).toMatch(/^shop\/ingress-istio may /)
@@ -749,7 +749,7 @@ describe("Istio's own config", () => {
     })
   })
 
-  test('that may not be read is as one that is not there', async () => {
+  test("Istio's own config that may not be read is as one that is not there", async () => {
     const mesh = await cluster(config('istio-system', ''))
     const { handle } = mesh.api
     mesh.api.handle = (request) => {

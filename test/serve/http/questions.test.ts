@@ -226,7 +226,7 @@ describe('an expectation in a config', () => {
     expect: [{ from: 'shop/web', port: 80, method: 'GET', allowed }],
   })
 
-  test('that is met says nothing', async () => {
+  test('an expectation in a config that is met says nothing', async () => {
     const place = await granted(expecting(true))
     expect(await place.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
   })
@@ -242,7 +242,7 @@ describe('an expectation in a config', () => {
   })
 
   test.each([true, false])(
-    'about a port that the Service does not have is not met, where allowed is %s',
+    'an expectation in a config about a port that the Service does not have is not met, where allowed is %s',
     async (allowed) => {
       const place = await granted({ policies: [APP], expect: [{ from: 'shop/web', port: 81, allowed }] })
       expect((await place.send('resync', DB)).messages).toContainEqual(
@@ -251,7 +251,7 @@ describe('an expectation in a config', () => {
     },
   )
 
-  test('about two other applications is none of its business', async () => {
+  test('an expectation in a config about two other applications is none of its business', async () => {
     const place = await granted({ expect: [{ from: 'shop/web', to: 'shop/beacon', port: 80, allowed: true }] })
     expect((await place.send('resync', DB)).messages.join()).not.toContain('expected')
   })

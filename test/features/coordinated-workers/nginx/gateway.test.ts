@@ -82,7 +82,7 @@ describe('an upstream', () => {
     ])
   })
 
-  test('without workers answers 503, as one does whose workers have no address', () => {
+  test('an upstream without workers answers 503, as one does whose workers have no address', () => {
     expect(passes({ units: [] })).toEqual(['return 503'])
     expect(passes({ units: [unitOf('writer', 0, ['write'])] })).toEqual(['return 503'])
     expect(passes({ units: [{ ...unitOf('reader', 0, ['read']), address: 'a;b' }] })).toEqual(['return 503'])

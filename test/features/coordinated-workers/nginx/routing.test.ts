@@ -78,7 +78,7 @@ describe('where workers send', () => {
   test.each([
     ['http', false, 3300],
     ['https', true, 3443],
-  ])('through the coordinator with %s, gRPC to ports of its own', (scheme, tls, port) => {
+  ])('workers send through the coordinator with %s, gRPC to ports of its own', (scheme, tls, port) => {
     const hostname = 'mimir.cos.svc.cluster.local'
     const endpoints = proxiedEndpoints(routingOf({ ...given, hostname, tls }))
     const origin = `${scheme}://${hostname}:${port}`
@@ -96,7 +96,7 @@ describe('where workers send', () => {
     })
   })
 
-  test('to a coordinator that has an address of IPv6', () => {
+  test('workers send to a coordinator that has an address of IPv6', () => {
     expect(proxiedEndpoints(routingOf({ logging: given.logging, hostname: 'fd00::1' })).loki_endpoints['loki/0']).toBe(
       'http://[fd00::1]:3300/proxy/loki/loki-0/push',
     )

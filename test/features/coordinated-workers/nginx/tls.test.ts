@@ -72,7 +72,7 @@ describe.skipIf(!canRun)('TLS, with a real nginx (skipped without one or openssl
       return { ...proxiedEndpoints(nginx.routing), problems: nginxConfiguration(nginx.routing).problems }
     }
 
-    test('by authority and name, and those at an address are named', async () => {
+    test('backends are verified by authority and name, and those at an address are named', async () => {
       const { loki_endpoints, workload_tracing_receivers, problems } = await start('its own')
       const ca = certificate.cert
       expect(await arrived(`${loki_endpoints['loki/0']}`, { ca })).toMatchObject({ at: 'backend' })

@@ -205,14 +205,14 @@ describe('a Lease is leader-elected', () => {
       undefined,
       { application: 'leader', unit: 'web-0' },
     ],
-  ])('by %s', (_, object, holder, data) => {
+  ])('a Lease is leader-elected by %s', (_, object, holder, data) => {
     expect(fromKnative(knative('update', object), holder)).toMatchObject({
       type: 'dev.meshstep.leader-elected.v1',
       data: { namespace: 'shop', ...data },
     })
   })
 
-  test('with its uid and age: one that was made anew is another', () => {
+  test('a Lease is leader-elected with its uid and age: one that was made anew is another', () => {
     const object = lease({ holderIdentity: 'web-0' }, WEB)
     const made = { ...object, metadata: { ...object.metadata, uid: 'l', creationTimestamp: '2026-01-01T00:00:00Z' } }
     expect(fromKnative(knative('add', made))).toMatchObject({
