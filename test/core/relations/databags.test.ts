@@ -64,6 +64,20 @@ describe('what an application says in its relations besides their protocols', ()
     },
   )
 
+  test.each([
+    ['http', undefined],
+    ['service_mesh', true],
+  ])(
+    'what an application without a config says in a relation of the interface %s is incomplete: %s',
+    async (name, partial) => {
+      const world = createWorld([workload(), service()])
+      await world.send('relation-changed', http('web', 'proxy', 'provides', name))
+      await world.send('config-changed', { databag: { website: { colour: 'blue' } } })
+      const said = Object.values((world.memory('web')?.state.published ?? {}) as Record<string, { partial?: boolean }>)
+      expect(said.map((one) => one.partial)).toEqual([partial])
+    },
+  )
+
   test('what an application says in its relations besides their protocols is announced when it changes, and when it is over', async () => {
     const world = await related()
     for (const colour of ['blue', 'red']) {
