@@ -76,6 +76,22 @@ describe('a relation that is kept in a document', () => {
     },
   )
 
+  test.each([
+    ['by sequence', at],
+    ['by time', atTime],
+  ])(
+    'a relation that is kept in a document ends with that, though the word of its end is late: %s',
+    async (_, when) => {
+      const world = createWorld()
+      world.clock.advance(60_000)
+      await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }), when('4'))
+      expect((await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('2'))).status).toBe(
+        'changed',
+      )
+      expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
+    },
+  )
+
   test('a relation that is kept in a document stays when another document has taken it over, and the former one is deleted', async () => {
     const world = createWorld()
     await world.send('relation-changed', kept(7, { 'istio.io/use-waypoint': 'on' }))

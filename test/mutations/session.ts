@@ -82,5 +82,10 @@ export const startSession = async (texts: ReadonlyMap<string, string>) => {
     return end
   }
 
-  return { reach, tryMutant, close: () => vitest.close() }
+  const close = async (): Promise<void> => {
+    await vitest.close()
+    rmSync(PID, { force: true })
+  }
+
+  return { reach, tryMutant, close }
 }
