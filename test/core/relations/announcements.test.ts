@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { mergePeer } from '../../../src/core/relations/announcements.ts'
+import { endRelation, mergePeer } from '../../../src/core/relations/announcements.ts'
 import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
 import { emptyState, type State } from '../../../src/core/state/state.ts'
 
@@ -56,4 +56,24 @@ test.each([
 
 test('a relation of a document, which only the peer remembers, stands after the removal of the application', () => {
   expect(merged(REMOVED, theirs(4, { announcedHere: false, document: 'relation' }))?.status).toBe('established')
+})
+
+test('the end of a relation is the word of the side that is told of it, whoever announced the relation', () => {
+  const position = { source: 'juju', id: 'end', arrived: 9 }
+  const told = { relation: { id: 1 }, remote: { application: 'beacon' } }
+  const { state } = endRelation(stateOf([ours(5, { announcedHere: false })]), told, position, NOW, () => [])
+  expect(Object.values(state.relations)).toMatchObject([{ status: 'ended', announcedHere: true }])
+})
+
+test.each([
+  [4, 'established'],
+  [5, 'ended'],
+  [6, 'ended'],
+])('an end of an unknown relation that was told here at %i leaves that of the peer at 5 %s', (at, status) => {
+  const told = { ...stateOf([]), tombstones: { 1: { endedAt: NOW.toISOString(), position: { at } } } }
+  const { relations, tombstones } = mergePeer(told, DETAILS, BEACON, stateOf([theirs(5)]), NOW)
+  expect(Object.values(relations)).toMatchObject([
+    { status, announcedHere: status === 'ended', position: { at: Math.max(at, 5) } },
+  ])
+  expect(tombstones).toBeUndefined()
 })
