@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { endRelation, mergePeer } from '../../../src/core/relations/announcements.ts'
+import { announceRelation, endRelation, mergePeer } from '../../../src/core/relations/announcements.ts'
 import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
 import { emptyState, type State } from '../../../src/core/state/state.ts'
 
@@ -76,4 +76,14 @@ test.each([
     { status, announcedHere: status === 'ended', position: { at: Math.max(at, 5) } },
   ])
   expect(tombstones).toBeUndefined()
+})
+
+test('a relation of which nothing but a late word tells is remembered as ended', () => {
+  const position = { source: 'juju', id: 'late', time: 5, arrived: 9 }
+  const { status: _, announcedHere: __, position: ___, ...announced } = ours(5)
+  const { state, late } = announceRelation(stateOf([]), announced, position, NOW, () => [{ at: 9 }])
+  expect([late, Object.values(state.relations)]).toMatchObject([
+    'stale',
+    [{ id: 1, status: 'ended', position: { at: 5 } }],
+  ])
 })
