@@ -56,15 +56,14 @@ test('a sample is the same for a seed, and another for another seed', () => {
   expect(sample(1)).toHaveLength(10)
 })
 
-test('the tests of the folder come first, then the quick ones, within the time', () => {
+test('the tests of the folder come first, then those that reach the fewest mutants', () => {
   const tests = [
-    { file: 'test/core/units/slow.test.ts', milliseconds: 50 },
-    { file: 'test/core/state/slow.test.ts', milliseconds: 60 },
-    { file: 'test/core/state/quick.test.ts', milliseconds: 5 },
-    { file: 'test/cli/quick.test.ts', milliseconds: 5 },
+    { file: 'test/core/units/one.test.ts', reached: 5 },
+    { file: 'test/core/state/wide.test.ts', reached: 60 },
+    { file: 'test/core/state/narrow.test.ts', reached: 3 },
+    { file: 'test/cli/one.test.ts', reached: 1 },
   ]
-  const files = (milliseconds: number) => nearestTests('src/core/state/memory.ts', tests, milliseconds)
-  expect(files(1)).toEqual(['test/core/state/quick.test.ts'])
-  expect(files(65)).toEqual(['test/core/state/quick.test.ts', 'test/core/state/slow.test.ts'])
-  expect(files(1000).at(-1)).toBe('test/cli/quick.test.ts')
+  const files = (most: number) => nearestTests('src/core/state/memory.ts', tests, most)
+  expect(files(2)).toEqual(['test/core/state/narrow.test.ts', 'test/core/state/wide.test.ts'])
+  expect(files(9).at(-1)).toBe('test/cli/one.test.ts')
 })

@@ -16,8 +16,8 @@ export const sampleOf = <T>(
   return cases.filter((one) => chosen.has(one))
 }
 
-/** A file of tests that reach a mutant, and the milliseconds that it takes. */
-export type Reaching = { readonly file: string; readonly milliseconds: number }
+/** A file of tests that reach a mutant, and how many mutants it reaches in all. */
+export type Reaching = { readonly file: string; readonly reached: number }
 
 const folders = (file: string): readonly string[] => file.split('/').slice(1, -1)
 
@@ -28,11 +28,11 @@ const shared = (test: string, source: string): number => {
   return first === -1 ? one.length : first
 }
 
-/** The tests of a mutant, the nearest first and then the quickest, as many as end in the given time, and one at least. */
-export const nearestTests = (source: string, tests: readonly Reaching[], milliseconds: number): readonly string[] => {
-  const near = tests.toSorted(
-    (a, b) => shared(b.file, source) - shared(a.file, source) || a.milliseconds - b.milliseconds,
-  )
-  const ends = near.map((_, index) => near.slice(0, index + 1).reduce((sum, one) => sum + one.milliseconds, 0))
-  return near.filter((_, index) => index === 0 || (ends[index] ?? 0) <= milliseconds).map(({ file }) => file)
-}
+/** The tests of a mutant: the nearest first, then those that reach the fewest, which are about it; the same ones on any machine. */
+export const nearestTests = (source: string, tests: readonly Reaching[], most: number): readonly string[] =>
+  tests
+    .toSorted(
+      (a, b) => shared(b.file, source) - shared(a.file, source) || a.reached - b.reached || (a.file < b.file ? -1 : 1),
+    )
+    .slice(0, most)
+    .map(({ file }) => file)

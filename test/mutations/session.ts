@@ -18,6 +18,9 @@ class InOrder {
   }
 }
 
+/** A run that takes longer than this, in milliseconds, would not end. */
+const LONGEST = 240_000
+
 const PID = join(tmpdir(), `mutations-${process.pid}.pid`)
 const REACHED = join(tmpdir(), `mutations-${process.pid}.jsonl`)
 
@@ -53,26 +56,19 @@ export const startSession = async (texts: ReadonlyMap<string, string>) => {
       .split('\n')
       .map((line) => JSON.parse(line))
     rmSync(REACHED)
-    const all = testModules.map((module) => {
-      const { duration, collectDuration } = module.diagnostic()
-      return { file: module.relativeModuleId, milliseconds: duration + collectDuration }
+    const all = testModules.map(({ relativeModuleId: file }) => {
+      const own = lines.find((line) => relative(process.cwd(), line.file) === file)
+      return { file, ids: new Set(own?.reached), reached: own?.reached.length ?? 0 }
     })
     const loading = new Set(lines.flatMap((line) => line.loading))
-    const files = Map.groupBy(
-      lines.flatMap(({ file, reached }) => reached.map((id) => ({ id, file: relative(process.cwd(), file) }))),
-      ({ id }) => id,
-    )
-    const reaching = [...files].map(([id, some]) => {
-      const names = new Set(some.map(({ file }) => file))
-      return [id, all.filter(({ file }) => names.has(file))] as const
-    })
-    return new Map([...reaching, ...[...loading].map((id) => [id, all] as const)])
+    const ids = new Set([...loading, ...lines.flatMap((line) => line.reached)])
+    return new Map([...ids].map((id) => [id, loading.has(id) ? all : all.filter((one) => one.ids.has(id))]))
   }
 
   /** Runs files in their order until one fails, with one mutant in force. */
-  const tryMutant = async (id: number, files: readonly string[], milliseconds: number): Promise<End> => {
+  const tryMutant = async (id: number, files: readonly string[]): Promise<End> => {
     Object.assign(process.env, { MUTANT: String(id), MUTANT_PID: PID })
-    const stopped = AbortSignal.timeout(milliseconds)
+    const stopped = AbortSignal.timeout(LONGEST)
     stopped.onabort = () => process.kill(Number(readFileSync(PID, 'utf8')), 'SIGKILL')
     const { failure } = await runFiles(
       files.map((file) => vitest.getRootProject().createSpecification(join(process.cwd(), file))),
