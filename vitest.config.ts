@@ -34,9 +34,12 @@ const SLOW = [
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */
 const { TESTS = 'quick' } = process.env
 
-/** Quick ones share what they import, which costs more than most of them; each file of the slow ones has its own. */
+/** The quick ones share what they import, which costs more than most of them. */
+export const QUICK = { include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...SLOW], isolate: false }
+
+/** Each file of the slow ones has its own imports. */
 const PROJECTS = [
-  { name: 'quick', include: ['test/**/*.test.ts'], exclude: ['node_modules/**', ...SLOW], isolate: false },
+  { name: 'quick', ...QUICK },
   { name: 'slow', include: SLOW.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts')), isolate: true },
 ]
 

@@ -16,3 +16,15 @@ test('a docstring begins with its subject, not with a question word', () => {
   expect(files).not.toEqual([])
   expect(files.flatMap(questionsIn)).toEqual([])
 })
+
+/** Words that go on with a sentence that stands elsewhere. */
+const CONTINUED = /\btest(?:\.\w+)?\(\s*['"`](and|nor|also|but)\b/g
+
+test('the name of a test does not go on with the sentence of another one', () => {
+  const files = globSync('test/!(embedded)/**/*.test.ts')
+  const going = files.flatMap((file) =>
+    [...readFileSync(file, 'utf8').matchAll(CONTINUED)].map(([, word]) => [file, word]),
+  )
+  expect(files).not.toEqual([])
+  expect(going).toEqual([])
+})

@@ -125,11 +125,11 @@ describe('what Juju prints', () => {
     ['a list', '[]', '0: expected what juju status and juju show-unit print with --format json'],
     ['half of it', '{"model": {', '0: expected what juju'],
     ['a status of another form', '{"applications": []}', 'applications: '],
-  ])('is refused when it is %s', (_, text, message) => {
+  ])('what Juju prints is refused when it is %s', (_, text, message) => {
     expect(refusal(text)).toContain(message)
   })
 
-  test('is read as one value, pretty or not, or as values and tables in one stream', () => {
+  test('what Juju prints is read as one value, pretty or not, or as values and tables in one stream', () => {
     const stream = `${JSON.stringify(BOOKINFO)}\n${TABLE}\n${JSON.stringify(DETAILS)}\n`
     const apart = run([BOOKINFO, TABLE, JSON.stringify(DETAILS, null, 2)])
     expect(run([stream])).toEqual(apart)
@@ -139,7 +139,7 @@ describe('what Juju prints', () => {
 })
 
 describe('relation documents out of Juju', () => {
-  test('have endpoint, interface, role and databag, told to a consumer or to who provides', () => {
+  test('relation documents out of Juju have endpoint, interface, role and databag, told to a consumer or to who provides', () => {
     const { documents, unknown, notes } = run([BOOKINFO, TABLE, DETAILS])
     expect(documents).toEqual([
       {
@@ -168,7 +168,7 @@ describe('relation documents out of Juju', () => {
     ])
   })
 
-  test('name who applies them, where that is said', () => {
+  test('relation documents out of Juju name who applies them, where that is said', () => {
     const models = readModels(
       [BOOKINFO, TABLE, DETAILS].map((text, index) => ({
         path: String(index),
@@ -181,7 +181,7 @@ describe('relation documents out of Juju', () => {
     expect(authors()).toEqual([undefined, undefined])
   })
 
-  test('are the same whichever units were asked', () => {
+  test('relation documents out of Juju are the same whichever units were asked', () => {
     const page = unit('productpage/0', { id: 3, endpoint: 'backend', other: 'website', units: ['details/0'] })
     const beacon = unit('beacon/0', { id: 1, endpoint: 'mesh', other: 'service-mesh', units: ['details/0'] })
     expect(run([BOOKINFO, TABLE, beacon, page, DETAILS]).documents).toEqual(run([BOOKINFO, TABLE, DETAILS]).documents)
@@ -192,7 +192,7 @@ describe('relation documents out of Juju', () => {
     ])
   })
 
-  test('have no databag of a peer', () => {
+  test('relation documents out of Juju have no databag of a peer', () => {
     const { documents } = run([BOOKINFO, TABLE, DETAILS], true)
     expect(documents[0]).toMatchObject({
       relation: { id: 0, endpoint: 'peers', interface: 'details', role: 'peers' },
@@ -200,7 +200,7 @@ describe('relation documents out of Juju', () => {
     })
   })
 
-  test('need to know who provides, where that makes a difference', () => {
+  test('relation documents out of Juju need to know who provides, where that makes a difference', () => {
     const { documents, unknown, notes } = run([BOOKINFO, DETAILS])
     expect(documents.map(({ relation }) => [relation.id, relation.role])).toEqual([[3, 'provides']])
     expect(unknown).toEqual([
@@ -209,7 +209,7 @@ describe('relation documents out of Juju', () => {
     expect(notes).toContainEqual(expect.stringContaining('it is presumed that details provides'))
   })
 
-  test('need an id, which a unit knows', () => {
+  test('relation documents out of Juju need an id, which a unit knows', () => {
     const { documents, unknown } = run([BOOKINFO, TABLE])
     expect(documents).toEqual([])
     expect(unknown).toEqual([
@@ -218,7 +218,7 @@ describe('relation documents out of Juju', () => {
     ])
   })
 
-  test('are made of the names that Juju 2 prints, with the table', () => {
+  test('relation documents out of Juju are made of the names that Juju 2 prints, with the table', () => {
     const old = status('bookinfo', {
       details: application('details', { website: ['productpage'] }),
       productpage: application('productpage', { backend: ['details'] }),
@@ -230,7 +230,7 @@ describe('relation documents out of Juju', () => {
     expect(run([old, TABLE.replace('Integration', 'Relation'), asked]).documents).toHaveLength(1)
   })
 
-  test('know the other side without its units, where there is one alone', () => {
+  test('relation documents out of Juju know the other side without its units, where there is one alone', () => {
     const two = status('bookinfo', {
       details: application('details', { website: [related('productpage', 'http'), related('reviews', 'http')] }),
       productpage: application('productpage', { backend: [related('details', 'http')] }),
@@ -246,7 +246,7 @@ describe('relation documents out of Juju', () => {
   test.each([
     ['goes', { life: 'dying' }, 'bookinfo/details: is dying, and is left out'],
     ['is a subordinate', { 'subordinate-to': ['productpage'] }, 'which Kubernetes has none of'],
-  ])('are not made of an application that %s', (_, more, note) => {
+  ])('relation documents out of Juju are not made of an application that %s', (_, more, note) => {
     const model = status('bookinfo', {
       details: application('details', { website: [related('productpage', 'http')] }, more),
       productpage: application('productpage', { backend: [related('details', 'http')] }),
@@ -257,7 +257,7 @@ describe('relation documents out of Juju', () => {
     expect(notes.join()).toContain(note)
   })
 
-  test('are not made of machines, nor of what Juju could not read itself', () => {
+  test('relation documents out of Juju are not made of machines, nor of what Juju could not read itself', () => {
     const machines = { ...BOOKINFO, model: { name: 'lxd', type: 'iaas' } }
     expect(run([machines, DETAILS])).toMatchObject({
       documents: [],
@@ -309,7 +309,7 @@ describe('a relation across models', () => {
     units: ['remote-0123456789abcdef0123456789abcdef/0'],
   })
 
-  test('has a document in each model, with real names and the role of the offer', () => {
+  test('a relation across models has a document in each model, with real names and the role of the offer', () => {
     const { documents, unknown } = run([FAR, OFFERED, HERE, CONSUMER])
     expect(unknown).toEqual([])
     expect(documents).toMatchObject([
@@ -328,7 +328,7 @@ describe('a relation across models', () => {
     ])
   })
 
-  test('needs the status of the other model', () => {
+  test('a relation across models needs the status of the other model', () => {
     expect(run([HERE, CONSUMER]).unknown).toEqual([
       'bookinfo: relation 1 of details:service-mesh and far: the application behind microk8s:admin/istio.hub is missing: add juju status --format json of its model',
     ])

@@ -34,35 +34,35 @@ describe('the exit code of a plan', () => {
       3,
       'it is not known if access is lost (1)',
     ],
-  ])('is %s', (_, of, code, message) => {
+  ])('the exit code of a plan is %s', (_, of, code, message) => {
     expect(failureOf(plan(of), 'lose')).toMatchObject({ code, message })
     expect(failureOf(plan(of), 'none')).toBeUndefined()
   })
 
-  test('is 3 where access may widen, and that is asked for', () => {
+  test('the exit code of a plan is 3 where access may widen, and that is asked for', () => {
     const perhaps = plan({ access: [change({ before: 'denied', after: 'undecided' })] })
     expect(failureOf(perhaps, 'widen')).toMatchObject({ code: 3, message: 'it is not known if access widens (1)' })
     expect([failureOf(perhaps, 'lose'), failureOf(perhaps, 'none')]).toEqual([undefined, undefined])
   })
 
-  test('is 3 where it is not known whether access is lost or widens, and both are asked about', () => {
+  test('the exit code of a plan is 3 where it is not known whether access is lost or widens, and both are asked about', () => {
     const access = [change({ before: 'undecided' }), change({ before: 'denied', after: 'undecided', count: 2 })]
     const [unknown, unread] = [plan({ access }), plan({ incomplete: ['x'] })]
     expect(failureOf(unknown, 'widen')?.message).toBe('it is not known if access is lost (1), or widens (2)')
     expect(failureOf(unread, 'widen')).toMatchObject({ code: 3, message: 'it is not known if access is lost (1)' })
   })
 
-  test('is 0 where access is gained, and all was compared', () => {
+  test('the exit code of a plan is 0 where access is gained, and all was compared', () => {
     expect(failureOf(plan({ access: [change({ before: 'denied', after: 'allowed' })] }), 'lose')).toBeUndefined()
   })
 })
 
 describe('the text of a plan', () => {
-  test('has each change where there are few', () => {
+  test('the text of a plan has each change where there are few', () => {
     expect(accessLines([change(), change({ line: 'x' })])).toEqual(['- pa/shop → pb/pay :80', 'x'])
   })
 
-  test('groups changes by the namespaces of their targets where there are many', () => {
+  test('the text of a plan groups changes by the namespaces of their targets where there are many', () => {
     const many = Array.from({ length: 100 }, (_, index) => change({ to: `pb/app-${index}` }))
     const outside = Array.from({ length: 2 }, () => {
       const { from: _, ...of } = change({ to: 'pc/db', line: '- (outside the mesh) → pc/db :80' })

@@ -253,7 +253,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
         .filter(({ subresource }) => subresource === undefined)
         .map(({ manager, operation, fieldsV1 }) => ({ manager, operation, fieldsV1 }))
 
-    test('changes the version and nothing else', async () => {
+    test('a fence changes the version and nothing else', async () => {
       const object = await create({ team: 'blue' })
       await apply(object, labels)
       const before = await settled(object, fence)
@@ -268,7 +268,7 @@ describe.each(places)('labels on $place', ({ make, path, invalidField }) => {
       expect(after.metadata.generation).toBe(before.metadata.generation)
     })
 
-    test('keeps out what was sent before', async () => {
+    test('a fence keeps out what was sent before', async () => {
       const object = await create({ team: 'blue' })
       await apply(object, labels)
       const seen = await settled(object, fence)

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => cluster?.close())
 
 describe.skipIf(noCluster)(`the account of the dead-letter sink ${noCluster ?? ''}`, () => {
-  test('makes one Event, and counts in it how often a dead letter came', async () => {
+  test('the account of the dead-letter sink makes one Event, and counts in it how often a dead letter came', async () => {
     const letter = { id: '1', source: '/contract', type: 'dev.meshstep.resync.v1', extensions: {} }
     const record = (reason: string, now: Date) => {
       const event = deadLetterKubernetesEvent({ ...letter, subject: `${cluster.namespace}/web`, data: {} }, reason, now)

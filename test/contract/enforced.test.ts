@@ -83,7 +83,7 @@ describe.skipIf(noDebug)(`what ztunnels are told ${noDebug ?? ''}`, () => {
   )
 
   test.each(cells)(
-    'lets those to the pods whom an explanation lets, with a policy for $name $place',
+    'what ztunnels are told lets those to the pods whom an explanation lets, with a policy for $name $place',
     async ({ config, policies, passing }) => {
       const shop = await opened(config, policies)
       await taken(shop)
@@ -111,7 +111,7 @@ describe.skipIf(noDebug)(`what ztunnels are told ${noDebug ?? ''}`, () => {
 
 describe.skipIf(noDebug)(`what waypoints are told ${noDebug ?? ''}`, () => {
   test.each(rows)(
-    'lets those to the Service whom an explanation lets, with a policy for $name',
+    'what waypoints are told lets those to the Service whom an explanation lets, with a policy for $name',
     async ({ policies, service }) => {
       const shop = await opened({}, policies)
       await taken(shop)
@@ -148,7 +148,7 @@ describe.skipIf(noSwitch)(`an istiod that is away ${noSwitch ?? ''}`, () => {
   })
 
   test(
-    'is told by each answer about what it has not taken, and no more once it has',
+    'an istiod that is away is told by each answer about what it has not taken, and no more once it has',
     async () => {
       const shop = await opened({}, [READ])
       await taken(shop)

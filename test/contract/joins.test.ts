@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => cluster.close())
 
 describe.skipIf(noDebug)(`a StatefulSet that meshstep creates on a mesh of a real istiod ${noDebug ?? ''}`, () => {
-  test('is still as it was created when its first pod is ready with the labels of the mesh', {
+  test('a StatefulSet that meshstep creates on a mesh of a real istiod is still as it was created when its first pod is ready with the labels of the mesh', {
     timeout: SLOW,
   }, async () => {
     const { kubernetes, namespace } = cluster

@@ -151,7 +151,7 @@ describe('specs that change', () => {
     ['the unit’s name', 'UNIT', (run, application) => ({ UNIT: `${application}/${run}` })],
     ['a new key', 'SIGNING_KEY', () => ({ SIGNING_KEY: crypto.randomUUID() })],
     ['a number of the run, and more that changes', 'RUN', (run) => ({ RUN: `${run}`, COLOUR: run % 2 ? 'a' : 'b' })],
-  ])('are a loop where a unit tells %s at each run', { timeout: SLOW }, async (_, variable, env) => {
+  ])('specs that change are a loop where a unit tells %s at each run', { timeout: SLOW }, async (_, variable, env) => {
     const application = newName()
     const told = (run: number) => ({
       application,
@@ -207,7 +207,7 @@ describe('specs that change', () => {
           { kubernetesResources: { secrets: [{ name: `${application}-keys`, stringData: { key: `${run}` } }] } },
         ),
     ],
-  ])('come to rest where a unit tells %s at each run', { timeout: SLOW }, async (_, given) => {
+  ])('specs that change come to rest where a unit tells %s at each run', { timeout: SLOW }, async (_, given) => {
     const application = newName()
     const told = (run: number) => ({
       application,
@@ -243,7 +243,9 @@ describe('secret values', () => {
     return found && Object.values(found.data ?? {}).map((text) => Buffer.from(text, 'base64').toString())
   }
 
-  test('are kept in Secrets alone, follow the config, and go with the application', { timeout: SLOW }, async () => {
+  test('secret values are kept in Secrets alone, follow the config, and go with the application', {
+    timeout: SLOW,
+  }, async () => {
     const application = newName()
     const name = `${application}-tls`
     const given = (value: string) => ({ ...secretive(value), secrets: { [name]: { key: value } } })

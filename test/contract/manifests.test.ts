@@ -14,12 +14,12 @@ beforeAll(async () => {
 afterAll(() => cluster?.close())
 
 describe.skipIf(noCluster)(`the manifests ${noCluster ?? ''}`, () => {
-  test('are taken by the API server, which finds nothing wrong with the CEL in them', async () => {
+  test('the manifests are taken by the API server, which finds nothing wrong with the CEL in them', async () => {
     const objects = buildCombination(components, cluster.namespace)
     await cluster.install(objects.filter(({ kind }) => /^(NetworkPolicy|Validating.*)$/.test(kind)))
   })
 
-  test('run as pods in a namespace that enforces the pod security standard "restricted"', async () => {
+  test('the manifests run as pods in a namespace that enforces the pod security standard "restricted"', async () => {
     const enforce = { metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } }
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: cluster.namespace } }
     await cluster.merge(namespace, enforce, 'test')

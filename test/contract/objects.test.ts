@@ -23,11 +23,11 @@ const reference = ({ metadata: { namespace, name } }: KubernetesObject) => ({
 })
 
 describe('an object', () => {
-  test('that does not exist is undefined, no error', async () => {
+  test('an object that does not exist is undefined, no error', async () => {
     expect(await cluster.kubernetes.find(reference(configMap(cluster.namespace)))).toBeUndefined()
   })
 
-  test('that exists already is not created again: who tries has read something old', async () => {
+  test('an object that exists already is not created again: who tries has read something old', async () => {
     const object = configMap(cluster.namespace)
     await cluster.create(object)
     const error = await refusal(cluster.kubernetes.create({ ...object, data: { one: '2' } }, 'meshstep'))
@@ -35,7 +35,7 @@ describe('an object', () => {
     expect((await cluster.read(object)).data).toEqual({ one: '1' })
   })
 
-  test('cannot be created in a namespace that does not exist', async () => {
+  test('an object cannot be created in a namespace that does not exist', async () => {
     const error = await refusal(cluster.kubernetes.create(configMap('meshstep-contract-nowhere'), 'meshstep'))
     expect(error).toMatchObject({ name: 'ApiError', status: 404 })
     expect(error).not.toSatisfy(isVersionConflict)
@@ -43,7 +43,7 @@ describe('an object', () => {
 })
 
 describe('replace', () => {
-  test('with a version that is not the last one is refused', async () => {
+  test('replace with a version that is not the last one is refused', async () => {
     const old = await cluster.create(configMap(cluster.namespace))
     await cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep')
     expect(await refusal(cluster.kubernetes.replace({ ...old, data: { one: '3' } }, 'meshstep'))).toSatisfy(
@@ -70,7 +70,7 @@ describe('replace', () => {
     expect((await cluster.read(old)).data).toEqual({ one: '1' })
   })
 
-  test('answers with the next version', async () => {
+  test('replace answers with the next version', async () => {
     const old = await cluster.create(configMap(cluster.namespace))
     const next = await cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep')
     expect(next.data).toEqual({ one: '2' })
@@ -82,7 +82,7 @@ describe('JSON patch', () => {
   const KEY = 'istio.io/dataplane-mode'
   const path = '/metadata/labels/istio.io~1dataplane-mode'
 
-  test('is refused as a whole when a test in it fails', async () => {
+  test('JSON patch is refused as a whole when a test in it fails', async () => {
     const object = await cluster.create(configMap(cluster.namespace, { [KEY]: 'ambient' }))
     const operations = [
       { op: 'remove' as const, path },
@@ -94,7 +94,7 @@ describe('JSON patch', () => {
     expect((await cluster.read(object)).metadata.labels).toEqual({ [KEY]: 'ambient' })
   })
 
-  test('is refused when what it tests is not there', async () => {
+  test('JSON patch is refused when what it tests is not there', async () => {
     const object = await cluster.create(configMap(cluster.namespace, { other: '1' }))
     const operations = [{ op: 'test' as const, path, value: 'ambient' }]
     expect(await refusal(cluster.kubernetes.patch(reference(object), operations, 'meshstep'))).toSatisfy(
@@ -102,7 +102,7 @@ describe('JSON patch', () => {
     )
   })
 
-  test('is refused when the object is not of the version that it tests for', async () => {
+  test('JSON patch is refused when the object is not of the version that it tests for', async () => {
     const object = await cluster.create(configMap(cluster.namespace, { [KEY]: 'ambient' }))
     const operations = (version: string | undefined) => [
       { op: 'test' as const, path: '/metadata/resourceVersion', value: version },
@@ -123,7 +123,7 @@ describe('JSON patch', () => {
     expect(error).toSatisfy(isVersionConflict)
   })
 
-  test('removes a label whose key has a slash, while it has the value tested for', async () => {
+  test('JSON patch removes a label whose key has a slash, while it has the value tested for', async () => {
     const object = await cluster.create(configMap(cluster.namespace, { [KEY]: 'ambient', other: '1' }))
     const operations = [
       { op: 'test' as const, path: '/metadata/uid', value: object.metadata.uid },
@@ -136,14 +136,14 @@ describe('JSON patch', () => {
 })
 
 describe('remove', () => {
-  test('spares an object that was written since it was seen', async () => {
+  test('remove spares an object that was written since it was seen', async () => {
     const old = await cluster.create(configMap(cluster.namespace))
     await cluster.kubernetes.replace({ ...old, data: { one: '2' } }, 'meshstep')
     expect(await refusal(cluster.kubernetes.remove(old))).toSatisfy(isVersionConflict)
     expect((await cluster.read(old)).data).toEqual({ one: '2' })
   })
 
-  test('spares a namesake', async () => {
+  test('remove spares a namesake', async () => {
     const object = configMap(cluster.namespace)
     const old = await cluster.create(object)
     await cluster.erase(old)
@@ -152,7 +152,7 @@ describe('remove', () => {
     expect((await cluster.read(old)).metadata.uid).toBe(namesake.metadata.uid)
   })
 
-  test('takes what was seen away, and may be repeated', async () => {
+  test('remove takes what was seen away, and may be repeated', async () => {
     const object = await cluster.create(configMap(cluster.namespace))
     await cluster.kubernetes.remove(object)
     expect(await cluster.kubernetes.find(reference(object))).toBeUndefined()
@@ -180,7 +180,7 @@ describe.each<[string, (namespace: string) => KubernetesObject]>([
     metadata: { ...object.metadata, labels: { ...object.metadata.labels, team } },
   })
 
-  test('is refused where it has been made since, also by us, and leaves it as it is', async () => {
+  test('apply of an object that was absent is refused where it has been made since, also by us, and leaves it as it is', async () => {
     const object = make(cluster.namespace)
     await apply(labelled(object, 'blue'))
     const made = await cluster.read(object)
@@ -188,7 +188,7 @@ describe.each<[string, (namespace: string) => KubernetesObject]>([
     expect((await cluster.read(object)).metadata).toMatchObject({ uid: made.metadata.uid, labels: { team: 'blue' } })
   })
 
-  test('makes it, with a version of its own', async () => {
+  test('apply of an object that was absent makes it, with a version of its own', async () => {
     const object = make(cluster.namespace)
     const { applied } = await apply(object)
     const { uid, resourceVersion } = (await cluster.read(object)).metadata
@@ -200,12 +200,12 @@ describe.each<[string, (namespace: string) => KubernetesObject]>([
 })
 
 describe('list', () => {
-  test('with a selector that cannot be parsed is refused', async () => {
+  test('list with a selector that cannot be parsed is refused', async () => {
     const error = await refusal(cluster.kubernetes.list('ConfigMap', cluster.namespace, 'a=b,,'))
     expect(error).toBeInstanceOf(ApiError)
   })
 
-  test('tells the objects that carry the labels, with kind and apiVersion', async () => {
+  test('list tells the objects that carry the labels, with kind and apiVersion', async () => {
     const [one, other] = [configMap(cluster.namespace), configMap(cluster.namespace)]
     const labels = { 'meshstep.dev/application': one.metadata.name, 'app.kubernetes.io/managed-by': 'meshstep' }
     await cluster.create({ ...one, metadata: { ...one.metadata, labels } })
@@ -224,7 +224,7 @@ describe('list', () => {
     expect(both).toHaveLength(2)
   })
 
-  test('tells who manages which fields', async () => {
+  test('list tells who manages which fields', async () => {
     const { metadata } = await cluster.create(workload('StatefulSet', cluster.namespace))
     const found = await cluster.kubernetes.list('StatefulSet', cluster.namespace)
     const object = found.find(({ metadata: { uid } }) => uid === metadata.uid)

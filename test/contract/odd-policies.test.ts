@@ -69,7 +69,7 @@ const rows: [string, Record<string, unknown>, boolean][] = [
 ]
 
 describe('an explanation of a policy of pods', () => {
-  test.each(rows)('says what it does, of %s', async (_, spec, isLetIn) => {
+  test.each(rows)('an explanation of a policy of pods says what it does, of %s', async (_, spec, isLetIn) => {
     const shop = await opened()
     await shop.make(policy(shop, spec))
     expect(await answer(shop, { via: 'pod' })).toEqual({ allowed: isLetIn })
@@ -87,7 +87,7 @@ const told = async ({ namespace }: Cluster): Promise<ZtunnelView> =>
 
 describe.skipIf(noDebug)(`a real istiod ${noDebug ?? ''}`, () => {
   test.each(rows)(
-    'tells ztunnels what an explanation says, of %s',
+    'a real istiod tells ztunnels what an explanation says, of %s',
     async (_, spec, isLetIn) => {
       const shop = await opened()
       await shop.make(policy(shop, spec))
@@ -196,7 +196,7 @@ const REQUEST = { method: 'GET', path: '/a' }
 
 describe('an explanation of a policy of a waypoint', () => {
   test.each(byDomain)(
-    'knows the aliases of a trust domain, of %s',
+    'an explanation of a policy of a waypoint knows the aliases of a trust domain, of %s',
     async (_, spec, isLetIn) => {
       const shop = await opened()
       await renamed(shop)
@@ -210,7 +210,7 @@ describe('an explanation of a policy of a waypoint', () => {
 
 describe.skipIf(noDebug)(`the waypoint of a real istiod ${noDebug ?? ''}`, () => {
   test.each(byDomain)(
-    'decides as an explanation does, of %s',
+    'the waypoint of a real istiod decides as an explanation does, of %s',
     async (_, spec, isLetIn) => {
       const shop = await opened()
       await renamed(shop)

@@ -24,11 +24,11 @@ const create = async (spec: unknown, annotations?: Record<string, string>): Prom
 }
 
 describe.skipIf(noCluster)(`the CRD of AuthorizationPolicy on a real API server ${noCluster ?? ''}`, () => {
-  test.each(accepted)('takes %s', async (_, spec, annotations) => {
+  test.each(accepted)('the CRD of AuthorizationPolicy on a real API server takes %s', async (_, spec, annotations) => {
     expect(await create(spec, annotations)).toBe(201)
   })
 
-  test('refuses some of what is refused at the door, as invalid, and leaves the rest to the webhook of Istio', async () => {
+  test('the CRD of AuthorizationPolicy on a real API server refuses some of what is refused at the door, as invalid, and leaves the rest to the webhook of Istio', async () => {
     const statuses = await Promise.all(refused.map(([, spec, , annotations]) => create(spec, annotations)))
     // where Istio runs, its webhook refuses the rest with 400, or most of it
     expect(new Set(statuses).difference(new Set([400]))).toEqual(new Set([201, 422]))

@@ -86,7 +86,7 @@ const life: Told[] = [
 ]
 
 describe(`the account of the manifests ${noCluster ? '(whose rights need a cluster)' : ''}`, () => {
-  test('may do all that the functions do in the life of applications', async () => {
+  test('the account of the manifests may do all that the functions do in the life of applications', async () => {
     const web = workload('StatefulSet', cluster.namespace)
     await cluster.create({ ...web, metadata: { ...web.metadata, name: 'web' } })
     await cluster.create(service(cluster.namespace, {}, 'web'))

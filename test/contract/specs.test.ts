@@ -135,7 +135,7 @@ describe('a workload with all it may have', () => {
     },
   )
 
-  test('keeps its replicas when their number is told no more', async () => {
+  test('a workload with all it may have keeps its replicas when their number is told no more', async () => {
     const application = newName()
     const { replicas: _, ...unscaled } = goodSpec('example.invalid/web:2')
     await tell(application, { ...goodSpec(), replicas: 3 })

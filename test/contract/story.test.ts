@@ -45,7 +45,7 @@ const memoryOf = (application: string) =>
   })
 
 describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a %s', (kind) => {
-  test('keeps the label that its creator holds, and is told of the conflict', async () => {
+  test('an application keeps the label that its creator holds, and is told of the conflict', async () => {
     const application = await createApplication(kind)
     await cluster.send('relation-changed', { application, ...meshRelation(LABELS) })
     const handled = await cluster.send('config-changed', { application, config: { labels: { team: 'red' } } })
@@ -66,7 +66,7 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     expect(JSON.parse((await memoryOf(application))?.data?.labels ?? '')).toEqual(LABELS)
   })
 
-  test('joins, stays as it is when told again, follows its relation, and leaves the objects as they were', async () => {
+  test('an application joins, stays as it is when told again, follows its relation, and leaves the objects as they were', async () => {
     const application = await createApplication(kind)
     const own = { app: application, team: 'blue' }
     const before = { template: own, service: own, appliers: [] }
@@ -104,7 +104,7 @@ describe.each(['StatefulSet', 'Deployment'] as const)('an application that is a 
     expect((await cluster.send('resync', { application })).written).toEqual([])
   })
 
-  test('takes ten relations that change at once, without losing one', async () => {
+  test('an application takes ten relations that change at once, without losing one', async () => {
     const application = await createApplication(kind)
     const ids = Array.from({ length: 10 }, (_, id) => id)
     const handled = await Promise.all(

@@ -189,7 +189,7 @@ const expectAnswers = (seen: ReadonlySet<number | undefined>, fair: readonly (nu
 }
 
 describe('who may update one application, and no effect, changes nothing outside it', () => {
-  test('by 200 documents', async () => {
+  test('somebody who may update one application, and no effect, changes nothing outside it by 200 documents', async () => {
     const isCompared = (kind: string) => !kind.startsWith('MutatingAdmissionPolicy')
     const [whole, before] = [await outside(isCompared), await outside()]
     const seen = new Set<number | undefined>()
@@ -213,7 +213,7 @@ describe('who may update one application, and no effect, changes nothing outside
     expect(await outside(isCompared)).toEqual(whole)
   })
 
-  test('by 200 events', async () => {
+  test('somebody who may update one application, and no effect, changes nothing outside it by 200 events', async () => {
     const [whole, before] = [await outside(() => true), await outside()]
     const seen = new Set<number>()
     for (const [index, sent] of fc.sample(anyEvent({ ...asked(TENANT), forged }), runs(200)).entries()) {
@@ -238,12 +238,12 @@ describe('who may update others, and has effects, changes them', () => {
     return false
   }
 
-  test('by such documents', async () => {
+  test('somebody who may update others, and has effects, changes them by such documents', async () => {
     const documents = fc.sample(anyDocument(asked(OWNER)), 200)
     expect(await isChangedBy(documents, (document) => write(userOf(OWNER), document))).toBe(true)
   })
 
-  test('by such events', async () => {
+  test('somebody who may update others, and has effects, changes them by such events', async () => {
     const events = fc.sample(anyEvent(asked(OWNER)), 200)
     expect(await isChangedBy(events, (sent) => sendAs(OWNER, sent))).toBe(true)
   })

@@ -21,7 +21,7 @@ const at = (sequence: string) => ({ extensions: { sequence } })
 const atTime = (second: string) => ({ time: `2026-01-01T00:00:0${second}Z` })
 
 describe('a relation that is kept in a document', () => {
-  test('is given up when the document names another one', async () => {
+  test('a relation that is kept in a document is given up when the document names another one', async () => {
     const world = createWorld()
     await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint-namespace': '1' }))
     await world.send('relation-changed', kept(9, { 'istio.io/use-waypoint': 'on' }))
@@ -29,7 +29,7 @@ describe('a relation that is kept in a document', () => {
     expect(toldIn(world)).toEqual(['9'])
   })
 
-  test('goes with the document, whatever that says by then', async () => {
+  test('a relation that is kept in a document goes with the document, whatever that says by then', async () => {
     const world = createWorld()
     await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }))
     await world.send('relation-changed', meshRelation({ 'istio.io/ingress-use-waypoint': '1' }, 7))
@@ -38,14 +38,14 @@ describe('a relation that is kept in a document', () => {
     expect(world.labels().template).toHaveProperty(['istio.io/ingress-use-waypoint'])
   })
 
-  test('is not touched by the end of a document that is not known', async () => {
+  test('a relation that is kept in a document is not touched by the end of a document that is not known', async () => {
     const world = createWorld()
     await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }))
     expect((await world.send('relation-broken', { document: 'another' })).status).toBe('unchanged')
     expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
 
-  test('is what the document says now, whatever a late event says of it', async () => {
+  test('a relation that is kept in a document is what the document says now, whatever a late event says of it', async () => {
     const world = createWorld()
     const now = kept(8, { 'istio.io/use-waypoint': 'on' })
     world.api.seed([stored(now)], { manager: 'kubectl' })
@@ -61,19 +61,38 @@ describe('a relation that is kept in a document', () => {
     ['by time', '8', atTime],
     ['by sequence, with another relation', '7', at],
     ['by time, with another relation', '7', atTime],
-  ])('is not brought back by what the document said before it was deleted: %s, relation %s', async (_, id, when) => {
-    const world = createWorld()
-    world.clock.advance(60_000)
-    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }), when('2'))
-    await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('4'))
-    expect(
-      (await world.send('relation-changed', kept(Number(id), { 'istio.io/use-waypoint-namespace': '1' }), when('3')))
-        .status,
-    ).toBe('stale')
-    expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
-  })
+  ])(
+    'a relation that is kept in a document is not brought back by what the document said before it was deleted: %s, relation %s',
+    async (_, id, when) => {
+      const world = createWorld()
+      world.clock.advance(60_000)
+      await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }), when('2'))
+      await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('4'))
+      expect(
+        (await world.send('relation-changed', kept(Number(id), { 'istio.io/use-waypoint-namespace': '1' }), when('3')))
+          .status,
+      ).toBe('stale')
+      expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
+    },
+  )
 
-  test('stays when another document has taken it over, and the former one is deleted', async () => {
+  test.each([
+    ['by sequence', at],
+    ['by time', atTime],
+  ])(
+    'a relation that is kept in a document ends with that, though the word of its end is late: %s',
+    async (_, when) => {
+      const world = createWorld()
+      world.clock.advance(60_000)
+      await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }), when('4'))
+      expect((await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('2'))).status).toBe(
+        'changed',
+      )
+      expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
+    },
+  )
+
+  test('a relation that is kept in a document stays when another document has taken it over, and the former one is deleted', async () => {
     const world = createWorld()
     await world.send('relation-changed', kept(7, { 'istio.io/use-waypoint': 'on' }))
     await world.send('relation-changed', { ...kept(7, { 'istio.io/use-waypoint': 'on' }), document: 'renamed' })
@@ -81,7 +100,7 @@ describe('a relation that is kept in a document', () => {
     expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
 
-  test('that is named by nothing is refused', async () => {
+  test('a relation that is kept in a document and that is named by nothing is refused', async () => {
     await expect(createWorld().send('relation-broken', {})).rejects.toThrow(/400 .*expected the id of the relation/)
   })
 })

@@ -27,7 +27,7 @@ const ping = () => ({
 })
 
 describe('resync of a namespace', () => {
-  test('is sent to each application that has a memory or that one names, and something to say, and to no other', async () => {
+  test('resync of a namespace is sent to each application that has a memory or that one names, and something to say, and to no other', async () => {
     const world = createWorld([workload(), workload('StatefulSet', 'db'), workload('StatefulSet', 'other')])
     await world.send('relation-changed', meshRelation())
     await world.send('relation-changed', { ...meshRelation(), application: 'db' })
@@ -48,7 +48,7 @@ describe('resync of a namespace', () => {
     )
   })
 
-  test('finds what a lost memory left behind, by the name of the field manager, once its config and the end of its relation are told', async () => {
+  test('resync of a namespace finds what a lost memory left behind, by the name of the field manager, once its config and the end of its relation are told', async () => {
     const world = createWorld([workload(), service(), service('elsewhere')])
     await world.send('config-changed', { config: { service: 'elsewhere', enrolment: 'in-place' } })
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
@@ -71,7 +71,7 @@ describe('resync of a namespace', () => {
     expect(world.memory()).toBeUndefined()
   })
 
-  test('takes nothing away while a memory cannot be read', async () => {
+  test('resync of a namespace takes nothing away while a memory cannot be read', async () => {
     const world = createWorld([workload(), service(), service('elsewhere')])
     await world.send('config-changed', { config: { service: 'elsewhere' } })
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
@@ -89,7 +89,7 @@ describe('resync of a namespace', () => {
     expect(world.labels('elsewhere').service['istio.io/use-waypoint']).toBe('on')
   })
 
-  test('makes no write where nothing differs', async () => {
+  test('resync of a namespace makes no write where nothing differs', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
     await world.send('relation-changed', meshRelation())
@@ -100,7 +100,7 @@ describe('resync of a namespace', () => {
     expect(world.calls.filter((call) => !call.startsWith('GET'))).toEqual([])
   })
 
-  test('fails, and says so, when a list fails', async () => {
+  test('resync of a namespace fails, and says so, when a list fails', async () => {
     const world = createWorld()
     world.intercept = ({ path }) =>
       path.includes('/pods?') ? { status: 400, headers: {}, body: '{"message":"no such pods"}' } : undefined
@@ -112,7 +112,7 @@ describe('resync of a namespace', () => {
     expect(world.published).toEqual([])
   })
 
-  test('finds what an object of the other kind of workload holds, and a pod that was detached', async () => {
+  test('resync of a namespace finds what an object of the other kind of workload holds, and a pod that was detached', async () => {
     const world = createWorld([workload('Deployment'), service()])
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     world.api.seed([workload('StatefulSet')], { manager: 'juju' })
@@ -126,7 +126,7 @@ describe('resync of a namespace', () => {
     ).toEqual([])
   })
 
-  test('passes by a field manager that names no application', async () => {
+  test('resync of a namespace passes by a field manager that names no application', async () => {
     const world = createWorld()
     world.api.handle({
       method: 'PATCH',
@@ -138,7 +138,7 @@ describe('resync of a namespace', () => {
     expect(world.published).toEqual([])
   })
 
-  test('goes on to the others when one cannot be resynced for now, and asks to be sent again', async () => {
+  test('resync of a namespace goes on to the others when one cannot be resynced for now, and asks to be sent again', async () => {
     const world = createWorld([workload(), service(), workload('StatefulSet', 'db'), service('db')], {
       isOwnSink: true,
     })

@@ -52,7 +52,7 @@ describe('an event that was overtaken', () => {
     expect(world.labels().template['istio.io/use-waypoint']).toBe('new')
   })
 
-  test('with neither it is taken as it comes', async () => {
+  test('an event with neither a sequence nor a time is taken as it comes', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'new' }), at('5'))
     expect((await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'any' }))).status).toBe(
@@ -60,7 +60,7 @@ describe('an event that was overtaken', () => {
     )
   })
 
-  test('still repairs drift: it runs the step like any other', async () => {
+  test('an event that was overtaken still repairs drift: it runs the step like any other', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }), at('5'))
     world.api.handle({
@@ -126,7 +126,7 @@ describe('what is gone stays gone', () => {
   })
 
   test.each([{}, { remote: { application: 'beacon' } }])(
-    'so does the tombstone of a relation that nobody here knew %o',
+    'what is gone stays gone, so does the tombstone of a relation that nobody here knew %o',
     async (remote) => {
       const world = createWorld()
       await world.send('relation-broken', { relation: { id: 7 }, ...remote }, at('2'))
@@ -154,7 +154,7 @@ describe('a removal', () => {
     return [world.labels(), world.memory()?.labels]
   }
 
-  test('is not undone by a later end of a relation that came first', async () => {
+  test('a removal is not undone by a later end of a relation that came first', async () => {
     const [labels] = await endOf([config, related, broken, removed])
     expect(labels).toEqual((await endOf([config, related, removed, broken]))[0])
     expect(labels).toEqual((await endOf([]))[0])
@@ -163,13 +163,13 @@ describe('a removal', () => {
   test.each([
     ['first', [related, again, removed]],
     ['last', [related, removed, again]],
-  ])('leaves what the same source said after it, when that comes %s', async (_, events) => {
+  ])('a removal leaves what the same source said after it, when that comes %s', async (_, events) => {
     const [labels, memory] = await endOf(events as Sent[])
     expect(labels).toMatchObject({ template: { b: '1' } })
     expect(memory).toEqual({ b: '1' })
   })
 
-  test('that comes late leaves a relation that the same source told after it, whatever the config', async () => {
+  test('a removal that comes late leaves a relation that the same source told after it, whatever the config', async () => {
     const [labels, memory] = await endOf([
       ['relation-changed', '4', meshRelation({ 'istio.io/use-waypoint': 'on' })],
       removed,
@@ -178,7 +178,7 @@ describe('a removal', () => {
     expect(memory).toEqual({ 'istio.io/use-waypoint': 'on' })
   })
 
-  test('delivered again is no write, and its tombstone does not get younger', async () => {
+  test('a removal delivered again is no write, and its tombstone does not get younger', async () => {
     const world = createWorld()
     const removal = { ...at('2'), id: 'removal' }
     await world.send('relation-changed', meshRelation(), at('1'))
@@ -189,7 +189,7 @@ describe('a removal', () => {
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-  test('delivered again leaves what another source has said since', async () => {
+  test('a removal delivered again leaves what another source has said since', async () => {
     const world = createWorld()
     const removal = { ...at('3'), id: 'removal' }
     await world.send('application-removed', {}, removal)
@@ -198,7 +198,7 @@ describe('a removal', () => {
     expect(world.labels().template['istio.io/use-waypoint']).toBe('on')
   })
 
-  test('is not brought back by the Lease that its last pod renews', async () => {
+  test('a removal is not brought back by the Lease that its last pod renews', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation(), at('1'))
     await world.send('application-removed', {}, at('2'))
@@ -236,7 +236,7 @@ describe('pods', () => {
   const units = (world: World) =>
     world.memory()?.state.units as { present: Record<string, unknown>; departed: readonly { uid: string }[] }
 
-  test('are remembered by uid, one for each number', async () => {
+  test('pods are remembered by uid, one for each number', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     await world.send('pod-restarted', { unit: 'web/0', pod: { name: 'web-0', uid: 'a' } })

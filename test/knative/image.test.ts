@@ -30,7 +30,7 @@ const copies = argsOf('COPY').map((args) => {
 const fromContext = copies.filter(({ flags }) => flags.length === 0).flatMap(({ sources }) => sources)
 
 describe('Dockerfile', () => {
-  test('builds and runs on the Node 24 that a checkout on an older Node has', () => {
+  test('the Dockerfile builds and runs on the Node 24 that a checkout on an older Node has', () => {
     const { optionalDependencies } = z
       .object({ optionalDependencies: z.record(z.string(), z.string()) })
       .parse(JSON.parse(read('tools/node24/older/package.json')))
@@ -40,14 +40,14 @@ describe('Dockerfile', () => {
     expect(stages).toEqual(['node AS build', 'node AS server', 'server AS warm', 'server'])
   })
 
-  test('starts node itself, so that it gets SIGTERM, and serves every function', () => {
+  test('Dockerfile starts node itself, so that it gets SIGTERM, and serves every function', () => {
     expect(argsOf('CMD').map((args) => JSON.parse(args))).toEqual([
       ['node', '--snapshot-blob', '/cache/server.blob', 'server.cjs'],
     ])
     expect(argsOf('ENTRYPOINT')).toEqual([])
   })
 
-  test('makes the snapshot that it starts from, and runs it and the bundle once, so that an image that does not start is not made', () => {
+  test('Dockerfile makes the snapshot that it starts from, and runs it and the bundle once, so that an image that does not start is not made', () => {
     const [snapshot, ...started] = argsOf('RUN')
       .slice(-3)
       .map((args) => JSON.parse(args).join(' '))
@@ -55,13 +55,13 @@ describe('Dockerfile', () => {
     expect(started).toEqual(['node --snapshot-blob /cache/server.blob server.cjs warm-up', 'node server.cjs warm-up'])
   })
 
-  test('runs as a numeric user, who also warms and owns the compile cache', () => {
+  test('Dockerfile runs as a numeric user, who also warms and owns the compile cache', () => {
     expect(argsOf('USER')).toEqual(['1000:1000'])
     expect(argsOf('ENV').join(' ')).toContain('NODE_COMPILE_CACHE=/cache')
     expect(argsOf('COPY').at(-1)).toBe('--from=warm --chown=1000:1000 /cache /cache')
   })
 
-  test('sets what the server expects', () => {
+  test('Dockerfile sets what the server expects', () => {
     expect(argsOf('ENV')).toEqual([
       'NODE_ENV=production NODE_COMPILE_CACHE=/cache MALLOC_ARENA_MAX=2 NODE_OPTIONS="--max-old-space-size-percentage=45 --max-semi-space-size=8"',
     ])
@@ -69,7 +69,7 @@ describe('Dockerfile', () => {
     expect(argsOf('LABEL').join(' ')).toContain('org.opencontainers.image.licenses="Apache-2.0"')
   })
 
-  test('takes nothing but the bundles, their notices and their bill of materials from the build', () => {
+  test('Dockerfile takes nothing but the bundles, their notices and their bill of materials from the build', () => {
     const fromBuild = copies.filter(({ flags }) => flags.includes('--from=build'))
     expect(fromBuild.map(({ sources }) => sources)).toEqual([
       ['server.cjs', 'fork.mjs', 'otlp.mjs', 'page.mjs', 'schemas.mjs', 'NOTICES.txt', 'sbom.cdx.json'].map(

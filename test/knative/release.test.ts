@@ -127,7 +127,7 @@ const CHOICES = [
 ]
 
 describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
-  test('is the same bytes wherever it is made, and with any umask', () => {
+  test('a release is the same bytes wherever it is made, and with any umask', () => {
     expect(Object.keys(one)).toEqual([
       'SHA256SUMS',
       `meshstep-chart-${version}.tgz`,
@@ -142,7 +142,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     for (const [file, bytes] of Object.entries(one)) expect([file, other[file]?.equals(bytes)]).toEqual([file, true])
   })
 
-  test('has the checksum of each file', () => {
+  test('a release has the checksum of each file', () => {
     const sums = Object.keys(one)
       .filter((file) => file !== 'SHA256SUMS')
       .map(
@@ -154,7 +154,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     expect(textOf('SHA256SUMS').trim().split('\n').toSorted()).toEqual(sums.toSorted())
   })
 
-  test("has the image's context: the Dockerfile and all that it copies", async () => {
+  test("a release has the image's context: the Dockerfile and all that it copies", async () => {
     const files = Object.keys(await unpack(one[`meshstep-image-${version}.tar`] ?? Buffer.of()))
     const copied = [...readFileSync(join(root, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--)(.*) \S+$/gm)]
       .flatMap(([, sources = '']) => sources.split(' '))
@@ -175,13 +175,13 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       ['meshstep-without-authentication.yaml', 'meshstep-mesh.yaml'],
       ['mesh'],
     ],
-  ])('has, in %s, the manifests for the namespace meshstep of these components', async (_, files, chosen) => {
+  ])('a release has, in %s, the manifests for the namespace meshstep of these components', async (_, files, chosen) => {
     const wanted = await render({ namespace: 'meshstep', image: 'registry.test/meshstep:1', components: chosen })
     const objects = files.flatMap((file) => objectsIn(textOf(file)))
     expect(inOrder(objects)).toEqual(inOrder(wanted.flatMap(({ text }) => objectsIn(text))))
   })
 
-  test('has manifests that check who sends, and that write in no other namespace, unless their names say otherwise', () => {
+  test('a release has manifests that check who sends, and that write in no other namespace, unless their names say otherwise', () => {
     const saying = (text: string): string[] =>
       ['EVENT_AUDIENCE', 'ValidatingAdmissionPolicyBinding', 'EventPolicy', 'audience: meshstep.meshstep'].filter(
         (sign) => text.includes(sign),
@@ -199,7 +199,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     expect(textOf('meshstep-without-authentication.yaml')).toMatch(/^# .*WITHOUT AUTHENTICATION/)
   })
 
-  test('has manifests with accounts first, and the image that was named', () => {
+  test('a release has manifests with accounts first, and the image that was named', () => {
     const objects = objectsIn(textOf('meshstep.yaml'))
     const kinds = objects.map(({ kind }) => kind)
     expect(kinds.lastIndexOf('ServiceAccount')).toBeLessThan(kinds.indexOf('Role'))
@@ -209,7 +209,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
   })
 
   test.each(CHOICES.map((chosen) => [chosen.join(' + ') || 'nothing', chosen] as const))(
-    'has a chart that renders as kustomize does, with %s',
+    'a release has a chart that renders as kustomize does, with %s',
     async (_, chosen) => {
       const texts = Object.entries(chart)
         .filter(([file]) => file.startsWith('meshstep/templates/'))
@@ -218,7 +218,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     },
   )
 
-  test('has values that its schema takes, and that name each component', () => {
+  test('a release has values that its schema takes, and that name each component', () => {
     const isValid = new Ajv({ strict: false }).compile(JSON.parse(chart['meshstep/values.schema.json'] ?? ''))
     const values = parse(chart['meshstep/values.yaml'] ?? '')
     expect([isValid(values), isValid.errors]).toEqual([true, null])
@@ -229,7 +229,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     expect(isValid({ ...values, components: { mash: true } })).toBe(false)
   })
 
-  test('has a schema that refuses null, also where Helm has taken the value out for it', () => {
+  test('a release has a schema that refuses null, also where Helm has taken the value out for it', () => {
     const isValid = new Ajv({ strict: false }).compile(JSON.parse(chart['meshstep/values.schema.json'] ?? ''))
     const values = parse(chart['meshstep/values.yaml'] ?? '')
     const taken = (name: string, from: object) =>
@@ -245,7 +245,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     const statement = cannotBuild ? undefined : Statement.parse(JSON.parse(textOf('provenance.intoto.json')))
     const { buildDefinition, runDetails } = statement?.predicate ?? {}
 
-    test('that names each file of the release by its digest', () => {
+    test('a release has a provenance that names each file of the release by its digest', () => {
       const digests = Object.keys(one)
         .filter((file) => !['SHA256SUMS', 'provenance.intoto.json'].includes(file))
         .map((file) => [
@@ -259,7 +259,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       )
     })
 
-    test('that says who made it of which commit, with what it was told', async () => {
+    test('a release has a provenance that says who made it of which commit, with what it was told', async () => {
       const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: join(made, 'one') })
       expect(runDetails?.builder.id).toBe('https://builder.test/v1')
       expect(buildDefinition?.externalParameters).toEqual({
@@ -269,7 +269,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       expect(buildDefinition?.resolvedDependencies[0]).toEqual({ name: 'source', digest: { gitCommit: stdout.trim() } })
     })
 
-    test('that names all packages of the lock file, by the digests that npm checks', () => {
+    test('a release has a provenance that names all packages of the lock file, by the digests that npm checks', () => {
       const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
       const { packages } = JSON.parse(lock) as { packages: Record<string, { version: string; integrity?: string }> }
       const wanted = Object.entries(packages).flatMap(([path, { version, integrity }]) =>
@@ -285,7 +285,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
     })
   })
 
-  test('has a bill of materials of what the package has inside, without when and where it was made', () => {
+  test('a release has a bill of materials of what the package has inside, without when and where it was made', () => {
     const bill = JSON.parse(textOf('sbom.cdx.json'))
     const names = bill.components.map(({ purl }: { purl: string }) => purl.replace('pkg:npm/', '').replace('%40', '@'))
     expect(names).toEqual(expect.arrayContaining(packagesOfSources.map((name) => `${name}@${devDependencies[name]}`)))

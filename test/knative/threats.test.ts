@@ -14,7 +14,7 @@ const rows = readFileSync(join(root, 'SECURITY.md'), 'utf8')
   .map((line) => line.split('|').map((cell) => cell.trim()))
 
 describe('the table of threats', () => {
-  test('has rows', () => {
+  test('the table of threats has rows', () => {
     expect(rows?.length).toBeGreaterThan(25)
   })
 

@@ -105,7 +105,7 @@ test('SARIF names files as the working directory has them, as a pull request doe
 })
 
 describe('the command', () => {
-  test('shows the applications of all namespaces', async () => {
+  test('the command shows the applications of all namespaces', async () => {
     const { run } = await withMesh()
     await run(['config', 'bank/vault', '-f', '-'], '{}')
     const { stdout } = await run(['get', 'applications', '-A'])
@@ -119,7 +119,7 @@ describe('the command', () => {
     })
   })
 
-  test('says that there is nothing to show, where a table would be empty', async () => {
+  test('the command says that there is nothing to show, where a table would be empty', async () => {
     const { run } = await withMesh()
     const nothing = (stderr: string) => ({ code: 0, stdout: '', stderr })
     expect(await run(['get', 'applications', '-n', 'nosuch'])).toEqual(
@@ -129,14 +129,14 @@ describe('the command', () => {
     expect(await run(['get', 'policies', '-n', 'nosuch', '-o', 'json'])).toMatchObject({ stdout: '[]\n', stderr: '' })
   })
 
-  test('takes no file for expectations that has none', async () => {
+  test('the command takes no file for expectations that has none', async () => {
     const { run } = await withMesh()
     const account = '{ apiVersion: v1, kind: ServiceAccount, metadata: { name: x, namespace: bookinfo } }'
     const { code, stdout, stderr } = await run(['expect', '-f', '-'], account)
     expect([code, stdout, stderr]).toEqual([1, '', 'error: -: expected an `expect` list, got none\n'])
   })
 
-  test('plans documents without a namespace in that of -n, and takes what istiod does at waypoints', async () => {
+  test('the command plans documents without a namespace in that of -n, and takes what istiod does at waypoints', async () => {
     const { run } = await withMesh()
     const policy =
       '{ apiVersion: security.istio.io/v1beta1, kind: AuthorizationPolicy, metadata: { name: x }, spec: { action: DENY } }'
@@ -150,7 +150,7 @@ describe('the command', () => {
     expect((await asking('bookinfo/sa/nosuch', 'bookinfo/pod/nosuch')).stderr).toContain('no pod bookinfo/nosuch')
   })
 
-  test('takes no empty file for an empty config', async () => {
+  test('the command takes no empty file for an empty config', async () => {
     const { run } = await withMesh()
     const { code, stderr } = await run(['config', 'details', '-f', '-'], '')
     expect([code, stderr]).toEqual([1, expect.stringContaining('-: expected YAML or JSON, got nothing')])
@@ -160,12 +160,12 @@ describe('the command', () => {
     expect(await run(asked)).toMatchObject({ code: 0 })
   })
 
-  test('relates an endpoint that has the name of a member of all objects', async () => {
+  test('the command relates an endpoint that has the name of a member of all objects', async () => {
     const { run } = await withMesh()
     expect(await run(['relate', 'details:constructor', 'productpage'])).toMatchObject({ code: 0 })
   })
 
-  test('imports what can be derived, and says what is missing', async () => {
+  test('the command imports what can be derived, and says what is missing', async () => {
     const sides = { one: 'two', two: 'one' }
     const related = Object.entries(sides).map(([name, other]) => {
       const relation = { 'related-application': other, interface: 'http', scope: 'global' }
@@ -182,7 +182,7 @@ describe('the command', () => {
     expect([code, JSON.parse(stdout).items.length]).toEqual([0, 1])
   })
 
-  test('relates once, and ends what it related', async () => {
+  test('the command relates once, and ends what it related', async () => {
     const { run } = await withMesh()
     await run(['relate', 'details:use', 'productpage'])
     const relations = async () => JSON.parse((await run(['get', 'relations', '-o', 'json'])).stdout)
@@ -199,7 +199,7 @@ describe('the command', () => {
     expect(await relations()).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3, stands: false }])
   })
 
-  test('exits with 2 where access would be lost, widened, or a request is refused', async () => {
+  test('the command exits with 2 where access would be lost, widened, or a request is refused', async () => {
     const { run } = await withMesh()
     const codes = async (...runs: (readonly [readonly string[], string?])[]) => {
       const found: (number | null)[] = []
@@ -229,7 +229,7 @@ describe('the command', () => {
     ).toEqual([2, 2, 0, 0, 2, 0, 2, 0, 2])
   })
 
-  test('is told of auto-allow, as what it answers may depend on it', async () => {
+  test('the command is told of auto-allow, as what it answers may depend on it', async () => {
     const { run } = await withMesh()
     const open = 'expect: [{ to: bookinfo/productpage, port: 9080, method: GET, path: /, allowed: true }]'
     const codes = async (args: readonly string[], input?: string) => {
@@ -244,7 +244,7 @@ describe('the command', () => {
     expect(await run(['plan', '-f', '-', '--auto-allow-waypoint', 'yes'])).toMatchObject({ code: 1, stdout: '' })
   })
 
-  test('prints data to stdout, as JSON and YAML as well, and everything else to stderr', async () => {
+  test('the command prints data to stdout, as JSON and YAML as well, and everything else to stderr', async () => {
     const { run } = await withMesh()
     const [json, yaml] = [await run(['get', 'policies', '-o', 'json']), await run(['get', 'policies', '-o', 'yaml'])]
     expect(JSON.parse(json.stdout)).toHaveLength(2)
@@ -259,7 +259,7 @@ describe('the command', () => {
     expect(JSON.parse(diff.stdout).objects[0].diff).toContain('--- AuthorizationPolicy')
   })
 
-  test('draws a map in each form', async () => {
+  test('the command draws a map in each form', async () => {
     const { run } = await withMesh()
     expect((await run(['map'])).stdout).toMatch(/^graph LR\n/)
     expect((await run(['map', '-o', 'svg'])).stdout).toMatch(/^<svg .*<\/svg>\n$/s)
@@ -268,7 +268,7 @@ describe('the command', () => {
     ])
   })
 
-  test('shows steps as they are taken, and records events, which can be sent again', async () => {
+  test('the command shows steps as they are taken, and records events, which can be sent again', async () => {
     const { server, run } = await withMesh()
     const file = join(await temporaryDirectory(), 'events.jsonl')
     const tail = begin(['--server', server.url, 'tail', '--count', '1'])
@@ -321,7 +321,7 @@ describe('the command', () => {
     })
   })
 
-  test('reaches a cluster through a port-forward of kubectl', async () => {
+  test('the command reaches a cluster through a port-forward of kubectl', async () => {
     const { server } = await withMesh()
     const folder = await temporaryDirectory()
     const kubectl = `#!/bin/sh\necho "$@" > '${folder}/args'\necho 'Forwarding from 127.0.0.1:${server.port} -> 8080'\nexec sleep 60\n`
@@ -365,7 +365,7 @@ describe('without a server', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  test('says which version it is', async () => {
+  test('the command says without a server which version it is', async () => {
     const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
     expect(await begin(['--version']).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })
   })
@@ -379,7 +379,7 @@ describe('without a server', () => {
     for (const name of names) expect((await begin([name, '--help']).ended).stdout).toMatch(/Example:\n {2}.*meshstep /)
   })
 
-  test.each(['bash', 'zsh', 'fish'])('prints a completion for %s', async (shell) => {
+  test.each(['bash', 'zsh', 'fish'])('the command prints without a server a completion for %s', async (shell) => {
     expect((await begin(['completion', shell]).ended).stdout).toMatch(/relate.*fail-on/s)
   })
 })

@@ -57,7 +57,7 @@ describe.each([
   { when: 'before the API server takes it', isTaken: false },
   { when: 'before its answer comes', isTaken: true },
 ])('kill -9 at each call of a join, $when', ({ isTaken }) => {
-  test('and another process that gets the event again finishes it, after which a repeat writes nothing', async () => {
+  test('another process that gets the event of a killed one again finishes it, after which a repeat writes nothing', async () => {
     const names = ['whole', ...Array.from({ length: MOST_CALLS }, (_, number) => `cut-${number + 1}`)]
     const objects = names.flatMap((name) => [workload('StatefulSet', name), service(name)])
     const cluster = await startCluster(objects)
@@ -100,7 +100,7 @@ describe.each([
 })
 
 describe('two processes at once on one application', () => {
-  test('with a relation each: all are remembered, and the label of the lowest id is there in the end', async () => {
+  test('two processes at once on one application with a relation each: all are remembered, and the label of the lowest id is there in the end', async () => {
     const cluster = await startCluster()
     const { environment } = cluster
     const servers = await Promise.all([serve({ environment }), serve({ environment })])

@@ -30,7 +30,7 @@ const ask = (url: string, headers: Record<string, string>): Promise<number> =>
   })
 
 describe('npm start', () => {
-  test('is for this machine alone, and for no page that DNS leads here', async () => {
+  test('npm start is for this machine alone, and for no page that DNS leads here', async () => {
     const server = await serve({ entry: ENTRY, environment: EMBEDDED })
     expect([await isOpen('127.0.0.1', server.port), await isOpen('127.0.0.2', server.port)]).toEqual([true, false])
     const { url } = await server.logged('embedded Kubernetes API')
@@ -41,7 +41,7 @@ describe('npm start', () => {
     }
   })
 
-  test('takes events of other machines without a token only when that is said', async () => {
+  test('npm start takes events of other machines without a token only when that is said', async () => {
     const names = ['--host', '0.0.0.0']
     const refused = start({ entry: ENTRY, names, environment: EMBEDDED })
     expect(await refused.ended).toEqual({ code: 1, signal: null })
@@ -50,7 +50,7 @@ describe('npm start', () => {
     expect(await isOpen('127.0.0.2', taken.port)).toBe(true)
   })
 
-  test('with a kubeconfig and nobody to ask does not start, and names the cluster', async () => {
+  test('npm start with a kubeconfig and nobody to ask does not start, and names the cluster', async () => {
     const { environment, url, calls } = await startCluster()
     const { ended, errors } = start({ entry: ENTRY, environment })
     expect(await ended).toEqual({ code: 1, signal: null })
@@ -60,7 +60,7 @@ describe('npm start', () => {
     expect(calls).toEqual([])
   })
 
-  test('with a kubeconfig and --yes says which cluster, and takes events of this machine for it', async () => {
+  test('npm start with a kubeconfig and --yes says which cluster, and takes events of this machine for it', async () => {
     const { environment, url } = await startCluster()
     const server = await serve({ entry: ENTRY, names: ['--yes'], environment })
     expect((await server.logged('acts on a cluster')).cluster).toContain(`at ${url}, context here of`)
@@ -70,7 +70,7 @@ describe('npm start', () => {
 })
 
 describe('a person at a terminal', () => {
-  test.each(['y', 'yes', ' YES '])('agrees with %s', async (answer) => {
+  test.each(['y', 'yes', ' YES '])('a person at a terminal agrees with %s', async (answer) => {
     const questions: string[] = []
     await agree('the cluster a', async (question) => {
       questions.push(question)
@@ -79,7 +79,7 @@ describe('a person at a terminal', () => {
     expect(questions).toEqual(['Events will act on the cluster a, with its rights. Take events? [y/N] '])
   })
 
-  test.each(['', 'n', 'no', 'yesterday'])('does not agree with %j', async (answer) => {
+  test.each(['', 'n', 'no', 'yesterday'])('a person at a terminal does not agree with %j', async (answer) => {
     await expect(agree('the cluster a', async () => answer)).rejects.toThrow(/^Not started/)
   })
 })
@@ -87,7 +87,7 @@ describe('a person at a terminal', () => {
 describe('a flood of bodies without a valid token', () => {
   beforeAll(ensureBundle)
 
-  test('from 24 connections, each with a token of its own, leaves 40 valid events served', async () => {
+  test('a flood of bodies without a valid token from 24 connections, each with a token of its own, leaves 40 valid events served', async () => {
     const cluster = await startCluster(undefined, {
       ...{ tokens: { good: 'somebody' }, audiences: ['meshstep'], allows: () => true },
     })

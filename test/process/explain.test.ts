@@ -12,7 +12,7 @@ const asked = (namespace: string, rest = '') =>
 describe('the bundle', () => {
   beforeAll(ensureBundle)
 
-  test('explains a request', async () => {
+  test('the bundle explains a request', async () => {
     const cluster = await startCluster([...bookinfo, ...managed])
     const server = await serve({ environment: cluster.environment })
     const response = await fetch(`${server.url}${asked('shop', '&method=POST&path=/details/0')}`)
@@ -25,7 +25,7 @@ describe('the bundle', () => {
     expect(await server.logged('not answered')).toMatchObject({ path: '/explain', status: 400 })
   })
 
-  test('explains nothing to somebody without a token, where events need one', async () => {
+  test('the bundle explains nothing to somebody without a token, where events need one', async () => {
     const cluster = await startCluster([...bookinfo])
     const server = await serve({ environment: { ...cluster.environment, EVENT_AUDIENCE: 'meshstep' } })
     expect((await fetch(`${server.url}${asked('shop')}`)).status).toBe(401)

@@ -64,7 +64,7 @@ const program = async (code: string): Promise<string> => {
 }
 
 describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
-  test('goes on while meshstep is down, says so, and tells everything once it is back', async () => {
+  test('a charm goes on while meshstep is down, says so, and tells everything once it is back', async () => {
     const config = { 'meshstep-url': NOBODY, 'meshstep-seconds': 0.2 }
     const charm = await deploy({ name: 'details/0', config })
     await charm.change(({ relations }) => {
@@ -88,7 +88,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(sink.events).toHaveLength(3)
   })
 
-  test('fails its hook for meshstep where it asks to', async () => {
+  test('a charm fails its hook for meshstep where it asks to', async () => {
     const strict = await program(`Meshstep("${NOBODY}", {}, {}, budget=0.2, strict=True).tell()`)
     const charm = await deploy({ name: 'details/0', program: strict })
     const { code, stderr, unit } = await charm.hook('config-changed')
@@ -96,7 +96,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(unit.log.join()).toContain('the config, and what comes after it, is not told')
   })
 
-  test('sends the same event again after a 503', async () => {
+  test('a charm sends the same event again after a 503', async () => {
     const sink = await startSink({ status: 503, headers: { 'retry-after': '0' } }, { status: 200 })
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': sink.url } })
     const { unit } = await charm.hook('config-changed')
@@ -108,7 +108,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
   test.each([
     ['a number of seconds', '3600'],
     ['a date', 'Fri, 31 Dec 2100 23:59:59 GMT'],
-  ])('gives up at once when Retry-After, %s, is beyond its time', async (_, after) => {
+  ])('a charm gives up at once when Retry-After, %s, is beyond its time', async (_, after) => {
     const sink = await startSink({ status: 503, headers: { 'retry-after': after }, body: '{"message":"busy"}' })
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': sink.url, 'meshstep-seconds': 60 } })
     const { unit } = await charm.hook('leader-elected')
@@ -116,7 +116,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(unit.log.join()).toContain('answers 503: busy; given up after 1 attempt, as the hook has 60 s for it')
   })
 
-  test('does not repeat what is refused, and tells the rest', async () => {
+  test('a charm does not repeat what is refused, and tells the rest', async () => {
     const sink = await startSink({ status: 400, body: '{"message":"data.config: no"}' }, { status: 200 })
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': sink.url } })
     const { unit } = await charm.hook('leader-elected')
@@ -125,7 +125,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(missed(unit)).toBe(true)
   })
 
-  test('follows no answer elsewhere, with its token', async () => {
+  test('a charm follows no answer elsewhere, with its token', async () => {
     const other = await startSink({ status: 200 })
     const sink = await startSink({ status: 307, headers: { location: other.url } })
     const token = join(await temporaryDirectory(), 'token')
@@ -141,7 +141,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(unit.log.join()).not.toContain('secret')
   })
 
-  test('sends nothing without the token that it is to send', async () => {
+  test('a charm sends nothing without the token that it is to send', async () => {
     const sink = await startSink({ status: 200 })
     const charm = await deploy({
       name: 'details/0',
@@ -156,7 +156,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     ['a URL without a scheme', 'meshstep:8080'],
     ['a port that is none', 'http://meshstep:99999'],
     ['an address that is none', 'http://[::'],
-  ])('takes %s for no crash', async (_, url) => {
+  ])('a charm takes %s for no crash', async (_, url) => {
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': url, 'meshstep-seconds': 0.2 } })
     const { code, stderr, unit } = await charm.hook('config-changed')
     expect([code, stderr]).toEqual([0, ''])
@@ -172,7 +172,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     ['is not UTF-8', { prints: { 'relation-get': 'ff7b' } }, 'printed something that is not UTF-8'],
     ['is a list', { prints: { 'relation-get': Buffer.from('[]').toString('hex') } }, 'printed [], expected a dict'],
     ['fails', { fails: { 'relation-get': 'permission denied' } }, 'ended with 1: ERROR permission denied'],
-  ])('leaves out a relation of which what a tool says %s, and tells the others', async (_, broken, reason) => {
+  ])('a charm leaves out a relation of which what a tool says %s, and tells the others', async (_, broken, reason) => {
     const sink = await startSink({ status: 200 })
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': sink.url } })
     await charm.change((unit) => {
@@ -188,7 +188,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(missed(unit)).toBe(true)
   })
 
-  test('counts on whatever became of the state, the pod or the clock', async () => {
+  test('a charm counts on whatever became of the state, the pod or the clock', async () => {
     const sink = await startSink({ status: 200 })
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': sink.url } })
     await charm.hook('config-changed')
@@ -208,7 +208,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(new Set(sink.events.map(({ source }) => source)).size).toBe(1)
   })
 
-  test('tells the databags that meshstep reads, in any script, and none that may hold credentials', async () => {
+  test('a charm tells the databags that meshstep reads, in any script, and none that may hold credentials', async () => {
     const sink = await startSink({ status: 200 })
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': sink.url } })
     const data = { labels: '{"größe":"日本 😀 \\u0000"}', password: 'hunter2' }
@@ -231,7 +231,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     ])
   })
 
-  test('tells the real name and the namespace of an alias that it knows', async () => {
+  test('a charm tells the real name and the namespace of an alias that it knows', async () => {
     const sink = await startSink({ status: 200 })
     const known = await program(
       `Meshstep("${sink.url}", {"mesh": Endpoint("service_mesh", "requires")}, remotes={"far": ("istio", "beacon")}).tell()`,
@@ -244,14 +244,14 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(sink.events[0]?.data).toMatchObject({ remote: { namespace: 'istio', application: 'beacon' } })
   })
 
-  test('leaves it to the leader to speak, but for the start of a pod', async () => {
+  test('a charm leaves it to the leader to speak, but for the start of a pod', async () => {
     const sink = await startSink({ status: 200 })
     const charm = await deploy({ name: 'details/1', config: { 'meshstep-url': sink.url }, leader: false })
     for (const hook of ['install', 'config-changed', 'start', 'update-status', 'stop']) await charm.hook(hook)
     expect(sink.types()).toEqual(['resync'])
   })
 
-  test('does not end the relations of an application that only gets smaller', async () => {
+  test('a charm does not end the relations of an application that only gets smaller', async () => {
     const sink = await startSink({ status: 200 })
     const charm = await deploy({ name: 'details/1', config: { 'meshstep-url': sink.url } })
     await charm.change((unit) => {
@@ -276,7 +276,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(sink.types()).toEqual(['leader-elected', 'relation-broken', 'config-changed', 'application-removed'])
   })
 
-  test('takes an action for no hook', async () => {
+  test('a charm takes an action for no hook', async () => {
     const sink = await startSink({ status: 200 })
     const charm = await deploy({ name: 'details/0', config: { 'meshstep-url': sink.url } })
     await charm.hook('../actions/remove')
@@ -336,7 +336,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     await server.end('SIGTERM')
   })
 
-  test('has the endpoints of its metadata', async () => {
+  test('a charm has the endpoints of its metadata', async () => {
     const metadata = parse(readFileSync(`${EXAMPLE}metadata.yaml`, 'utf8'))
     const code = 'import json, charm; print(json.dumps({k: [v.role, v.interface] for k, v in charm.ENDPOINTS.items()}))'
     const { stdout } = await run(PYTHON, ['-B', '-c', code], { cwd: EXAMPLE })
@@ -349,7 +349,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
     expect(JSON.parse(stdout)).toEqual(Object.fromEntries(declared))
   })
 
-  test('is written for Python 3.8', async () => {
+  test('a charm is written for Python 3.8', async () => {
     const code = `import ast
 for name in ("meshstep.py", "charm.py"): ast.parse(open(name, encoding="utf-8").read(), feature_version=(3, 8))`
     await run(PYTHON, ['-B', '-c', code], { cwd: EXAMPLE })

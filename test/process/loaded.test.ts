@@ -72,7 +72,7 @@ test('steps load none of the costly modules of Node', async () => {
   expect(among(['crypto', ...COSTLY], stderr)).toEqual(['crypto'])
 })
 
-test('nor does the server', async () => {
+test('the server loads none of the costly modules of Node', async () => {
   const server = await serve({ names: ['dead-letter'], environment: telling, isFromSnapshot: false })
   expect((await post(server.url, event('relation-changed', meshRelation()))).status).toBe(204)
   await server.end('SIGTERM')

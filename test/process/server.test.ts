@@ -60,7 +60,7 @@ describe('a process that cannot start ends with 1 and says why', () => {
 })
 
 describe('an event that comes in by HTTP', () => {
-  test('is refused when it is no event, and the log says so', async () => {
+  test('an event that comes in by HTTP is refused when it is no event, and the log says so', async () => {
     const { server, cluster } = await serveOnCluster()
     const response = await fetch(server.url, { method: 'POST', body: '{}' })
     expect([response.status, await response.json()]).toMatchObject([400, { reason: 'invalid' }])
@@ -68,7 +68,7 @@ describe('an event that comes in by HTTP', () => {
     expect(cluster.calls).toEqual([])
   })
 
-  test('is refused by a process that serves other functions', async () => {
+  test('an event that comes in by HTTP is refused by a process that serves other functions', async () => {
     const { server, cluster } = await serveOnCluster(['pod-restarted', 'resync'])
     expect((await server.logged('listening')).functions).toEqual(['pod-restarted', 'resync'])
     const response = await post(server.url, event('relation-changed', meshRelation()))
@@ -81,7 +81,7 @@ describe('an event that comes in by HTTP', () => {
     expect(other.status).toBe(200)
   })
 
-  test('is refused by a function that takes another type', async () => {
+  test('an event that comes in by HTTP is refused by a function that takes another type', async () => {
     const { server } = await serveOnCluster()
     const response = await post(`${server.url}/relation-broken`, event('relation-changed', meshRelation()))
     expect(response.status).toBe(400)
@@ -92,7 +92,7 @@ describe('an event that comes in by HTTP', () => {
     ])
   })
 
-  test('labels the workload and the Service, is answered with an event, and leaves a line in the log', async () => {
+  test('an event that comes in by HTTP labels the workload and the Service, is answered with an event, and leaves a line in the log', async () => {
     const { server, cluster } = await serveOnCluster()
     const sent = event('relation-changed', meshRelation())
     const response = await post(`${server.url}/relation-changed`, sent)
@@ -112,7 +112,7 @@ describe('an event that comes in by HTTP', () => {
     expect(server.errors()).toBe('')
   })
 
-  test('may be sent in chunks, without its length', async () => {
+  test('an event that comes in by HTTP may be sent in chunks, without its length', async () => {
     const { server } = await serveOnCluster()
     const { headers, body } = writeEvent(event('relation-changed', meshRelation()))
     const response = await fetch(server.url, {
@@ -124,7 +124,7 @@ describe('an event that comes in by HTTP', () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'changed' }])
   })
 
-  test.skipIf(!hasCurl)('may be sent with curl', async () => {
+  test.skipIf(!hasCurl)('an event that comes in by HTTP may be sent with curl', async () => {
     const { server, cluster } = await serveOnCluster()
     const headers = [
       'ce-specversion: 1.0',
@@ -218,7 +218,7 @@ describe('over HTTP', () => {
 })
 
 describe('the dead-letter sink', () => {
-  test('logs what it takes as an error, and answers 204, also where there is no cluster', async () => {
+  test('the dead-letter sink logs what it takes as an error, and answers 204, also where there is no cluster', async () => {
     const server = await serve({ names: ['dead-letter'] })
     const extensions = { knativeerrorcode: '500', knativeerrordata: Buffer.from('no labels').toString('base64') }
     const sent = event('relation-changed', meshRelation(), { extensions })
@@ -233,7 +233,7 @@ describe('the dead-letter sink', () => {
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null })
   })
 
-  test('makes a Kubernetes Event where there is a cluster', async () => {
+  test('the dead-letter sink makes a Kubernetes Event where there is a cluster', async () => {
     const cluster = await startCluster()
     cluster.intercept = ({ method, path }) =>
       method === 'POST' && path.startsWith('/apis/events.k8s.io/v1/namespaces/shop/events')
@@ -245,7 +245,7 @@ describe('the dead-letter sink', () => {
     expect(server.lines.filter(({ msg }) => msg === 'dead letter without an Event')).toEqual([])
   })
 
-  test('refuses what is no event', async () => {
+  test('the dead-letter sink refuses what is no event', async () => {
     const server = await serve({ names: ['dead-letter'] })
     expect((await fetch(server.url, { method: 'POST', body: 'x' })).status).toBe(400)
   })

@@ -20,7 +20,7 @@ const ask = (url: string, method: 'GET' | 'POST', agent: http.Agent | false = fa
   })
 
 describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
-  test('in mid-step: the event in flight is finished and answered, others are turned away, the process ends with 0', async () => {
+  test('a stop in mid-step: the event in flight is finished and answered, others are turned away, the process ends with 0', async () => {
     const cluster = await startCluster()
     const server = await serve({ environment: cluster.environment })
     const { held, release } = hold(cluster, isWrite)
@@ -37,7 +37,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     expect(cluster.labels(APPLICATION)).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
   })
 
-  test('after an answer: it is noted first what was sent with it, which the answer did not wait for', async () => {
+  test('a stop after an answer: it is noted first what was sent with it, which the answer did not wait for', async () => {
     const cluster = await startCluster()
     const server = await serve({ environment: cluster.environment })
     let saves = 0
@@ -55,7 +55,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     )
   })
 
-  test('with a connection that is idle and kept alive: the process ends at once, with 0', async () => {
+  test('a stop with a connection that is idle and kept alive: the process ends at once, with 0', async () => {
     const cluster = await startCluster()
     const server = await serve({ environment: cluster.environment })
     const agent = new http.Agent({ keepAlive: true })
@@ -84,7 +84,7 @@ describe('a connection from before SIGTERM', () => {
     return { socket, received: () => received }
   }
 
-  test('on which an event comes late takes it, and is closed with the answer', async () => {
+  test('a connection from before SIGTERM on which an event comes late takes it, and is closed with the answer', async () => {
     const cluster = await startCluster()
     const server = await serve({ environment: cluster.environment })
     const { held, release } = hold(cluster, isWrite)
@@ -104,7 +104,7 @@ describe('a connection from before SIGTERM', () => {
     expect(await ended).toEqual({ code: 0, signal: null })
   })
 
-  test('on which nothing was ever asked does not keep the process', async () => {
+  test('a connection from before SIGTERM on which nothing was ever asked does not keep the process', async () => {
     const cluster = await startCluster()
     const server = await serve({ environment: cluster.environment })
     await connect(server.url, '')

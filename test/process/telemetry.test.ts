@@ -54,7 +54,7 @@ describe('where no receiver is named', () => {
 })
 
 describe('the trace of an event', () => {
-  test('goes from what sent it through its step to each call of the API server', async () => {
+  test('the trace of an event goes from what sent it through its step to each call of the API server', async () => {
     const receiver = await startReceiver()
     const { server, requests } = await serveTraced(receiver)
     const sent = related()
@@ -85,7 +85,7 @@ describe('the trace of an event', () => {
     })
   })
 
-  test('begins here where the event is part of none', async () => {
+  test('the trace of an event begins here where the event is part of none', async () => {
     const receiver = await startReceiver()
     const { server } = await serveTraced(receiver)
     await post(server.url, related({}))
@@ -95,7 +95,7 @@ describe('the trace of an event', () => {
     expect(named(spans, 'event relation-changed').parentSpanId ?? '').toBe('')
   })
 
-  test('goes on in another process by what is published', async () => {
+  test('the trace of an event goes on in another process by what is published', async () => {
     const receiver = await startReceiver()
     const sink = await startReceiver()
     const { server } = await serveTraced(receiver, { K_SINK: sink.url })
@@ -111,7 +111,7 @@ describe('the trace of an event', () => {
     ])
   })
 
-  test('has the step of another application under the step that it followed from', async () => {
+  test('the trace of an event has the step of another application under the step that it followed from', async () => {
     const receiver = await startReceiver()
     const { server } = await serveTraced(receiver)
     await post(server.url, related())
@@ -122,7 +122,7 @@ describe('the trace of an event', () => {
     expect(other).toMatchObject({ traceId: TRACE, parentSpanId: own?.spanId })
   })
 
-  test('is not recorded, and goes on all the same, where its sender records none', async () => {
+  test('the trace of an event is not recorded, and goes on all the same, where its sender records none', async () => {
     const receiver = await startReceiver()
     const { server, requests } = await serveTraced(receiver)
     await post(server.url, related({ traceparent: `00-${TRACE}-${PARENT}-00`, tracestate: 'a=b' }))
@@ -134,7 +134,7 @@ describe('the trace of an event', () => {
     }
   })
 
-  test('is recorded whatever its sender says with OTEL_TRACES_SAMPLER=always_on', async () => {
+  test('the trace of an event is recorded whatever its sender says with OTEL_TRACES_SAMPLER=always_on', async () => {
     const receiver = await startReceiver()
     const { server } = await serveTraced(receiver, { OTEL_TRACES_SAMPLER: 'always_on' })
     await post(server.url, related({ traceparent: `00-${TRACE}-${PARENT}-00` }))
@@ -293,7 +293,7 @@ describe('a receiver that', () => {
     expect(receiver.requests.map(({ path }) => path)).toEqual(['/v1/traces'])
   })
 
-  test('takes nothing is told of in the log, once, without headers', async () => {
+  test('a receiver that takes nothing is told of in the log, once, without headers', async () => {
     const receiver = await startReceiver((response) => void response.writeHead(400).end('no'))
     const settings = { OTEL_BSP_SCHEDULE_DELAY: '1', OTEL_EXPORTER_OTLP_HEADERS: 'x-key=hush-header,bad=é' }
     const { server } = await serveTraced(receiver, settings)

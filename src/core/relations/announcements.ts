@@ -65,9 +65,7 @@ export const announceRelation = (
  * this. If the peer has the relation as established, the mark of the peer is later, and counts.
  */
 const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mark: Mark | Late, now: Date): State =>
-  typeof mark === 'string'
-    ? state
-    : withEntry(state, key, ended({ ...relation, status: 'ended', position: mark, announcedHere: true }, mark, now))
+  typeof mark === 'string' ? state : withEntry(state, key, ended(relation, mark, now))
 
 /**
  * Remembers an event that is late only by a mark of the peer. Another process that did not know the mark may be about to save the event.
@@ -126,11 +124,7 @@ export const endRelation = (
   const whole = wholeRelation({ relation, remote })
   if (whole)
     return {
-      state: withoutTombstone(
-        withEntry(state, relationKey(whole), ended({ ...whole, position: mark }, mark, now)),
-        id,
-        whole.remote,
-      ),
+      state: withoutTombstone(withEntry(state, relationKey(whole), ended(whole, mark, now)), id, whole.remote),
     }
   const endedAt = now.toISOString()
   const own = remote === undefined ? String(id) : tombstoneKey(id, remote)
@@ -167,15 +161,10 @@ const isOf = (value: string, wanted: string | undefined): boolean => wanted === 
 const wholeRelation = ({
   relation: { id, endpoint, interface: name, role },
   remote,
-}: Ended): Omit<RelationEntry, 'position'> | undefined =>
+}: Ended): AnnouncedRelation | undefined =>
   endpoint === undefined || name === undefined || role === undefined || remote === undefined
     ? undefined
-    : {
-        ...{ id, endpoint, interface: name, role },
-        remote,
-        status: 'ended',
-        announcedHere: true,
-      }
+    : { id, endpoint, interface: name, role, remote }
 
 /** Ends a relation whose document was deleted. */
 export const endRelationByDocument = (state: State, key: string, now: Date): State =>
@@ -303,13 +292,13 @@ const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
   return before === undefined ? state : withEntry(state, key, ended(before, mark, now))
 }
 
-const ended = (entry: RelationEntry, mark: Mark, now: Date): RelationEntry => ({
+const ended = (entry: AnnouncedRelation & Partial<RelationEntry>, mark: Mark, now: Date): RelationEntry => ({
   ...{ ...entry, status: 'ended', position: mark },
   ...{ announcedHere: true, endedAt: endOf(entry, now) },
 })
 
 /** Returns the time of the last end of a relation that is over now. */
-const endOf = ({ status, endedAt }: RelationEntry, now: Date): string =>
+const endOf = ({ status, endedAt }: Partial<RelationEntry>, now: Date): string =>
   (status === 'ended' ? endedAt : undefined) ?? now.toISOString()
 
 const withTombstones = ({ tombstones: _, ...state }: State, tombstones: Tombstones): State =>

@@ -21,7 +21,7 @@ describe('a policy that cannot be read', () => {
     ['at the pods', odd({ attachment: pods('details') }), 'ztunnel'],
     ['at other pods', odd({ attachment: pods('reviews') }), undefined],
     ['at all pods of the namespace', odd({ attachment: {} }), 'ztunnel'],
-  ])('leaves undecided what it may hold for: %s', (_, policy, at) => {
+  ])('a policy that cannot be read leaves undecided what it may hold for: %s', (_, policy, at) => {
     const { allowed, decided, ...decision } = evaluate(call(), world(managed, { unreadable: [policy] }))
     expect({ allowed, decided }).toEqual({ allowed: at === undefined, decided: at === undefined })
     if (at === undefined) return
@@ -36,11 +36,11 @@ describe('a policy that cannot be read', () => {
     })
   })
 
-  test('may be the one that allows, where no other does', () => {
+  test('a policy that cannot be read may be the one that allows, where no other does', () => {
     expect(evaluate(call(), world(hardened, { unreadable: [odd()] }))).toMatchObject({ allowed: false, decided: false })
   })
 
-  test('does not outweigh a DENY', () => {
+  test('a policy that cannot be read does not outweigh a DENY', () => {
     const deny = custom('deny', { ...service('details'), action: 'DENY', rules: [{}] })
     expect(evaluate(call(), world([deny], { unreadable: [odd()] }))).toMatchObject({
       allowed: false,
@@ -49,7 +49,7 @@ describe('a policy that cannot be read', () => {
     })
   })
 
-  test('may hold for a waypoint in a namespace of its own', () => {
+  test('a policy that cannot be read may hold for a waypoint in a namespace of its own', () => {
     const waypoint = { namespace: 'mesh', name: 'w', serviceAccount: 'w' }
     const where = world([], {
       services: [{ namespace: 'shop', name: 'details', waypoint }],
@@ -64,7 +64,7 @@ describe('a waypoint that takes no traffic', () => {
   const bypassed = 'the waypoint shop/w does not exist'
   const where = world(managed, { services: [{ namespace: 'shop', name: 'details', bypassed }] })
 
-  test('enforces nothing, and the sentence says so', () => {
+  test('a waypoint that takes no traffic enforces nothing, and the sentence says so', () => {
     const { allowed, sentence, steps } = evaluate(call({ method: 'POST' }), where)
     expect(allowed).toBe(true)
     expect(sentence).toMatch(/; the waypoint shop\/w does not exist, so no policy of the Service is enforced\.$/)
@@ -77,11 +77,11 @@ describe('a waypoint that takes no traffic', () => {
   test.each([
     ['a client outside the mesh', call({ from: { namespace: 'legacy', application: 'old' } })],
     ['a request to a pod', straight],
-  ])('is nothing to %s, which passes none', (_, asked) => {
+  ])('a waypoint that takes no traffic is nothing to %s, which passes none', (_, asked) => {
     expect(JSON.stringify(evaluate(asked, where))).not.toContain('does not exist')
   })
 
-  test('says so beside pods that nothing guards', () => {
+  test('a waypoint that takes no traffic says so beside pods that nothing guards', () => {
     const off = { namespace: 'shop', name: 'details', labels: {}, onMesh: false }
     expect(evaluate(call(), { ...where, workloads: [off] }).sentence).toMatch(
       /nothing guards them; the waypoint shop\/w/,
@@ -112,12 +112,12 @@ describe('a Service that sends on to another port', () => {
     expect(decision.steps[0]?.note).toBe('port 80 of the Service is port 9080 of the pods')
   })
 
-  test('also for a client that passes no waypoint', () => {
+  test('a Service that sends on to another port, also for a client that passes no waypoint', () => {
     const asked = call({ to, port: 80, from: { namespace: 'legacy' } })
     expect(evaluate(asked, at(pods('details'), '9080')).allowed).toBe(true)
   })
 
-  test('is not worth a word where the ports are the same', () => {
+  test('a Service that sends on to another port is not worth a word where the ports are the same', () => {
     expect(evaluate(call(), world([], { autoAllowWaypoint: false })).steps).toEqual([])
   })
 })

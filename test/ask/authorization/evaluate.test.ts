@@ -187,7 +187,7 @@ describe('what the ztunnel behind a waypoint sees', () => {
     expect(evaluate(call(), where).allowed).toBe(allowed)
   })
 
-  test('nor the address of the client', () => {
+  test('what the ztunnel behind a waypoint sees is not the address of the client', () => {
     const rules = [{ from: [{ source: { ipBlocks: ['10.0.0.0/8'] } }] }]
     const where = world([custom('net', { ...pods('details'), rules })], { autoAllowWaypoint: false })
     const from = { namespace: 'shop', serviceAccount: 'productpage', address: '10.1.2.3' }
@@ -501,7 +501,7 @@ describe('a canary of a waypoint', () => {
       }),
     )
 
-  test('that the pods do not let in leaves the answer open, with its share', () => {
+  test('a canary of a waypoint that the pods do not let in leaves the answer open, with its share', () => {
     const answer = asked(20, [letsIn('w')])
     expect(answer).toMatchObject({ allowed: false, decided: false })
     expect(answer.sentence).toMatch(
@@ -509,21 +509,21 @@ describe('a canary of a waypoint', () => {
     )
   })
 
-  test('that decides as its waypoint does changes nothing', () => {
+  test('a canary of a waypoint that decides as its waypoint does changes nothing', () => {
     expect(asked(20, [letsIn('w', 'c')])).toMatchObject({ allowed: true, decided: true })
     expect(asked(20, [letsIn('x')])).toMatchObject({ allowed: false, decided: true })
   })
 
-  test('that takes all decides alone', () => {
+  test('a canary of a waypoint that takes all decides alone', () => {
     expect(asked(100, [letsIn('w')])).toMatchObject({ allowed: false, decided: true })
     expect(asked(100, [letsIn('c')])).toMatchObject({ allowed: true, decided: true })
   })
 
-  test('is none of auto-allow', () => {
+  test('a canary of a waypoint is none of auto-allow', () => {
     expect(asked(20, [], { autoAllowWaypoint: true })).toMatchObject({ decided: false })
   })
 
-  test('is nothing to an Istio that knows none', () => {
+  test('a canary of a waypoint is nothing to an Istio that knows none', () => {
     expect(asked(20, [letsIn('w')], { istioVersion: [1, 30, 4] })).toMatchObject({ allowed: true, decided: true })
   })
 })

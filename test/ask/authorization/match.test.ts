@@ -192,7 +192,7 @@ describe('a rule', () => {
       },
       'no',
     ],
-  ])('matches by %s', (_, rule, expected) => {
+  ])('a rule matches by %s', (_, rule, expected) => {
     expect(is(rule, facts())).toBe(expected)
   })
 

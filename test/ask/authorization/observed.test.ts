@@ -87,7 +87,7 @@ describe('the client', () => {
     expect(answer.allowed).toBe(!sentence.includes('may not'))
   })
 
-  test('on the mesh in place: its pods have the label, and their template has not', async () => {
+  test('the client is on the mesh in place: its pods have the label, and their template has not', async () => {
     const mesh = createMesh([...productpage({ labels: NO_LABELS }), ...details({}), waypoint(), ...managed])
     expect(await mesh.explain()).toMatchObject({ allowed: false })
     labelPods(mesh, 'productpage', AMBIENT, 1)
@@ -102,7 +102,7 @@ describe('the client', () => {
   })
 
   test.each([['Deployment'], ['StatefulSet']] as const)(
-    'that is a %s whose rollout has not come to its pods is off the mesh, and partly on it on the way',
+    'the client that is a %s whose rollout has not come to its pods is off the mesh, and partly on it on the way',
     async (kind) => {
       const mesh = createMesh([...productpage({ kind }), ...details({}), waypoint(), ...managed])
       labelPods(mesh, 'productpage', OFF)
@@ -117,7 +117,7 @@ describe('the client', () => {
     },
   )
 
-  test('without pods is as its template says', async () => {
+  test('the client without pods is as its template says', async () => {
     const mesh = createMesh([...productpage({ replicas: 0 }), ...details({}), waypoint(), ...managed])
     expect(await mesh.explain()).toMatchObject({ allowed: true })
   })
@@ -165,7 +165,7 @@ describe('the destination', () => {
     expect(answer.sentence).toContain(because)
   })
 
-  test('on the mesh in place', async () => {
+  test('the destination is on the mesh in place', async () => {
     const mesh = createMesh([...details(openDetails), ...productpage({}), closed])
     labelPods(mesh, 'details', AMBIENT, 1)
     const answer = await mesh.explain()
@@ -177,7 +177,7 @@ describe('the destination', () => {
   })
 
   test.each([['Deployment'], ['StatefulSet']] as const)(
-    'that is a %s whose rollout has not come to its pods is not guarded, and partly on the way',
+    'the destination that is a %s whose rollout has not come to its pods is not guarded, and partly on the way',
     async (kind) => {
       const mesh = createMesh([...details({ kind, labels: AMBIENT }), ...productpage({}), closed])
       labelPods(mesh, 'details', OFF)
@@ -193,7 +193,7 @@ describe('the destination', () => {
     },
   )
 
-  test('partly on the mesh is decided where that makes no difference', async () => {
+  test('the destination partly on the mesh is decided where that makes no difference', async () => {
     const open = createMesh([...details({ labels: AMBIENT }), ...productpage({})])
     for (const name of ['details', 'productpage']) labelPods(open, name, OFF, 1)
     const answer = await open.explain()
@@ -209,7 +209,7 @@ describe('the destination', () => {
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: true, policy: 'shop/deny' })
   })
 
-  test('partly on the mesh is not decided where only two that are off it both would differ', async () => {
+  test('the destination partly on the mesh is not decided where only two that are off it both would differ', async () => {
     const deny = { action: 'DENY' as const, rules: [{}] }
     const mesh = createMesh([
       ...[...details({}), ...productpage({}), waypoint()],
@@ -223,7 +223,7 @@ describe('the destination', () => {
     )
   })
 
-  test('off the mesh is reached through the waypoint of its pods, as a ztunnel sends through it whatever they are', async () => {
+  test('the destination off the mesh is reached through the waypoint of its pods, as a ztunnel sends through it whatever they are', async () => {
     const all = waypoint({
       metadata: { name: WAYPOINT, namespace: 'shop', labels: { 'istio.io/waypoint-for': 'all' } },
     })
@@ -243,7 +243,7 @@ describe('the destination', () => {
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: false })
   })
 
-  test('that is a Service of another name: its pods are those that it selects', async () => {
+  test('the destination that is a Service of another name: its pods are those that it selects', async () => {
     const alias: KubernetesObject = {
       apiVersion: 'v1',
       kind: 'Service',
@@ -273,7 +273,7 @@ describe('the destination', () => {
       { type: 'ExternalName', externalName: 'db.example.org' },
       'the Service is of type ExternalName: it stands for another name, which is not followed here',
     ],
-  ])('with a Service %s is not decided', async (_, serviceSpec, why) => {
+  ])('the destination with a Service %s is not decided', async (_, serviceSpec, why) => {
     const mesh = createMesh([...details({ labels: AMBIENT, serviceSpec }), ...productpage({})])
     const answer = await mesh.explain()
     expect(answer).toMatchObject({ allowed: false, decided: false })
@@ -284,7 +284,7 @@ describe('the destination', () => {
   test.each([
     ['selects none', { selector: { 'app.kubernetes.io/name': 'nothing' } }, 'the Service selects no pods'],
     ['has no selector', {}, 'the Service has no selector: where it leads to is not known here'],
-  ])('that is a Service that %s is not decided', async (_, spec, why) => {
+  ])('the destination that is a Service that %s is not decided', async (_, spec, why) => {
     const metadata = { name: 'alias', namespace: 'shop' }
     const alias = { apiVersion: 'v1', kind: 'Service', metadata, spec: { ...spec, ports: [{ port: 9080 }] } }
     const answer = await createMesh([...productpage({}), alias]).explain({ to: 'shop/alias' })
@@ -328,7 +328,7 @@ describe('the port', () => {
     expect(notes).toEqual(note === undefined ? [] : [note])
   })
 
-  test('that the Service does not have is not decided, and the sentence says which it has', async () => {
+  test('the port that the Service does not have is not decided, and the sentence says which it has', async () => {
     const list = ports({ name: 'a', port: 80 }, { name: 'b', port: 443 })
     const mesh = createMesh([...details({ labels: AMBIENT, ...list }), ...productpage({}), allow('9080')])
     const answer = await mesh.explain()
@@ -336,7 +336,7 @@ describe('the port', () => {
     expect(answer.sentence).toMatch(/: the Service has no port 9080, but 80 and 443\.$/)
   })
 
-  test('is that of the pod when it is asked for one', async () => {
+  test('the port is that of the pod when it is asked for one', async () => {
     const mesh = createMesh([
       ...details({ labels: AMBIENT, ...ports({ port: 80 }) }),
       ...productpage({}),
@@ -350,7 +350,7 @@ const SINCE = { lastTransitionTime: '2026-01-01T00:00:00Z', reason: 'Invalid', m
 const LISTENERS = [{ name: 'mesh', port: 15008, protocol: 'HBONE' }]
 
 describe('the waypoint', () => {
-  test('takes nothing that goes to a Service without an address', async () => {
+  test('the waypoint takes nothing that goes to a Service without an address', async () => {
     const headless = details({ serviceSpec: { clusterIP: 'None', ports: [{ port: 9080, targetPort: 8000 }] } })
     const mesh = createMesh([...headless, ...productpage({}), waypoint(), ...managed])
     const answer = await mesh.explain({ autoAllowWaypoint: 'true' })
@@ -394,7 +394,7 @@ describe('the waypoint', () => {
       ],
       'is not ready: Istio has given it no address',
     ],
-  ])('that %s enforces nothing, and the sentence says so', async (_, gateways, problem) => {
+  ])('the waypoint that %s enforces nothing, and the sentence says so', async (_, gateways, problem) => {
     const mesh = createMesh([...WITHOUT_BEACON, ...gateways, ...managed])
     const answer = await mesh.explain({ method: 'POST', autoAllowWaypoint: 'false' })
     expect(answer).toMatchObject({ allowed: true, decided: true, at: 'ztunnel' })
@@ -423,7 +423,7 @@ describe('the waypoint', () => {
     expect(unsaid.sentence).toContain('only if istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY')
   })
 
-  test('with a ServiceAccount of its own is known by that', async () => {
+  test('the waypoint with a ServiceAccount of its own is known by that', async () => {
     const annotated = waypoint({
       metadata: { name: WAYPOINT, namespace: 'shop', annotations: { 'gateway.istio.io/service-account': 'proxy' } },
     })

@@ -55,38 +55,44 @@ describe('a template that has not come to the pods says nothing', () => {
   test.each([
     ['web', 'default', true],
     ['default', 'web', false],
-  ])('about the identity of the client: its pods run as %s', async (runs, template, allowed) => {
-    const mesh = createMesh([...client(runs), ...target(), admitWeb])
-    changeTemplate(mesh, 'productpage', { spec: { serviceAccountName: template } })
-    const answer = await mesh.explain()
-    expect(answer).toMatchObject({ allowed, decided: true })
-    expect(answer.sentence).toContain(`shop/${runs} may`)
-  })
+  ])(
+    'a template that has not come to the pods says nothing about the identity of the client: its pods run as %s',
+    async (runs, template, allowed) => {
+      const mesh = createMesh([...client(runs), ...target(), admitWeb])
+      changeTemplate(mesh, 'productpage', { spec: { serviceAccountName: template } })
+      const answer = await mesh.explain()
+      expect(answer).toMatchObject({ allowed, decided: true })
+      expect(answer.sentence).toContain(`shop/${runs} may`)
+    },
+  )
 
   test.each<[string, Record<string, string>, string | null, boolean]>([
     ['keep a label that it lost', TIER, null, false],
     ['have no label that it got', AMBIENT, 'a', true],
-  ])('about what holds for the destination: its pods %s', async (_, labels, tier, allowed) => {
-    const mesh = createMesh([...client('web'), ...target({ labels }), denyTier])
-    changeTemplate(mesh, 'details', { metadata: { labels: { tier } } })
-    expect(await mesh.explain()).toMatchObject({ allowed, decided: true })
-  })
+  ])(
+    'a template that has not come to the pods says nothing about what holds for the destination: its pods %s',
+    async (_, labels, tier, allowed) => {
+      const mesh = createMesh([...client('web'), ...target({ labels }), denyTier])
+      changeTemplate(mesh, 'details', { metadata: { labels: { tier } } })
+      expect(await mesh.explain()).toMatchObject({ allowed, decided: true })
+    },
+  )
 
-  test('about the port that a name stands for', async () => {
+  test('a template that has not come to the pods says nothing about the port that a name stands for', async () => {
     const podSpec = { containers: named(8000) }
     const mesh = createMesh([...client('web'), ...target({ podSpec, serviceSpec: { ports: PORTS } }), admitPort])
     changeTemplate(mesh, 'details', { spec: { containers: named(8001) } })
     expect(await mesh.explain()).toMatchObject({ allowed: true, decided: true })
   })
 
-  test('about whom the Service selects', async () => {
+  test('a template that has not come to the pods says nothing about whom the Service selects', async () => {
     const serviceSpec = { selector: { tier: 'a' } }
     const mesh = createMesh([...client('web'), ...target({ labels: TIER, serviceSpec })])
     changeTemplate(mesh, 'details', { metadata: { labels: { tier: null } } })
     expect(await mesh.explain()).toMatchObject({ allowed: true, decided: true })
   })
 
-  test('unless no pod runs', async () => {
+  test('a template that has not come to the pods says nothing, unless no pod runs', async () => {
     const mesh = createMesh([...client('default', { replicas: 0 }), ...target({ replicas: 0 }), admitWeb])
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: true })
     changeTemplate(mesh, 'productpage', { spec: { serviceAccountName: 'web' } })
@@ -174,7 +180,7 @@ describe('an answer is decided', () => {
     expect(await mesh.explain()).toMatchObject({ allowed: true, decided: true })
   })
 
-  test('by the identity of those on the mesh, where the others are refused as well', async () => {
+  test('an answer is decided by the identity of those on the mesh, where the others are refused as well', async () => {
     const mesh = createMesh([...client('web', STATEFUL), ...target(), custom('nobody', { ...pods('details') })])
     labelPod(mesh, 'productpage', { 'istio.io/dataplane-mode': null }, 0)
     replaceOne(mesh, 'productpage', { serviceAccountName: 'other' })

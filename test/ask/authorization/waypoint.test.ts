@@ -239,7 +239,7 @@ describe('a Service has a canary', () => {
     expect(canaryOf(own, home)).toBe(canary)
   })
 
-  test('not where that takes no Services, or is not there', () => {
+  test('a Service has no canary where that takes no Services, or is not there', () => {
     const own = { labels: CANARY, annotations: weight('20') }
     const forPods = gateway({ name: 'c', labels: { 'istio.io/waypoint-for': 'workload' } })
     expect(canaryOf(own, {}, [gateway(), forPods])).toBe(undefined)

@@ -19,7 +19,7 @@ describe('the name of a policy in a file', () => {
     expect(of(', metadata: { name: a }', kind)).toMatchObject([['namespace-missing', kindOf('a'), 1, ANY]])
   })
 
-  test('may be one that the API server makes', () => {
+  test('the name of a policy in a file may be one that the API server makes', () => {
     expect(of(', metadata: { generateName: a-, namespace: shop }')).toEqual([])
   })
 })
@@ -48,7 +48,7 @@ describe('a field that is null is as absent, as an API server leaves it out', ()
     },
   )
 
-  test('but not in a list, which is refused', () => {
+  test('a field that is null is as absent, as an API server leaves it out, but not in a list, which is refused', () => {
     expect(of('{ rules: [null] }')).toMatchObject([['policy-unreadable', 'AuthorizationPolicy shop/a', 1, ANY]])
   })
 })
@@ -126,7 +126,7 @@ data:
 `
   const LOWER = '{ targetRefs: [{ kind: Service, name: db }], rules: [{ to: [{ operation: { methods: [get] } }] }] }'
 
-  test('has its policies judged, in the namespace of the document', () => {
+  test('a config document has its policies judged, in the namespace of the document', () => {
     expect(found(document(LOWER))).toMatchObject([['value-unmatched', 'AuthorizationPolicy shop/one', 2, ANY]])
     expect(found(document('{ action: DENY }'))).toMatchObject([
       ['policy-refused', 'AuthorizationPolicy shop/one', 2, ANY],
@@ -140,11 +140,11 @@ data:
       'the annotation of the policy',
       document(LOWER).replace('{ name: one }', '{ name: one, annotations: { meshstep.dev/allow: value-unmatched } }'),
     ],
-  ])('allows a finding by %s', (_, text) => {
+  ])('a config document allows a finding by %s', (_, text) => {
     expect(found(text)).toEqual([])
   })
 
-  test('that cannot be read is told', () => {
+  test('a config document that cannot be read is told', () => {
     const [refused, about] = ['document-refused', 'ConfigMap shop/db']
     expect(found(document('{ rules: 3 }'))).toMatchObject([[refused, about, 2, expect.stringContaining('rawPolicies')]])
     expect(found(document(LOWER).replace('  application: db\n', ''))).toEqual([
@@ -152,7 +152,7 @@ data:
     ])
   })
 
-  test('without policies, and any other ConfigMap, is no finding', () => {
+  test('a config document without policies, and any other ConfigMap, is no finding', () => {
     expect(found(document(LOWER).replace(/ {4}rawPolicies[\s\S]*/, '    policies: []\n'))).toEqual([])
     expect(found('{ kind: ConfigMap, data: { config: x } }')).toEqual([])
   })

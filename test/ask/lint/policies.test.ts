@@ -24,7 +24,7 @@ describe('a port', () => {
   const services = [serviceAtWaypoint('db', HTTP), serviceAtWaypoint('web', { name: 'http', port: 443 })]
   const named = (...ports: string[]) => policy('one', { ...forBoth, rules: [{ to: [{ operation: { ports } }] }] })
 
-  test('that one of several Services has is known', () => {
+  test('a port that one of several Services has is known', () => {
     expect(found([...services, named('80', '443')])).toEqual([])
   })
 
@@ -33,11 +33,11 @@ describe('a port', () => {
     expect(found([policy('one', { ...forGateway, rules: [{ to: [{ operation: { ports: ['81'] } }] }] })])).toEqual([])
   })
 
-  test('may be written with zeros before it', () => {
+  test('a port may be written with zeros before it', () => {
     expect(found([...services, named('0080')])).toEqual([])
   })
 
-  test('that none of them has is told once', () => {
+  test('a port that none of them has is told once', () => {
     expect(found([...services, named('80', '81')])).toEqual([
       ['port-unknown', 'the Service shop/db has no port 81, but 80; the Service shop/web has no port 81, but 443'],
     ])
@@ -193,7 +193,7 @@ describe('a policy of an Envoy', () => {
     expect(found([selected, policy('one', { ...forPods('edge'), rules: get }), policy('two', custom)])).toEqual([])
   })
 
-  test('has none at waypoints, which no selector reaches, nor where pods on the mesh are selected as well', () => {
+  test('a policy of an Envoy has none at waypoints, which no selector reaches, nor where pods on the mesh are selected as well', () => {
     const proxy = labelled('w', { [GATEWAY_NAME]: 'w', 'gateway.istio.io/managed': 'istio.io-mesh-controller' })
     const all = policy('one', { rules: get })
     expect(found([proxy, all]).map(([rule]) => rule)).toEqual(['http-without-waypoint'])

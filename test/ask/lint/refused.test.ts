@@ -18,7 +18,7 @@ const lintOfRefused = async (annotations: Record<string, string> = {}) => {
 }
 
 describe('a policy of a person that Istio refuses', () => {
-  test('is told with what Istio says', async () => {
+  test('a policy of a person that Istio refuses is told with what Istio says', async () => {
     expect(await lintOfRefused()).toEqual([
       {
         ...{ rule: 'policy-unenforced', about: 'AuthorizationPolicy shop/one' },
@@ -27,7 +27,7 @@ describe('a policy of a person that Istio refuses', () => {
     ])
   })
 
-  test('is not told where the policy allows it', async () => {
+  test('a policy of a person that Istio refuses is not told where the policy allows it', async () => {
     expect(await lintOfRefused({ 'meshstep.dev/allow': 'policy-unenforced' })).toEqual([])
   })
 })

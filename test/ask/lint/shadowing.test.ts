@@ -152,7 +152,7 @@ describe('an ALLOW rule that lets in nobody any more is told', () => {
     ])
   })
 
-  test('and the other rules of its policy are not', () => {
+  test('an ALLOW rule that lets in nobody any more is told, and the other rules of its policy are not', () => {
     const policies = [
       allow([from({ namespaces: ['shop'] }), from({ principals: ['cluster.local/ns/bank/sa/a'] })]),
       deny([from({ namespaces: ['bank'] })]),
@@ -160,7 +160,7 @@ describe('an ALLOW rule that lets in nobody any more is told', () => {
     expect(found(policies)).toMatchObject([['allow-hidden', 'shop/allow', expect.stringContaining('its rules[1] ')]])
   })
 
-  test('but not while another of its targets lets somebody in', () => {
+  test('an ALLOW rule that lets in nobody any more is told, but not while another of its targets lets somebody in', () => {
     const both = allow([from({ principals: [WEB] })], { selector: { matchLabels: {} } })
     expect(found([both, deny([{}], forPods('db'))])).toEqual([])
   })
@@ -175,7 +175,7 @@ test('a DENY that refuses nothing of what is let in is told', () => {
 describe('an ALLOW that restricts nobody beside one that lets in everybody', () => {
   const open = (spec: Record<string, unknown>) => allow([{}], spec, 'open')
 
-  test('is told also where it has no rules, and was to refuse all', () => {
+  test('an ALLOW that restricts nobody beside one that lets in everybody is told also where it has no rules, and was to refuse all', () => {
     expect(found([allow([], {}), open({})])).toEqual([
       [
         'policy-shadowed',
@@ -188,8 +188,11 @@ describe('an ALLOW that restricts nobody beside one that lets in everybody', () 
   test.each([
     ['other pods', pod('other')],
     ['pods to come, of a workload that is scaled to nothing', deployment('other')],
-  ])('is not told where it still restricts %s', (_, other) => {
-    const objects = [pod('web'), other, allow([], {}), open(forPods('web'))]
-    expect(shadowingFindings(clusterOf(objects))).toEqual([])
-  })
+  ])(
+    'an ALLOW that restricts nobody beside one that lets in everybody is not told where it still restricts %s',
+    (_, other) => {
+      const objects = [pod('web'), other, allow([], {}), open(forPods('web'))]
+      expect(shadowingFindings(clusterOf(objects))).toEqual([])
+    },
+  )
 })

@@ -84,20 +84,20 @@ describe('a label that names a waypoint', () => {
       'Service shop/db',
       'mesh/egress',
     ],
-  ])('that does not exist is told: %s', async (_, object, about, name) => {
+  ])('a label that names a waypoint that does not exist is told: %s', async (_, object, about, name) => {
     expect(await missing({}, [object])).toEqual([
       [about, `its label istio.io/use-waypoint names the waypoint ${name}, which does not exist`],
     ])
   })
 
-  test('that does not exist is told of a namespace, and of a canary', async () => {
+  test('a label that names a waypoint that does not exist is told of a namespace, and of a canary', async () => {
     const home = { apiVersion: '', kind: 'Namespace', metadata: { name: 'shop', labels: use('w') } }
     expect(await missing({ home })).toMatchObject([['Namespace shop', expect.stringContaining('shop/w')]])
     const both = labelled('Service', 'db', { ...use('egress'), 'istio.io/use-waypoint-canary': 'next' })
     expect(await missing({}, [both])).toMatchObject([['Service shop/db', expect.stringContaining('shop/next')]])
   })
 
-  test('that exists, that is none, or that may not be read is not told', async () => {
+  test('a label that names a waypoint that exists, that is none, or that may not be read is not told', async () => {
     expect(await missing({}, [labelled('Service', 'db', use('egress'))])).toEqual([])
     expect(await missing({}, [labelled('Service', 'db', use('none'))])).toEqual([])
     expect(await missing({ gateways: undefined }, [labelled('Service', 'db', use('w'))])).toEqual([])

@@ -17,7 +17,7 @@ const document = (annotations?: Record<string, string>): KubernetesObject => ({
 })
 
 describe('a document that is planned', () => {
-  test('is that of whoever asks when it names no author, and that is said', () => {
+  test('a document that is planned is that of whoever asks when it names no author, and that is said', () => {
     const { objects, messages } = authoredBy(JANE, [document({ team: 'blue' })])
     expect(objects.map(({ metadata }) => metadata.annotations)).toEqual([
       { team: 'blue', 'meshstep.dev/author': 'jane', 'meshstep.dev/author-groups': 'team-a,team-b' },
@@ -25,16 +25,16 @@ describe('a document that is planned', () => {
     expect(messages).toEqual([expect.stringContaining('annotate with meshstep.dev/author: jane')])
   })
 
-  test('stays as it is when it names whoever asks', () => {
+  test('a document that is planned stays as it is when it names whoever asks', () => {
     const own = document({ 'meshstep.dev/author': 'jane' })
     expect(authoredBy(JANE, [own])).toEqual({ objects: [own], messages: [] })
   })
 
-  test('is refused when it names another one', () => {
+  test('a document that is planned is refused when it names another one', () => {
     expect(() => authoredBy(JANE, [document({ 'meshstep.dev/author': 'joe' })])).toThrow(/names joe as its author/)
   })
 
-  test('is refused when it names a group that whoever asks is not in', () => {
+  test('a document that is planned is refused when it names a group that whoever asks is not in', () => {
     const named = (groups: string) => document({ 'meshstep.dev/author': 'jane', 'meshstep.dev/author-groups': groups })
     expect(authoredBy(JANE, [named('team-b')]).objects).toEqual([named('team-b')])
     expect(() => authoredBy(JANE, [named('team-a,system:masters')])).toThrow(
@@ -42,7 +42,7 @@ describe('a document that is planned', () => {
     )
   })
 
-  test('is no other object', () => {
+  test('a document that is planned is no other object', () => {
     const other = { ...document(), metadata: { name: 'x', namespace: 'shop' } }
     expect(authoredBy(JANE, [other])).toEqual({ objects: [other], messages: [] })
   })

@@ -16,16 +16,16 @@ const CLOSED = { spec: { selector: { matchLabels: { 'app.kubernetes.io/name': 'd
 describe('a document without a namespace', () => {
   const nowhere = object('security.istio.io/v1', 'AuthorizationPolicy', { metadata: { name: 'x' }, ...CLOSED })
 
-  test('is planned in the one that is said', async () => {
+  test('a document without a namespace is planned in the one that is said', async () => {
     const plan = await planOf([nowhere], 'shop')
     expect(plan.objects).toMatchObject([{ object: 'AuthorizationPolicy shop/x', change: 'created' }])
   })
 
-  test('is refused in a sentence where none is said, whoever asks', async () => {
+  test('a document without a namespace is refused in a sentence where none is said, whoever asks', async () => {
     await expect(planOf([nowhere])).rejects.toThrow('AuthorizationPolicy x: expected metadata.namespace')
   })
 
-  test('stays without one where its kind has none', async () => {
+  test('a document without a namespace stays without one where its kind has none', async () => {
     const { objects } = await planOf([object('v1', 'Namespace', { metadata: { name: 'new' } })], 'shop')
     expect(objects.map((one) => one.object)).toEqual(['Namespace new'])
   })
@@ -39,10 +39,13 @@ describe('a document that a cluster takes', () => {
       'Gateway',
       { spec: { gatewayClassName: 'istio', listeners: [{ name: 'web', port: 80, protocol: 'HTTP' }] } },
     ],
-  ])('is planned in whichever version of its group it is: %s %s', async (apiVersion, kind, more) => {
-    const plan = await planOf([object(apiVersion, kind, more)])
-    expect(plan.objects).toMatchObject([{ object: `${kind} shop/x`, change: 'created' }])
-  })
+  ])(
+    'a document that a cluster takes is planned in whichever version of its group it is: %s %s',
+    async (apiVersion, kind, more) => {
+      const plan = await planOf([object(apiVersion, kind, more)])
+      expect(plan.objects).toMatchObject([{ object: `${kind} shop/x`, change: 'created' }])
+    },
+  )
 
   test.each([
     ['networking.istio.io/v1', 'Gateway'],
@@ -50,28 +53,34 @@ describe('a document that a cluster takes', () => {
     ['batch/v1', 'CronJob'],
     ['apps/v1', 'DaemonSet'],
     ['v1', 'Endpoints'],
-  ])('is not compared, and that is said, where its kind may decide: %s %s', async (apiVersion, kind) => {
-    const plan = await planOf([object(apiVersion, kind)])
-    expect(plan.objects).toEqual([])
-    expect(plan.incomplete).toEqual([
-      `whether access changes by ${kind} shop/x is not known: a plan follows no objects of ${apiVersion}, kind ${kind}`,
-    ])
-    expect(failureOf(plan, 'lose')?.code).toBe(3)
-  })
+  ])(
+    'a document that a cluster takes is not compared, and that is said, where its kind may decide: %s %s',
+    async (apiVersion, kind) => {
+      const plan = await planOf([object(apiVersion, kind)])
+      expect(plan.objects).toEqual([])
+      expect(plan.incomplete).toEqual([
+        `whether access changes by ${kind} shop/x is not known: a plan follows no objects of ${apiVersion}, kind ${kind}`,
+      ])
+      expect(failureOf(plan, 'lose')?.code).toBe(3)
+    },
+  )
 
   test.each([
     ['v1', 'PersistentVolumeClaim'],
     ['rbac.authorization.k8s.io/v1', 'Role'],
     ['autoscaling/v1', 'HorizontalPodAutoscaler'],
     ['monitoring.coreos.com/v1', 'ServiceMonitor'],
-  ])('is named, and no more, where its kind decides nothing: %s %s', async (apiVersion, kind) => {
-    for (const isDeletion of [false, true]) {
-      const plan = await planOf([object(apiVersion, kind)], undefined, isDeletion)
-      expect(plan).toMatchObject({ objects: [], incomplete: [] })
-      expect(plan.messages).toEqual([
-        `${kind} shop/x is not planned: no access depends on objects of ${apiVersion}, kind ${kind}`,
-      ])
-      expect(failureOf(plan, 'lose')).toBeUndefined()
-    }
-  })
+  ])(
+    'a document that a cluster takes is named, and no more, where its kind decides nothing: %s %s',
+    async (apiVersion, kind) => {
+      for (const isDeletion of [false, true]) {
+        const plan = await planOf([object(apiVersion, kind)], undefined, isDeletion)
+        expect(plan).toMatchObject({ objects: [], incomplete: [] })
+        expect(plan.messages).toEqual([
+          `${kind} shop/x is not planned: no access depends on objects of ${apiVersion}, kind ${kind}`,
+        ])
+        expect(failureOf(plan, 'lose')).toBeUndefined()
+      }
+    },
+  )
 })

@@ -93,7 +93,7 @@ describe('a plan that much changes for', () => {
   const names = Array.from({ length: 80 }, (_, index) => `app-${String(index).padStart(2, '0')}`)
   const crowd = [ISTIO, namespace('shop'), ...names.flatMap((name) => onMesh(name))]
 
-  test('names what is lost at the last of many applications, and who loses it as a group', async () => {
+  test('a plan that much changes for names what is lost at the last of many applications, and who loses it as a group', async () => {
     const plan = await planned(crowd, { after: [custom('closed', { ...pods('app-79'), action: 'DENY', rules: [{}] })] })
     expect(lines(plan)).toEqual([
       '- (outside the mesh) → app-79 :9080',
@@ -105,7 +105,7 @@ describe('a plan that much changes for', () => {
     expect(codeOf(plan)).toBe(2)
   })
 
-  test('says of a group who is not in it', async () => {
+  test('a plan that much changes for says of a group who is not in it', async () => {
     const spared = { source: { notPrincipals: ['cluster.local/ns/shop/sa/app-03'] } }
     const rules = [{ from: [spared] }]
     const plan = await planned(crowd, { after: [custom('closed', { ...pods('app-79'), action: 'DENY', rules })] })
@@ -117,7 +117,7 @@ describe('a plan that much changes for', () => {
     })
   })
 
-  test('names those of its own namespace one by one where they are few, and many of others as a group', async () => {
+  test('a plan that much changes for names those of its own namespace one by one where they are few, and many of others as a group', async () => {
     const far = [namespace('pa'), ...names.slice(0, 4).flatMap((name) => onMesh(name, 'pa'))]
     const own = [ISTIO, namespace('shop'), ...onMesh('db'), ...onMesh('web')]
     const denied = custom('closed', { ...pods('db'), action: 'DENY', rules: [{}] })
@@ -130,7 +130,7 @@ describe('a plan that much changes for', () => {
     ])
   })
 
-  test('counts the namespaces of a group', async () => {
+  test('a plan that much changes for counts the namespaces of a group', async () => {
     const far = ['pa', 'pb'].flatMap((of) => [namespace(of), ...names.flatMap((name) => onMesh(name, of))])
     const denied = custom('closed', { ...pods('app-79'), action: 'DENY', rules: [{}] })
     const plan = await planned([...crowd, ...far], { after: [denied] })
@@ -147,21 +147,21 @@ describe('what a plan asks', () => {
     return await findDifference(worlds as [World, World])
   }
 
-  test('grows with what changes, not with the pairs that there are', async () => {
+  test('what a plan asks grows with what changes, not with the pairs that there are', async () => {
     const [few, many] = [await questions(50, DENY_EVERYTHING), await questions(100, DENY_EVERYTHING)]
     expect([few.targets.length, many.targets.length]).toEqual([50, 100])
     expect(many.questions).toBe(2 * few.questions)
     expect(many.questions / many.targets.length).toBeLessThan(10)
   })
 
-  test('is the same for one target, however many there are', async () => {
+  test('what a plan asks is the same for one target, however many there are', async () => {
     const closed = custom('closed', { ...pods('app-7'), action: 'DENY', rules: [{}] }, { namespace: 'team-0' })
     const [few, many] = [await questions(25, closed), await questions(100, closed)]
     expect(few.targets).toEqual([{ kind: 'application', namespace: 'team-0', application: 'app-7' }])
     expect([many.targets, many.questions]).toEqual([few.targets, few.questions])
   })
 
-  test('is of 500 applications a few questions each', async () => {
+  test('what a plan asks is of 500 applications a few questions each', async () => {
     const { found, questions: asked, left } = await questions(500, DENY_EVERYTHING)
     expect(new Set(found.map(({ to }) => to.application)).size).toBe(500)
     expect(left).toEqual([])
@@ -199,14 +199,14 @@ describe('a plan says that it is not complete', () => {
     expect([lines(plan), codeOf(plan)]).toEqual([[], 3])
   })
 
-  test('not where it concerns one that can be read, and names who loses access in the other', async () => {
+  test('a plan says that it is not complete, not where it concerns one that can be read, and names who loses access in the other', async () => {
     const denied = { ...closed, spec: { ...closed.spec, rules: [{ from: [{ source: { namespaces: ['pz'] } }] }] } }
     const plan = await planned(cluster, { after: [denied] }, { kubernetes: narrow(cluster) })
     expect(lines(plan)).toEqual(['- pz/* → shop/db :9080', '- pz/* → shop/db (pods) :9080'])
     expect([plan.incomplete, codeOf(plan)]).toEqual([[], 2])
   })
 
-  test('not where an account of a namespace that cannot be read is named: it is told', async () => {
+  test('a plan says that it is not complete, not where an account of a namespace that cannot be read is named: it is told', async () => {
     const rule = (account: string) => [{ from: [{ source: { principals: [`cluster.local/ns/pz/sa/${account}`] } }] }]
     const allowed = custom('allowed', { ...pods('db'), action: 'ALLOW', rules: rule('pay') })
     const changed = { ...allowed, spec: { ...allowed.spec, rules: rule('other') } }
@@ -302,7 +302,7 @@ describe('a plan knows', () => {
     expect(lines(plan)).toEqual(['- shop/sa/backup → shop/db :9080', '- shop/sa/backup → shop/db (pods) :9080'])
   })
 
-  test('blocks of addresses outside the mesh', async () => {
+  test('a plan knows blocks of addresses outside the mesh', async () => {
     const rules = [{ from: [{ source: { ipBlocks: ['10.0.0.0/8'], notIpBlocks: ['10.1.0.0/16'] } }] }]
     const plan = await planned(cluster, { after: [custom('no', { ...pods('db'), action: 'DENY', rules })] })
     expect(lines(plan)).toContain('- (outside the mesh, 10.0.0.0/8 (not 10.1.0.0/16)) → db :9080')

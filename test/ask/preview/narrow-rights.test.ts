@@ -53,7 +53,7 @@ const named = (before: KubernetesObject, after: KubernetesObject, more: readonly
 }
 
 describe('where neither namespaces nor what is in them may be listed, a plan', () => {
-  test('is incomplete as soon as a change may concern those of which nothing is seen', async () => {
+  test('where neither namespaces nor what is in them may be listed, a plan is incomplete as soon as a change may concern those of which nothing is seen', async () => {
     const nothing = custom('nothing', { action: 'DENY', rules: [{}] }, { namespace: 'istio-system' })
     const audited = { ...nothing, spec: { action: 'ALLOW', rules: [{}] } }
     const plan = await narrowed(audited, { ...audited, metadata: { ...audited.metadata, labels: { team: 'x' } } })
@@ -63,19 +63,19 @@ describe('where neither namespaces nor what is in them may be listed, a plan', (
     expect(codeOf(plan)).toBe(3)
   })
 
-  test('tells what whoever is in them loses', async () => {
+  test('where neither namespaces nor what is in them may be listed, a plan tells what whoever is in them loses', async () => {
     const plan = await narrowed(allowing({ principals: ['*'] }), allowing({ namespaces: ['shop'] }))
     expect(lines(plan)).toEqual(['- */* → shop/db :9080', '- */* → shop/db (pods) :9080'])
     expect(codeOf(plan)).toBe(2)
   })
 
-  test('tells what those of the namespaces lose that a pattern is about', async () => {
+  test('where neither namespaces nor what is in them may be listed, a plan tells what those of the namespaces lose that a pattern is about', async () => {
     const plan = await narrowed(allowing({ namespaces: ['shop', 'p*'] }), allowing({ namespaces: ['shop'] }))
     expect(lines(plan)).toContain('- p*/* → shop/db :9080')
     expect(codeOf(plan)).toBe(2)
   })
 
-  test('says nothing of them where the change is none of theirs', async () => {
+  test('where neither namespaces nor what is in them may be listed, a plan says nothing of them where the change is none of theirs', async () => {
     const shop = ['shop', 'other']
     const plan = await narrowed(allowing({ namespaces: shop }), allowing({ namespaces: shop, notNamespaces: [] }))
     expect([lines(plan), plan.incomplete, codeOf(plan)]).toEqual([[], [], 0])
@@ -87,14 +87,17 @@ describe('where what is in a namespace may not be listed, a plan', () => {
     ['ends with a name', ['*/sa/pay'], '- pz/sa/pay → shop/db :9080'],
     ['ends with a part of one', ['*ay'], '- pz/sa/*ay → shop/db :9080'],
     ['begins with a part of one', ['cluster.local/ns/pz/sa/p*'], '- pz/sa/p* → shop/db :9080'],
-  ])('tells what its accounts lose of which a pattern %s', async (_, principals, line) => {
-    const own = 'cluster.local/ns/shop/sa/web'
-    const plan = await named(allowing({ principals: [own, ...principals] }), allowing({ principals: [own] }))
-    expect(lines(plan)).toContain(line)
-    expect(codeOf(plan)).toBe(2)
-  })
+  ])(
+    'where what is in a namespace may not be listed, a plan tells what its accounts lose of which a pattern %s',
+    async (_, principals, line) => {
+      const own = 'cluster.local/ns/shop/sa/web'
+      const plan = await named(allowing({ principals: [own, ...principals] }), allowing({ principals: [own] }))
+      expect(lines(plan)).toContain(line)
+      expect(codeOf(plan)).toBe(2)
+    },
+  )
 
-  test('is incomplete where a policy of a waypoint changes, which may be that of its Services', async () => {
+  test('where what is in a namespace may not be listed, a plan is incomplete where a policy of a waypoint changes, which may be that of its Services', async () => {
     const ofWaypoint = (rules: Rule[]) =>
       custom('guard', {
         targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'w' }],
@@ -108,7 +111,7 @@ describe('where what is in a namespace may not be listed, a plan', () => {
     expect(codeOf(plan)).toBe(3)
   })
 
-  test('is incomplete where a client changes, which may be let in there by its account', async () => {
+  test('where what is in a namespace may not be listed, a plan is incomplete where a client changes, which may be let in there by its account', async () => {
     const run = (serviceAccountName: string) =>
       application('job', { labels: ON_MESH, podSpec: { serviceAccountName } })[0] as KubernetesObject
     const plan = await named(run('old'), run('new'))

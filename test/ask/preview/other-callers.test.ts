@@ -60,7 +60,7 @@ describe('a plan tells what is lost by accounts that a pattern alone names, and 
     expect(codeOf(plan)).toBe(2)
   })
 
-  test('and of one that runs, which stands for all whom the pattern names, it tells nothing twice', async () => {
+  test('a plan tells what is lost by accounts that a pattern alone names, and that nothing runs as at the moment, and of one that runs, which stands for all whom the pattern names, it tells nothing twice', async () => {
     const rule = from('cluster.local/ns/shop/sa/x*')
     const plan = await planned([...cluster, ...nightly, allowing(OWN, rule)], {
       before: [allowing(OWN, rule)],

@@ -48,14 +48,14 @@ describe('of a Service that stands for another name, a plan', () => {
     expect(codeOf(plan)).not.toBe(0)
   })
 
-  test('says so where a policy of its waypoint changes', async () => {
+  test('of a Service that stands for another name, a plan says so where a policy of its waypoint changes', async () => {
     const objects = [...cluster, alias('db.shop.svc.cluster.local', LED, [{ port: 80 }])]
     const plan = await planned(objects, { after: [everything(targeting('Service', 'alias'))] })
     expect(plan.incomplete).toContainEqual(unknown)
     expect(codeOf(plan)).toBe(3)
   })
 
-  test('says nothing where what it stands for is decided at the other name', async () => {
+  test('of a Service that stands for another name, a plan says nothing where what it stands for is decided at the other name', async () => {
     const plan = await planned([...cluster, alias('db.shop.svc.cluster.local', {}, [{ port: 80 }])], { after: [root] })
     expect(plan.incomplete).toEqual([])
   })
@@ -71,7 +71,7 @@ describe('of ServiceEntries, which no question is about, a plan', () => {
   const unknown = ['access to the ServiceEntry shop/pay is not compared: it may change']
   const led = [...cluster, entry(LED)]
 
-  test('says that one is not compared where a policy has it as its target', async () => {
+  test('of ServiceEntries, which no question is about, a plan says that one is not compared where a policy has it as its target', async () => {
     const changed = everything(targeting('ServiceEntry', 'pay', 'networking.istio.io'))
     const plan = await planned(led, { after: [changed] })
     expect(plan.incomplete).toEqual(unknown)
@@ -96,20 +96,23 @@ describe('of ServiceEntries, which no question is about, a plan', () => {
       [application('job', { labels: ON_MESH, podSpec: { serviceAccountName: 'old' } })[0] as KubernetesObject],
       [application('job', { labels: ON_MESH, podSpec: { serviceAccountName: 'new' } })[0] as KubernetesObject],
     ],
-  ])('says so where that changes: %s', async (_, before, after) => {
-    const guard = custom('guard', { ...targeting('ServiceEntry', 'pay'), action: 'ALLOW', rules: [{}] })
-    const plan = await planned([...led, guard, ...before], { before, after })
-    expect(plan.incomplete).toEqual(expect.arrayContaining(unknown))
-    expect(codeOf(plan)).not.toBe(0)
-  })
+  ])(
+    'of ServiceEntries, which no question is about, a plan says so where that changes: %s',
+    async (_, before, after) => {
+      const guard = custom('guard', { ...targeting('ServiceEntry', 'pay'), action: 'ALLOW', rules: [{}] })
+      const plan = await planned([...led, guard, ...before], { before, after })
+      expect(plan.incomplete).toEqual(expect.arrayContaining(unknown))
+      expect(codeOf(plan)).not.toBe(0)
+    },
+  )
 
-  test('says nothing of one where no waypoint is on the way, or nothing of its own changes', async () => {
+  test('of ServiceEntries, which no question is about, a plan says nothing of one where no waypoint is on the way, or nothing of its own changes', async () => {
     const unled = await planned([...cluster, entry()], { after: [everything(OF_WAYPOINT)] })
     const elsewhere = await planned(led, { after: [everything(pods('nobody'))] })
     expect([unled.incomplete, elsewhere.incomplete]).toEqual([[], []])
   })
 
-  test('says that they may not be listed, where a policy of a waypoint changes', async () => {
+  test('of ServiceEntries, which no question is about, a plan says that they may not be listed, where a policy of a waypoint changes', async () => {
     const all = reading(led)
     const kubernetes: Kubernetes = {
       ...all,

@@ -47,7 +47,7 @@ const distinct = (count: number, of = (index: number) => `k${index}: 1\n`): stri
 const lines = ({ access }: Plan): string[] => access.map(({ line }) => line)
 
 describe('a plan', () => {
-  test('shows the host that a policy lets through no more, and the one that it lets through instead', async () => {
+  test('a plan shows the host that a policy lets through no more, and the one that it lets through instead', async () => {
     const place = await related3()
     const onHost = (host: string) => {
       const endpoints = [{ hosts: [host], ports: [80], methods: ['GET'] }]
@@ -58,7 +58,7 @@ describe('a plan', () => {
     expect(lines(plan)).toEqual(['+ web → db GET new.example:80', '- web → db GET old.example:80'])
   })
 
-  test('shows that a value of a Secret changes, and never the value', async () => {
+  test('a plan shows that a value of a Secret changes, and never the value', async () => {
     const place = await related3()
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'shop' } }
     place.api.seed([{ ...secret, data: { kept: 'b2xk', changed: 'b2xk' } }], { manager: 'somebody' })
@@ -68,7 +68,7 @@ describe('a plan', () => {
     expect(JSON.stringify(objects)).not.toMatch(/b2xk|bmV3/)
   })
 
-  test('shows no value of a Secret that kubectl keeps beside it', async () => {
+  test('a plan shows no value of a Secret that kubectl keeps beside it', async () => {
     const place = await related3()
     const applied = { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":{"kept":"b2xk"}}' }
     const metadata = { name: 's', namespace: 'shop', annotations: { team: 'blue', ...applied } }
@@ -79,21 +79,21 @@ describe('a plan', () => {
     expect(JSON.stringify(objects)).not.toMatch(/b2xk|bmV3/)
   })
 
-  test('shows who loses access by a typo in a policy’s relation', async () => {
+  test('a plan shows who loses access by a typo in a policy’s relation', async () => {
     const place = await related3()
     const plan = await place.plan({ events: [event('config-changed', allowing('sue'))] })
     expect(lines(plan)).toEqual(['- web → db GET :80 /a/*'])
     expect(JSON.stringify(plan.steps)).toContain('nobody may reach shop/db: no relation of endpoint sue')
   })
 
-  test('says in the end what still waits, and not what did on the way', async () => {
+  test('a plan says in the end what still waits, and not what did on the way', async () => {
     const place = await related3()
     const plan = await place.plan({ events: [event('application-removed', { application: 'beacon' })] })
     expect(JSON.stringify(plan.steps)).toContain('waiting for shop/db to leave the mesh')
     expect(JSON.stringify(plan.outcomes)).not.toContain('leave the mesh')
   })
 
-  test('shows who gains access', async () => {
+  test('a plan shows who gains access', async () => {
     const place = await related3()
     const plan = await place.plan({
       events: [event('relation-changed', related(4, 'use', { application: 'other' }, DB))],
@@ -101,7 +101,7 @@ describe('a plan', () => {
     expect(lines(plan)).toEqual(['+ other → db GET :80 /a/*'])
   })
 
-  test('shows each object’s change, as it is and as a unified diff', async () => {
+  test('a plan shows each object’s change, as it is and as a unified diff', async () => {
     const place = await related3()
     const { objects } = await place.plan({ events: [event('relation-broken', { ...DB, relation: { id: 3 } })] })
     const [policy] = objects
@@ -112,14 +112,14 @@ describe('a plan', () => {
     expect(policy?.diff).not.toMatch(/managedFields|resourceVersion|uid/)
   })
 
-  test('is empty for what would change nothing', async () => {
+  test('a plan is empty for what would change nothing', async () => {
     const place = await related3()
     expect(await place.plan({ events: [event('resync', DB)] })).toEqual({
       ...{ steps: [], outcomes: [], objects: [], access: [], expectations: [], incomplete: [], messages: [] },
     })
   })
 
-  test('reads, and never writes', async () => {
+  test('a plan reads, and never writes', async () => {
     const methods = new Set<string>()
     const place = await related3()
     const observing = createPlace([], {
@@ -135,7 +135,7 @@ describe('a plan', () => {
     expect(JSON.stringify(place.api.objects())).toBe(before)
   })
 
-  test('takes documents, as they would be applied or deleted', async () => {
+  test('a plan takes documents, as they would be applied or deleted', async () => {
     const place = await related3()
     const document: KubernetesObject = {
       apiVersion: 'v1',
@@ -154,7 +154,7 @@ describe('a plan', () => {
     expect(lines(gone)).toEqual(['- other → db GET :80 /a/*'])
   })
 
-  test('takes an AuthorizationPolicy that somebody wrote', async () => {
+  test('a plan takes an AuthorizationPolicy that somebody wrote', async () => {
     const place = await related3()
     const policy: KubernetesObject = {
       apiVersion: 'security.istio.io/v1',
@@ -180,18 +180,18 @@ describe('a plan', () => {
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'x' } },
       /ConfigMap x: expected metadata\.namespace/,
     ],
-  ])('refuses an object %s', async (_, object, message) => {
+  ])('a plan refuses an object %s', async (_, object, message) => {
     const place = await related3({ authenticate: async () => permitting(() => true) })
     await expect(place.plan({ objects: [object] })).rejects.toThrow(message)
   })
 
-  test('refuses an event as it would be refused', async () => {
+  test('a plan refuses an event as it would be refused', async () => {
     const place = await related3()
     const wrong = event('config-changed', { ...DB, config: { polices: [] } })
     await expect(place.plan({ events: [wrong] })).rejects.toThrow(/polices/)
   })
 
-  test('goes on where a kind is not installed', async () => {
+  test('a plan goes on where a kind is not installed', async () => {
     const place = createPlace(['db'])
     const without = createPlace([], {
       intercept: async (request) =>
@@ -231,7 +231,7 @@ describe('a plan of documents', () => {
     place.api.seed([{ ...object, metadata: { ...object.metadata, annotations } }], { manager })
   }
 
-  test('takes away what kubectl applied, and is not given any more', async () => {
+  test('a plan of documents takes away what kubectl applied, and is not given any more', async () => {
     const place = createPlace(['db', 'web'])
     place.api.seed([...onMesh('api')])
     applied(place, custom('old', { ...denying.spec, ...pods('api') }))
@@ -254,7 +254,7 @@ describe('a plan of documents', () => {
     expect(plan.objects[0]?.after?.spec?.ports).toHaveLength(1)
   })
 
-  test('keeps what somebody else has written', async () => {
+  test('a plan of documents keeps what somebody else has written', async () => {
     const place = createPlace([])
     applied(place, denying)
     const body = JSON.stringify({ metadata: { labels: { team: 'blue' } } })
@@ -264,7 +264,7 @@ describe('a plan of documents', () => {
     expect(plan.objects[0]?.after?.metadata.labels).toEqual({ team: 'blue' })
   })
 
-  test('compares access where pods alone change', async () => {
+  test('a plan of documents compares access where pods alone change', async () => {
     const place = createPlace([])
     place.api.seed([...onMesh('db'), ...onMesh('web')])
     const alone = (labels: Record<string, string>): KubernetesObject => ({
@@ -282,7 +282,7 @@ describe('a plan of documents', () => {
     expect(lines(plan)).toContain('- shop/sa/toolbox → shop/db :9080')
   })
 
-  test('does not delete a namespace, as it would not follow all that goes with it', async () => {
+  test('a plan of documents does not delete a namespace, as it would not follow all that goes with it', async () => {
     const place = createPlace(['db'])
     const namespace: KubernetesObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }
     await expect(
@@ -306,32 +306,32 @@ describe('a plan of a Namespace, where senders are authenticated,', () => {
     return place
   }
 
-  test('says what is lost', async () => {
+  test('a plan of a Namespace, where senders are authenticated, says what is lost', async () => {
     const plan = await placeOf('shop/').plan({ objects: [labelled] })
     expect(plan.objects.map(({ object }) => object)).toEqual(['Namespace shop'])
     expect(lines(plan)).toContain('- web → db :9080')
   })
 
-  test('is for who may send events about all of it', async () => {
+  test('a plan of a Namespace, where senders are authenticated, is for who may send events about all of it', async () => {
     await expect(placeOf('shop/db').plan({ objects: [labelled] })).rejects.toThrow(/may not update shop\/\*/)
   })
 })
 
 describe('whoever asks for a plan', () => {
-  test('must be allowed to send its events', async () => {
+  test('whoever asks for a plan must be allowed to send its events', async () => {
     const place = await related3({ authenticate: async () => permitting((about) => !about.startsWith('shop/db')) })
     await expect(place.plan({ events: [event('config-changed', allowing('sue'))] })).rejects.toThrow(
       /may not update shop\/db/,
     )
   })
 
-  test('must be allowed the effects that they ask for', async () => {
+  test('whoever asks for a plan must be allowed the effects that they ask for', async () => {
     const place = await related3({ authenticate: async () => permitting((about) => about === 'shop/web') })
     const beacon = event('config-changed', { ...WEB, config: { mesh: {} } })
     await expect(place.plan({ events: [beacon] })).rejects.toThrow(/may not update shop\/web mesh/)
   })
 
-  test('sees nothing of applications that they may send no events about', async () => {
+  test('whoever asks for a plan sees nothing of applications that they may send no events about', async () => {
     const place = await related3({ authenticate: async () => permitting((about) => about === 'shop/db') })
     const plan = await place.plan({ events: [event('config-changed', allowing('sue'))] })
     expect(JSON.stringify(plan)).not.toMatch(/beacon-shop|sa\/web|"web"/)
@@ -339,25 +339,28 @@ describe('whoever asks for a plan', () => {
     expect(plan.messages).toEqual([expect.stringMatching(/^1 more objects would change/)])
   })
 
-  test.each([true, false])('sees what is in an object of others only where they may get it: %s', async (may) => {
-    const sender = permitting(
-      () => true,
-      (object) => may || object !== 'StatefulSet shop/db',
-    )
-    const place = createPlace(['db'], { authenticate: async () => sender })
-    const labels = { 'meshstep.dev/application': 'db', 'app.kubernetes.io/managed-by': 'meshstep' }
-    const [foreign] = place.api.objects().filter(({ kind }) => kind === 'StatefulSet')
-    const labelled = event('config-changed', { ...DB, config: { labels: { tier: 'a' } } })
-    const { objects, messages } = await place.plan({
-      events: [labelled],
-      // whoever asks cannot make it theirs by what they propose
-      objects: [{ ...foreign, metadata: { name: 'db', namespace: 'shop', labels } } as KubernetesObject],
-    })
-    expect(objects).toContainEqual(expect.objectContaining({ object: 'StatefulSet shop/db', change: 'changed' }))
-    expect(JSON.stringify(objects).includes('"serviceAccountName"')).toBe(may)
-    expect(objects.find(({ object }) => object === 'Service shop/db')?.diff).toContain('tier: a')
-    expect(messages).toEqual(may ? [] : ['StatefulSet shop/db is not shown: you may not get it'])
-  })
+  test.each([true, false])(
+    'whoever asks for a plan sees what is in an object of others only where they may get it: %s',
+    async (may) => {
+      const sender = permitting(
+        () => true,
+        (object) => may || object !== 'StatefulSet shop/db',
+      )
+      const place = createPlace(['db'], { authenticate: async () => sender })
+      const labels = { 'meshstep.dev/application': 'db', 'app.kubernetes.io/managed-by': 'meshstep' }
+      const [foreign] = place.api.objects().filter(({ kind }) => kind === 'StatefulSet')
+      const labelled = event('config-changed', { ...DB, config: { labels: { tier: 'a' } } })
+      const { objects, messages } = await place.plan({
+        events: [labelled],
+        // whoever asks cannot make it theirs by what they propose
+        objects: [{ ...foreign, metadata: { name: 'db', namespace: 'shop', labels } } as KubernetesObject],
+      })
+      expect(objects).toContainEqual(expect.objectContaining({ object: 'StatefulSet shop/db', change: 'changed' }))
+      expect(JSON.stringify(objects).includes('"serviceAccountName"')).toBe(may)
+      expect(objects.find(({ object }) => object === 'Service shop/db')?.diff).toContain('tier: a')
+      expect(messages).toEqual(may ? [] : ['StatefulSet shop/db is not shown: you may not get it'])
+    },
+  )
 })
 
 /** The template's hash in the names of a Deployment's pods. */
@@ -402,7 +405,7 @@ describe('a plan goes by the pods that run', () => {
 describe('expectations', () => {
   const expectation = { from: 'shop/web', to: 'shop/db', port: 80, method: 'GET', path: '/a/1', allowed: true } as const
 
-  test('are met by what a plan leads to', async () => {
+  test('expectations are met by what a plan leads to', async () => {
     const place = await related3()
     const { expectations } = await place.plan({
       expectations: [expectation, { ...expectation, from: 'shop/other', allowed: false }],
@@ -435,14 +438,14 @@ describe('expectations', () => {
       }),
     ],
     ['the application has no policies of its own and is not guarded', event('config-changed', { ...DB, config: {} })],
-  ])('are not met any more where %s', async (what, sent) => {
+  ])('expectations are not met any more where %s', async (what, sent) => {
     const place = await related3()
     const denied = { ...expectation, from: 'shop/other', allowed: false } as const
     const { expectations } = await place.plan({ events: [sent], expectations: [expectation, denied] })
     expect(expectations.map(({ met }) => met)).toEqual(what.includes('not guarded') ? [true, false] : [false, true])
   })
 
-  test('go by the pods of a Deployment, whatever its cluster calls its ReplicaSet', async () => {
+  test('expectations go by the pods of a Deployment, whatever its cluster calls its ReplicaSet', async () => {
     const place: Place = createPlace([], {
       intercept: async (request) => {
         const answer = await place.api.handle(request)
@@ -462,7 +465,7 @@ describe('expectations', () => {
     expect(expectations).toMatchObject([{ met: true, sentence: expect.stringContaining('nothing guards them') }])
   })
 
-  test('are not met where it is not known, unless what is missing is said', async () => {
+  test('expectations are not met where it is not known, unless what is missing is said', async () => {
     const place = await related3()
     await place.happen(event('config-changed', { ...DB, config: { policies: [] } }))
     const proposal = { events: [], objects: [], expectations: [{ to: 'shop/db', port: 80, allowed: false }] }
@@ -471,7 +474,7 @@ describe('expectations', () => {
     expect([unknown, known].map(({ expectations }) => expectations[0]?.met)).toEqual([false, true])
   })
 
-  test('are not met by policies that Istio has not taken yet, but for those that the plan makes', async () => {
+  test('expectations are not met by policies that Istio has not taken yet, but for those that the plan makes', async () => {
     const taken = { type: 'ZtunnelAccepted', status: 'True', reason: 'Accepted', observedGeneration: '1' }
     const denying = (name: string, extra: object) => {
       const made = custom(name, { ...pods(name), action: 'DENY', rules: [{}] })
@@ -489,7 +492,7 @@ describe('expectations', () => {
     expect(pending[0]?.sentence).toContain('Istio has not taken AuthorizationPolicy shop/db yet')
   })
 
-  test('about an application that is not there are never met', async () => {
+  test('expectations about an application that is not there are never met', async () => {
     const place = await related3()
     const { expectations } = await place.plan({ expectations: [{ ...expectation, to: 'shop/bd', allowed: false }] })
     expect(expectations).toMatchObject([
@@ -531,12 +534,12 @@ describe('POST /plan', () => {
     ['an event', JSON.stringify(broken), 'application/cloudevents+json'],
     ['several', JSON.stringify([broken]), 'application/cloudevents-batch+json'],
     ['documents', `---\n${JSON.stringify(broken)}\n---\nexpect: []\n`, 'application/yaml'],
-  ])('takes %s', async (_, body, type) => {
+  ])('POST /plan takes %s', async (_, body, type) => {
     const answer = await post(await related3(), body, type)
     expect([answer.status, answer.body.access?.map(({ line }) => line)]).toEqual([200, GONE])
   })
 
-  test('is asked for by the extension dryrun of an event, which is not taken', async () => {
+  test('POST /plan is asked for by the extension dryrun of an event, which is not taken', async () => {
     const body = JSON.stringify({ ...broken, dryrun: 'true' })
     const answer = await post(await related3(), body, 'application/cloudevents+json', '/')
     expect([answer.status, answer.body.access?.map(({ line }) => line)]).toEqual([200, GONE])
@@ -605,18 +608,18 @@ describe('POST /plan', () => {
       /query: expected delete or autoAllowWaypoint/,
     ],
     ['bytes', '\u0000', 'application/cloudevents-batch+json', '/plan', /JSON/],
-  ])('refuses %s', async (_, body, type, path, message) => {
+  ])('POST /plan refuses %s', async (_, body, type, path, message) => {
     const answer = await post(createPlace([]), body, type, path)
     expect([answer.status, answer.body.message]).toEqual([400, expect.stringMatching(message)])
   })
 
-  test('makes two plans at a time, and asks others to come again', async () => {
+  test('POST /plan makes two plans at a time, and asks others to come again', async () => {
     const place = await related3()
     const plans = [1, 2, 3].map(() => post(place, JSON.stringify(broken), 'application/cloudevents+json'))
     expect((await Promise.all(plans)).map(({ status }) => status)).toEqual([200, 200, 429])
   })
 
-  test('reads lists of objects', async () => {
+  test('POST /plan reads lists of objects', async () => {
     const body = Buffer.from(
       '{ kind: List, apiVersion: v1, items: [{ apiVersion: v1, kind: ConfigMap, metadata: { name: a } }] }',
     )

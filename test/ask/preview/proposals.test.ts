@@ -14,18 +14,18 @@ metadata: { name: a, namespace: shop }
 `
 
 describe('documents of a plan are read, as kubectl reads them,', () => {
-  test('behind a byte order mark', async () => {
+  test('documents of a plan are read, as kubectl reads them, behind a byte order mark', async () => {
     const { objects } = await read(`\ufeff${POLICY}`)
     expect(objects.map(({ kind }) => kind)).toEqual(['AuthorizationPolicy'])
   })
 
-  test('behind a byte order mark in each file of a folder', async () => {
+  test('documents of a plan are read, as kubectl reads them, behind a byte order mark in each file of a folder', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'documents-'))
     for (const name of ['a.yaml', 'b.yaml']) await writeFile(join(folder, name), `\ufeff${POLICY}`)
     expect((await read(await readInput(folder))).objects).toHaveLength(2)
   })
 
-  test('out of a list of their own kind, whose items need not say it', async () => {
+  test('documents of a plan are read, as kubectl reads them, out of a list of their own kind, whose items need not say it', async () => {
     const { objects } = await read(`apiVersion: security.istio.io/v1
 kind: AuthorizationPolicyList
 metadata: { resourceVersion: "7" }
@@ -42,7 +42,7 @@ items:
     ])
   })
 
-  test('with what merge keys bring in', async () => {
+  test('documents of a plan are read, as kubectl reads them, with what merge keys bring in', async () => {
     const { objects } =
       await read(`${POLICY.replace('{ name: a, namespace: shop }', '{ <<: &home { namespace: shop }, name: a }')}
 spec:
@@ -63,7 +63,7 @@ spec:
     ])
   })
 
-  test('but for a merge key that brings in no mapping', async () => {
+  test('documents of a plan are read, as kubectl reads them, but for a merge key that brings in no mapping', async () => {
     await expect(read(`${POLICY}spec: { <<: [1] }\n`)).rejects.toThrow(/document 1: .*[Mm]erge/)
   })
 })

@@ -22,7 +22,7 @@ const planOf = async (...after: KubernetesObject[]) =>
   await planned([...cluster], { after }, { autoAllowWaypoint: false })
 
 describe('of a client with a sidecar, a plan', () => {
-  test('says nothing where its answers stay the same, whoever the target takes it for', async () => {
+  test('of a client with a sidecar, a plan says nothing where its answers stay the same, whoever the target takes it for', async () => {
     const denied = custom('closed', { ...pods('db'), action: 'DENY', rules: [account('web')] })
     const plan = await planOf(denied)
     expect(lines(plan)).toEqual(['- web → db :9080', '- web → db (pods) :9080'])
@@ -44,13 +44,13 @@ describe('of a client with a sidecar, a plan', () => {
       'its account is refused at pods, which it may reach past their waypoint',
       custom('closed', { ...pods('api'), action: 'DENY', rules: [account('classic')] }),
     ],
-  ])('says that it is not known where %s', async (_, policy) => {
+  ])('of a client with a sidecar, a plan says that it is not known where %s', async (_, policy) => {
     const plan = await planOf(policy)
     expect(plan.incomplete).toEqual([expect.stringContaining('the client has a sidecar, or may have one')])
     expect(codeOf(plan)).not.toBe(0)
   })
 
-  test('tells its account from that of another one with a sidecar', async () => {
+  test('of a client with a sidecar, a plan tells its account from that of another one with a sidecar', async () => {
     const other = application('other', {
       podSpec: { serviceAccountName: 'other', containers: [{ name: 'istio-proxy', image: 'proxy:1' }] },
     })

@@ -68,7 +68,7 @@ describe('of a workload and other pods that are told by its name, a plan compare
     expect([plan.incomplete, codeOf(plan)]).toEqual([[], 2])
   })
 
-  test('and an expectation of them is checked by the name that the plan tells, as one of their account is', async () => {
+  test('an expectation of a workload and of other pods that are told by its name is checked by that name', async () => {
     const principals = ['cluster.local/ns/shop/sa/second']
     const policies = [
       custom('closed', { selector: { matchLabels: { role: 'second' } }, action: 'DENY', rules: [{}] }),
@@ -139,7 +139,7 @@ describe('of a Gateway that has the name of an application, a plan tells', () =>
     expect(codeOf(plan)).toBe(2)
   })
 
-  test('whether an expectation of it is met, which names it by its kind', async () => {
+  test('of a Gateway that has the name of an application, a plan tells whether an expectation of it is met, which names it by its kind', async () => {
     const kubernetes = reading([...cluster, entrance, closed])
     const asked = ['shop/gateway/db', 'shop/db'].map((to) => ({ to, port: 80, allowed: false }))
     const results = await expected(features.memories, kubernetes, asked, undefined)

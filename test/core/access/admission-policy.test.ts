@@ -43,15 +43,18 @@ describe('where senders are authenticated, a document that is read', () => {
     ['nothing binds the policy', [policy], /ValidatingAdmissionPolicyBinding meshstep-documents-shop does not exist/],
     ['the policy only warns', [policy, binding(NAME, 'Warn')], /does not deny by the policy of its name/],
     ['another policy is bound', [policy, binding('other', 'Deny')], /does not deny by the policy of its name/],
-  ])('is told of as open to everybody when %s, in the outcome and when asked', async (_, objects, message) => {
-    const world = authenticated(document, ...objects)
-    const told = expect.arrayContaining([expect.stringMatching(message)])
-    expect(await take(world)).toEqual(told)
-    expect(await viewed(world)).toEqual(told)
-    expect(world.labels().template).toMatchObject({ tier: 'red' })
-  })
+  ])(
+    'where senders are authenticated, a document that is read is told of as open to everybody when %s, in the outcome and when asked',
+    async (_, objects, message) => {
+      const world = authenticated(document, ...objects)
+      const told = expect.arrayContaining([expect.stringMatching(message)])
+      expect(await take(world)).toEqual(told)
+      expect(await viewed(world)).toEqual(told)
+      expect(world.labels().template).toMatchObject({ tier: 'red' })
+    },
+  )
 
-  test('is as good as its writer when the policy is in place', async () => {
+  test('where senders are authenticated, a document that is read is as good as its writer when the policy is in place', async () => {
     const world = authenticated(document, policy, binding(NAME, 'Deny'))
     expect(await take(world)).toEqual([])
     expect(await viewed(world)).toEqual([])
@@ -62,7 +65,7 @@ describe('where senders are authenticated, a document that is read', () => {
     [503, 'upstream connect error', 'cannot be looked at'],
     [404, '404 page not found', 'cannot be looked at'],
   ])(
-    'is taken when an answer of %i does not say what is there, and told is that nobody knows',
+    'where senders are authenticated, a document that is read is taken when an answer of %i does not say what is there, and told is that nobody knows',
     async (status, body, why) => {
       const world = authenticated(document)
       world.intercept = ({ path }) => (path.includes(API) ? { status, headers: {}, body } : undefined)
@@ -72,7 +75,7 @@ describe('where senders are authenticated, a document that is read', () => {
     },
   )
 
-  test('costs a look at the policy once in ten seconds', async () => {
+  test('where senders are authenticated, a document that is read costs a look at the policy once in ten seconds', async () => {
     const world = authenticated(document, policy, binding(NAME, 'Deny'))
     await take(world)
     await take(world)

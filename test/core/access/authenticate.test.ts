@@ -66,16 +66,19 @@ describe('an event is refused', () => {
   test.each([
     ['none', undefined],
     ['another one', ['https://kubernetes.default.svc']],
-  ])('when the API server says that the token is for an audience, and that is %s', async (_, audiences) => {
-    const { authorize } = createWorld({
-      answer: ({ kind }, given) => {
-        const review = JSON.parse(given.body)
-        if (kind === 'TokenReview') review.status.audiences = audiences
-        return { ...given, body: JSON.stringify(review) }
-      },
-    })
-    await expect(authorize('Bearer good', 'web')).rejects.toMatchObject({ status: 401 })
-  })
+  ])(
+    'an event is refused when the API server says that the token is for an audience, and that is %s',
+    async (_, audiences) => {
+      const { authorize } = createWorld({
+        answer: ({ kind }, given) => {
+          const review = JSON.parse(given.body)
+          if (kind === 'TokenReview') review.status.audiences = audiences
+          return { ...given, body: JSON.stringify(review) }
+        },
+      })
+      await expect(authorize('Bearer good', 'web')).rejects.toMatchObject({ status: 401 })
+    },
+  )
 })
 
 describe('where an authorizer of the API server failed', () => {

@@ -47,7 +47,7 @@ describe('a config asks for effects beyond the application', () => {
 })
 
 describe('what was asked for before', () => {
-  test('needs no permission again, and neither does less', () => {
+  test('what was asked for before needs no permission again, and neither does less', () => {
     const before = state({ mesh: { hardened: true }, rawPolicies: [deny] })
     expect(
       newEffects(before, state({ mesh: { hardened: true }, rawPolicies: [deny], databag: { db: { a: 'b' } } })),
@@ -56,7 +56,7 @@ describe('what was asked for before', () => {
     expect(newEffects(before, state())).toEqual([])
   })
 
-  test('needs one when it is asked for in another way', () => {
+  test('what was asked for before needs a permission when it is asked for in another way', () => {
     const before = state({ mesh: {}, rawPolicies: [deny] })
     const other = { ...deny, spec: { action: 'ALLOW', rules: [{}] } }
     expect(newEffects(before, state({ mesh: { modelOnMesh: true }, rawPolicies: [other] }))).toEqual([
@@ -118,11 +118,11 @@ describe('what was asked for before', () => {
       { serviceAccounts: { 'shop/a': 'b' }, trustDomain: 'a.b', databag: { db: { a: 'b' } } },
       [],
     ],
-  ])('needs one for what shapes it: %s', (_, allowed, more, effects) => {
+  ])('what was asked for before needs a permission for what shapes it: %s', (_, allowed, more, effects) => {
     expect(newEffects(state(allowed), state({ ...allowed, ...more }))).toEqual(effects)
   })
 
-  test('counts from the moment that it waits for a leader', () => {
+  test('what was asked for before counts from the moment that it waits for a leader', () => {
     const pending = { unit: 'web/0', data: { config: features.config.parse({ rawPolicies: [deny] }) } }
     const waiting = { ...emptyState(), pending }
     expect(newEffects(state(), waiting)).toEqual(['policies'])
@@ -148,13 +148,16 @@ describe('a sender who may update the application alone', () => {
     ['a policy as it is given', { rawPolicies: [deny] }, /applications\.meshstep\.dev\/policies shop\/web/],
     ['a beacon', { mesh: {} }, /applications\.meshstep\.dev\/mesh shop\/web/],
     ['a hardened mesh', { mesh: { hardened: true } }, /applications\.meshstep\.dev\/(mesh|root) shop\/web/],
-  ])('is refused when it asks for %s, and nothing is written', async (_, config, message) => {
-    const world = createOwn()
-    expect(await send(world, config)).toMatchObject({ status: 403, text: expect.stringMatching(message) })
-    expect(world.calls.filter(isWrite).filter((call) => !call.includes('reviews'))).toEqual([])
-  })
+  ])(
+    'a sender who may update the application alone is refused when it asks for %s, and nothing is written',
+    async (_, config, message) => {
+      const world = createOwn()
+      expect(await send(world, config)).toMatchObject({ status: 403, text: expect.stringMatching(message) })
+      expect(world.calls.filter(isWrite).filter((call) => !call.includes('reviews'))).toEqual([])
+    },
+  )
 
-  test('is refused when it changes what somebody else was allowed to ask for, and may ask for less', async () => {
+  test('a sender who may update the application alone is refused when it changes what somebody else was allowed to ask for, and may ask for less', async () => {
     const world = createOwn('policies web')
     expect(await send(world, { rawPolicies: [deny] })).toMatchObject({ status: 200 })
     allowed.delete('policies web')
@@ -166,7 +169,7 @@ describe('a sender who may update the application alone', () => {
     expect(await send(world, { rawPolicies: [deny] })).toMatchObject({ status: 403 })
   })
 
-  test('is refused also as a unit whose words wait for a leader', async () => {
+  test('a sender who may update the application alone is refused also as a unit whose words wait for a leader', async () => {
     const world = createOwn()
     expect(await send(world, { rawPolicies: [deny] }, { unit: 'web/0' })).toMatchObject({ status: 403 })
   })
@@ -177,7 +180,7 @@ describe('a sender who may update the application alone', () => {
     return { status: response.status, text: await response.text() }
   }
 
-  test('may relate it to no application of the namespace that would take the relation up, and nothing is written', async () => {
+  test('a sender who may update the application alone may relate it to no application of the namespace that would take the relation up, and nothing is written', async () => {
     const world = createOwn()
     expect(await relate(world, { application: 'db', endpoint: 'clients' })).toMatchObject({
       status: 403,
@@ -186,13 +189,13 @@ describe('a sender who may update the application alone', () => {
     expect(world.calls.filter(isWrite).filter((call) => !call.includes('reviews'))).toEqual([])
   })
 
-  test('may relate it to another that it may update as well, and to one of another namespace, which goes by its own word', async () => {
+  test('a sender who may update the application alone may relate it to another that it may update as well, and to one of another namespace, which goes by its own word', async () => {
     const both = createOwn('db')
     expect(await relate(both, { application: 'db' })).toMatchObject({ status: 200 })
     expect(await relate(createOwn(), { application: 'db', namespace: 'data' })).toMatchObject({ status: 200 })
   })
 
-  test('may ask for an effect with a Role that names its subresource for the namespace', async () => {
+  test('a sender who may update the application alone may ask for an effect with a Role that names its subresource for the namespace', async () => {
     expect(await send(createOwn('mesh *'), { mesh: {} })).toMatchObject({ status: 200 })
   })
 })
@@ -217,7 +220,7 @@ describe('a sender who may not run workloads', () => {
   }
 
   test.each(['of a person', 'of a unit that waits for a leader'])(
-    'cannot try a secret value in a config %s',
+    'a sender who may not run workloads cannot try a secret value in a config %s',
     async (by) => {
       const world = await createKept()
       const unit = by === 'of a person' ? {} : { unit: 'web/0' }
@@ -228,7 +231,7 @@ describe('a sender who may not run workloads', () => {
     },
   )
 
-  test('is refused alone: what else is told at that moment counts', async () => {
+  test('a sender who may not run workloads is refused alone: what else is told at that moment counts', async () => {
     const world = await createKept()
     const answers = await Promise.all([tell(world, withPassword('wrong')), tell(world, { settings: { a: '1' } })])
     expect(answers.map(([status]) => status)).toEqual([403, 200])

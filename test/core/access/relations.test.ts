@@ -37,14 +37,14 @@ describe('a sender for one side of a relation ends nothing that the document of 
     expect(JSON.stringify([world.memory('a'), world.memory('b')])).toBe(before)
   })
 
-  test('nor by the name of that document', async () => {
+  test('a sender for one side of a relation ends nothing that the document of the other side says, nor by the name of that document', async () => {
     const world = await createRelated()
     await send(world, ended({ relation: MINE, document: 'of-b' }))
     await resync(world)
     expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
-  test('also where its own memory was lost', async () => {
+  test('a sender for one side of a relation ends nothing that the document of the other side says, also where its own memory was lost', async () => {
     const world = await createRelated()
     forget(world, 'a')
     for (const data of [
@@ -118,7 +118,7 @@ describe('a document that is deleted ends no more than it held, or than its auth
     expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
-  test('nor where the memory of its application was lost', async () => {
+  test('a document that is deleted ends no more than it held, or than its author may end, nor where the memory of its application was lost', async () => {
     const { world } = await createTold()
     await write(world, relation(b, {}, 'a', MINE))
     forget(world, 'a')
@@ -127,7 +127,7 @@ describe('a document that is deleted ends no more than it held, or than its auth
     expect([statusesOf(world, 'a'), statusesOf(world, 'b')]).toEqual([['established'], ['established']])
   })
 
-  test('nor one that names no author', async () => {
+  test('a document that is deleted ends no more than it held, or than its author may end, nor one that names no author', async () => {
     const { world } = await createTold('b')
     await write(world, relation(b, { author: undefined }, 'a', MINE))
     expect((await erase(world, 'document')).status).toBe(403)

@@ -53,7 +53,7 @@ describe('who may send for one application speaks for no other', () => {
     'shop/%EF%BD%97eb',
     'shop/web%E2%80%8B',
     'shop/db,shop/web',
-  ])('with the subject %j', async (subject) => {
+  ])('somebody who may send for one application speaks for no other with the subject %j', async (subject) => {
     for (const about of [{}, ofDb, ofWeb]) {
       const sent = { headers: headersOf({ 'ce-subject': subject }), body: data(about) }
       const world = await expectUntouched(createSmuggled(), sent, [400, 403])
@@ -141,7 +141,7 @@ describe('who may send for one application speaks for no other', () => {
       { headers: headersOf({ 'ce-source': '/meshstep/shop/db' }), body: data(ofWeb) },
       [403],
     ],
-  ])('with %s', async (_, sent, statuses) => {
+  ])('somebody who may send for one application speaks for no other with %s', async (_, sent, statuses) => {
     await expectUntouched(createSmuggled(), sent, statuses)
   })
 })

@@ -68,7 +68,7 @@ const fromDocument = (data: Record<string, string>): Event => ({
 })
 
 describe('a Kubernetes Event', () => {
-  test('tells of a conflict, on the workload', async () => {
+  test('a Kubernetes Event tells of a conflict, on the workload', async () => {
     const { world, handle } = telling(conflicting())
     await handle(event('relation-changed', meshRelation()), {})
     expect(eventsIn(world)).toMatchObject([
@@ -81,7 +81,7 @@ describe('a Kubernetes Event', () => {
     ])
   })
 
-  test('tells what is waited for', async () => {
+  test('a Kubernetes Event tells what is waited for', async () => {
     const { world, handle } = telling(createWorld([]))
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }])
     await handle(event('relation-changed', meshRelation()), {})
@@ -90,7 +90,7 @@ describe('a Kubernetes Event', () => {
     ])
   })
 
-  test('tells of a document that is refused, on the document', async () => {
+  test('a Kubernetes Event tells of a document that is refused, on the document', async () => {
     const { world, handle } = telling()
     await expect(handle(fromDocument({ application: 'web', config: '{ polices: [] }' }), {})).rejects.toThrow('polices')
     expect(eventsIn(world)).toMatchObject([
@@ -101,7 +101,7 @@ describe('a Kubernetes Event', () => {
     ])
   })
 
-  test('tells of a document whose author may not write it, on the document', async () => {
+  test('a Kubernetes Event tells of a document whose author may not write it, on the document', async () => {
     const sent = fromDocument({ application: 'web', config: '{ mesh: {} }' })
     const world = createWorld()
     world.api.seed([sent.data as KubernetesObject])
@@ -115,7 +115,7 @@ describe('a Kubernetes Event', () => {
     ])
   })
 
-  test('is not repeated: not by this process, and not by another one', async () => {
+  test('a Kubernetes Event is not repeated: not by this process, and not by another one', async () => {
     const { world, handle } = telling(conflicting())
     await handle(event('relation-changed', meshRelation()), {})
     const before = JSON.stringify(world.api.objects())
@@ -130,7 +130,7 @@ describe('a Kubernetes Event', () => {
     const seriesIn = (world: World) => eventsIn(world).map(({ series }) => series)
     const meet = ({ handle }: Told) => handle(event('relation-changed', meshRelation()), {})
 
-    test('counts it once in ten minutes, all times together', async () => {
+    test('a Kubernetes Event, of what is met again counts it once in ten minutes, all times together', async () => {
       const told = telling(conflicting())
       for (let minute = 0; minute <= 25; minute += 1) {
         await meet(told)
@@ -142,7 +142,7 @@ describe('a Kubernetes Event', () => {
       expect(writes).toHaveLength(1 + 2 * 3)
     })
 
-    test('is left to the process that wrote it lately, and counted with the next', async () => {
+    test('a Kubernetes Event, of what is met again is left to the process that wrote it lately, and counted with the next', async () => {
       const [one, other] = [telling(conflicting())].flatMap((told) => [told, telling(told.world)]) as [Told, Told]
       await meet(one)
       one.world.clock.advance(5 * MINUTE)
@@ -154,7 +154,7 @@ describe('a Kubernetes Event', () => {
       expect(seriesIn(one.world)).toMatchObject([{ count: 4 }])
     })
 
-    test('begins anew when the API server has forgotten it', async () => {
+    test('a Kubernetes Event, of what is met again begins anew when the API server has forgotten it', async () => {
       const told = telling(conflicting())
       await meet(told)
       const [found] = eventsIn(told.world)
@@ -167,7 +167,7 @@ describe('a Kubernetes Event', () => {
     })
   })
 
-  test('is made of nothing that is as it should be', async () => {
+  test('a Kubernetes Event is made of nothing that is as it should be', async () => {
     const { world, handle, calls } = telling()
     await handle(event('relation-changed', meshRelation()), {})
     calls.length = 0
@@ -175,7 +175,7 @@ describe('a Kubernetes Event', () => {
     expect([eventsIn(world), calls.filter(isWrite)]).toEqual([[], []])
   })
 
-  test('is no reason for a step to fail', async () => {
+  test('a Kubernetes Event is no reason for a step to fail', async () => {
     const { world, handle, warnings } = telling(conflicting())
     world.intercept = async ({ path }) =>
       path.includes('/events') ? { status: 403, headers: {}, body: '{"kind":"Status","message":"no"}' } : undefined
@@ -217,7 +217,7 @@ describe('a Kubernetes Event', () => {
   test.each([
     ['who may not send it', event('resync', {}), 403],
     ['with a name that is none', event('config-changed', { config: 1 }, { subject: '../x' }), 400],
-  ])('is not made of an event from somebody %s', async (_, sent, status) => {
+  ])('a Kubernetes Event is not made of an event from somebody %s', async (_, sent, status) => {
     const { world, handle } = telling(createWorld(undefined, { allows: () => status !== 403 }), true)
     await expect(handle(sent, { authorization: 'Bearer good' })).rejects.toMatchObject({ status })
     expect(eventsIn(world)).toEqual([])

@@ -50,7 +50,7 @@ describe('a sink that does not accept', () => {
     expect(requests.length).toBeGreaterThan(3)
   })
 
-  test('as it redirects is told by where it leads, and nothing is sent there', async () => {
+  test('a sink that does not accept as it redirects is told by where it leads, and nothing is sent there', async () => {
     const { publish, requests } = publisher([302], '/nonexistent', { location: 'https://broker/' })
     await expect(publish()).rejects.toMatchObject({
       name: 'Unavailable',

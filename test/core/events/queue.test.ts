@@ -126,7 +126,7 @@ describe('what follows from a step', () => {
     ['a sender, and not a note that came before it', [NOTED, TOLD], [], [EMPTY_OUTBOX, DUE]],
     ['a sender that was not refused', [TOLD, { ...TOLD }], [TOLD], [undefined, DUE]],
     ['a note where every sender is refused', [NOTED, TOLD], [TOLD], [DUE, undefined]],
-  ])('is for %s to tell', async (_, changes, refused, told) => {
+  ])('what follows from a step is for %s to tell', async (_, changes, refused, told) => {
     expect(await tell(changes, refused)).toEqual(told)
   })
 })

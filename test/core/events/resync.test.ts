@@ -73,7 +73,7 @@ describe('a resync of a namespace with nothing to do', () => {
   test.each([
     ['in a process that is its own sink', true],
     ['with a broker', false],
-  ])('makes no call for any application, %s', async (_, isOwnSink) => {
+  ])('a resync of a namespace with nothing to do makes no call for any application, %s', async (_, isOwnSink) => {
     for (const count of [3, 24]) {
       const world = await createMany(count, { isOwnSink })
       const { messages } = await resync(world)
@@ -83,7 +83,7 @@ describe('a resync of a namespace with nothing to do', () => {
     }
   })
 
-  test('lists 500 objects of a kind at a time', async () => {
+  test('a resync of a namespace with nothing to do lists 500 objects of a kind at a time', async () => {
     const world = await createMany(3)
     world.api.seed(
       Array.from({ length: 1_200 }, (_, index) => service(`other-${index}`)),
@@ -93,7 +93,7 @@ describe('a resync of a namespace with nothing to do', () => {
     expect(world.calls).toHaveLength(SHARED + 2)
   })
 
-  test('makes one call for each application that may keep secrets, and for each name that has no memory', async () => {
+  test('a resync of a namespace with nothing to do makes one call for each application that may keep secrets, and for each name that has no memory', async () => {
     const world = createWorld(
       namesOf(5).flatMap((name) => [service(name)]),
       { isOwnSink: true },
@@ -115,7 +115,7 @@ describe('a resync of a namespace with nothing to do', () => {
 })
 
 describe('a resync of a namespace with something to do', () => {
-  test('repairs the one application of many that drifted', async () => {
+  test('a resync of a namespace with something to do repairs the one application of many that drifted', async () => {
     const world = await createMany(40)
     drift(world, 'app-7')
     const { messages, effects } = await resync(world)
@@ -129,7 +129,7 @@ describe('a resync of a namespace with something to do', () => {
     expect(own.filter(isWrite)).toHaveLength(3)
   })
 
-  test('sends an event to a broker for that one alone, and its step reads for itself', async () => {
+  test('a resync of a namespace with something to do sends an event to a broker for that one alone, and its step reads for itself', async () => {
     const world = await createMany(40, {})
     drift(world, 'app-7')
     await resync(world)
@@ -139,7 +139,7 @@ describe('a resync of a namespace with something to do', () => {
     expect(labelOf(world, 'app-7')).toBe('own')
   })
 
-  test('sends one also for an application that only has something to say', async () => {
+  test('a resync of a namespace with something to do sends one also for an application that only has something to say', async () => {
     const world = await createMany(3, {})
     world.api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/services/app-1`, headers: {} })
     await resync(world)
@@ -157,7 +157,7 @@ describe('a resync of a namespace with something to do', () => {
     expect(own.calls).toHaveLength(SHARED)
   })
 
-  test('has the other side in another namespace look again, as that is not resynced', async () => {
+  test('a resync of a namespace with something to do has the other side in another namespace look again, as that is not resynced', async () => {
     const world = await createMany(2)
     const beacon = { namespace: 'bank', application: 'beacon' }
     world.api.seed([{ ...service('beacon'), metadata: { name: 'beacon', namespace: 'bank' } }], { manager: 'juju' })
@@ -171,7 +171,7 @@ describe('a resync of a namespace with something to do', () => {
     }
   })
 
-  test('has a line in the log for each application, whoever had nothing to do', async () => {
+  test('a resync of a namespace with something to do has a line in the log for each application, whoever had nothing to do', async () => {
     const lines: Record<string, unknown>[] = []
     const log = createLog('info', (line) => void lines.push(JSON.parse(line)))
     const world = await createMany(3, { log })
@@ -182,7 +182,7 @@ describe('a resync of a namespace with something to do', () => {
     ).toEqual(expect.arrayContaining([...namesOf(3).map((name) => [name, 'unchanged']), [undefined, 'unchanged']]))
   })
 
-  test('leaves a memory that cannot be read to a person, and repairs all others', async () => {
+  test('a resync of a namespace with something to do leaves a memory that cannot be read to a person, and repairs all others', async () => {
     const world = await createMany(12)
     world.api.handle({
       method: 'PATCH',
@@ -212,7 +212,7 @@ describe('what changes after the lists were read', () => {
     }
   }
 
-  test('is not written twice where another step repaired it', async () => {
+  test('what changes after the lists were read is not written twice where another step repaired it', async () => {
     const world = await createMany(5)
     drift(world, 'app-2')
     let told: Promise<unknown> = Promise.resolve()
@@ -225,7 +225,7 @@ describe('what changes after the lists were read', () => {
     expect([labelOf(world, 'app-2'), effects]).toEqual(['own', undefined])
   })
 
-  test('is a conflict where somebody else took it', async () => {
+  test('what changes after the lists were read is a conflict where somebody else took it', async () => {
     const world = await createMany(5)
     drift(world, 'app-2')
     afterLists(world, () => drift(world, 'app-2', 'theirs'))
@@ -235,7 +235,7 @@ describe('what changes after the lists were read', () => {
     expect(labelOf(world, 'app-2')).toBe('theirs')
   })
 
-  test('is what a config says that came meanwhile', async () => {
+  test('what changes after the lists were read is what a config says that came meanwhile', async () => {
     const world = await createMany(5)
     drift(world, 'app-2')
     let told: Promise<unknown> = Promise.resolve()
@@ -247,7 +247,7 @@ describe('what changes after the lists were read', () => {
     expect([labelOf(world, 'app-2'), world.labels('app-2').template[USE_WAYPOINT]]).toEqual(['new', 'new'])
   })
 
-  test('stays gone with an application that was removed', async () => {
+  test('what changes after the lists were read stays gone with an application that was removed', async () => {
     const world = await createMany(5)
     drift(world, 'app-2')
     let told: Promise<unknown> = Promise.resolve()
@@ -260,7 +260,7 @@ describe('what changes after the lists were read', () => {
     expect(labelOf(world, 'app-2')).toBeUndefined()
   })
 
-  test('is repaired by the next one where this one had nothing to do', async () => {
+  test('what changes after the lists were read is repaired by the next one where this one had nothing to do', async () => {
     const world = await createMany(5)
     afterLists(world, () => drift(world, 'app-2'))
     await resync(world)
@@ -286,7 +286,7 @@ describe('a resync of a namespace for which there is not enough time', () => {
   }
   const repaired = (world: World) => namesOf(COUNT).filter((name) => labelOf(world, name) === 'own')
 
-  test('goes on where it did not come to, until all is done', async () => {
+  test('a resync of a namespace for which there is not enough time goes on where it did not come to, until all is done', async () => {
     const world = await createSlow()
     let before = 0
     for (let times = 0; repaired(world).length < COUNT; times += 1) {
@@ -299,7 +299,7 @@ describe('a resync of a namespace for which there is not enough time', () => {
     expect((await world.post(event('resync', ALL))).status).toBe(200)
   })
 
-  test('begins no step that it cannot end, and says how many it did not come to', async () => {
+  test('a resync of a namespace for which there is not enough time begins no step that it cannot end, and says how many it did not come to', async () => {
     const world = await createSlow()
     const response = await world.post(event('resync', ALL))
     const { message } = (await response.json()) as { message: string }
@@ -312,13 +312,16 @@ describe('a resync of a namespace for which there is not enough time', () => {
   test.each([
     ['first', 0, 'app-0'],
     ['last', 0.999, 'app-9'],
-  ])('begins with any application: the %s', async (_, chance, name) => {
-    const world = await createSlow()
-    world.clock.random = () => chance
-    await world.post(event('resync', ALL))
-    expect(repaired(world)).toContain(name)
-    expect(repaired(world).length).toBeLessThan(COUNT)
-  })
+  ])(
+    'a resync of a namespace for which there is not enough time begins with any application: the %s',
+    async (_, chance, name) => {
+      const world = await createSlow()
+      world.clock.random = () => chance
+      await world.post(event('resync', ALL))
+      expect(repaired(world)).toContain(name)
+      expect(repaired(world).length).toBeLessThan(COUNT)
+    },
+  )
 })
 
 describe('what is found in shared lists', () => {
@@ -374,7 +377,7 @@ describe('what is found in shared lists', () => {
     ['of a mesh', createGuarded],
     ['of a cluster', createWorkers],
     ['of documents', createDocumented],
-  ])('is what each step would find for itself: %s', async (_, create) => {
+  ])('what is found in shared lists is what each step would find for itself: %s', async (_, create) => {
     const world = await create()
     for (const _times of [1, 2]) await resync(world)
     const { effects = [] } = await resync(world)
@@ -409,26 +412,29 @@ describe('a resync of a namespace of which not all may be listed', () => {
     ['deployments', 'Deployment'],
     ['services', 'Service'],
     ['pods', 'Pod'],
-  ])('repairs what it can without the list of %s, and says what to grant', async (resource, kind) => {
-    const world = await createMany(3)
-    drift(world, 'app-1')
-    unlisted(world, resource)
-    const { status, messages } = await resync(world)
-    expect(labelOf(world, 'app-1')).toBe('own')
-    expect([status, messages]).toEqual([
-      'waiting',
-      [
-        'looked at 3 applications, and sent a resync to 1 of them',
-        expect.stringMatching(
-          new RegExp(
-            `^LIST ${kind} shop: 403 .*Grant it with a Role and a RoleBinding.* a lost memory left behind is found$`,
+  ])(
+    'a resync of a namespace of which not all may be listed repairs what it can without the list of %s, and says what to grant',
+    async (resource, kind) => {
+      const world = await createMany(3)
+      drift(world, 'app-1')
+      unlisted(world, resource)
+      const { status, messages } = await resync(world)
+      expect(labelOf(world, 'app-1')).toBe('own')
+      expect([status, messages]).toEqual([
+        'waiting',
+        [
+          'looked at 3 applications, and sent a resync to 1 of them',
+          expect.stringMatching(
+            new RegExp(
+              `^LIST ${kind} shop: 403 .*Grant it with a Role and a RoleBinding.* a lost memory left behind is found$`,
+            ),
           ),
-        ),
-      ],
-    ])
-  })
+        ],
+      ])
+    },
+  )
 
-  test('asks for no list but the refused one a second time', async () => {
+  test('a resync of a namespace of which not all may be listed asks for no list but the refused one a second time', async () => {
     const world = await createMany(3)
     unlisted(world, 'services')
     await resync(world)
@@ -438,7 +444,7 @@ describe('a resync of a namespace of which not all may be listed', () => {
     ])
   })
 
-  test('reports those that need what may not be read at all, and repairs the others', async () => {
+  test('a resync of a namespace of which not all may be listed reports those that need what may not be read at all, and repairs the others', async () => {
     const world = await createMany(2)
     await world.send('config-changed', {
       application: 'app-1',
@@ -454,7 +460,7 @@ describe('a resync of a namespace of which not all may be listed', () => {
     ])
   })
 
-  test('repairs all that need nothing of the namespace itself, where that may not be read', async () => {
+  test('a resync of a namespace of which not all may be listed repairs all that need nothing of the namespace itself, where that may not be read', async () => {
     const world = await createMany(3)
     drift(world, 'app-1')
     world.intercept = ({ path }) =>
@@ -463,7 +469,7 @@ describe('a resync of a namespace of which not all may be listed', () => {
     expect(labelOf(world, 'app-1')).toBe('own')
   })
 
-  test('takes no labels from pods whose workload it does not see', async () => {
+  test('a resync of a namespace of which not all may be listed takes no labels from pods whose workload it does not see', async () => {
     const world = createWorld([workload('StatefulSet', 'web'), service('web')], { isOwnSink: true })
     const config = { enrolment: 'in-place', labels: { [USE_WAYPOINT]: 'own' } }
     await world.send('config-changed', { application: 'web', config })
@@ -473,7 +479,7 @@ describe('a resync of a namespace of which not all may be listed', () => {
     expect(labelsOnPods(world)).toEqual(['own', 'own'])
   })
 
-  test('fails where its memories may not be listed', async () => {
+  test('a resync of a namespace of which not all may be listed fails where its memories may not be listed', async () => {
     const world = await createMany(3)
     unlisted(world, 'configmaps')
     const response = await world.post(event('resync', ALL))

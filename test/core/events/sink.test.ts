@@ -28,7 +28,7 @@ const relationsOf = (world: World, name: string) => relationsById(world.memory(n
 const pod = (world: World) => world.send('pod-restarted', { pod: { name: 'web-0', uid: 'u' } })
 
 describe('a sink that does not accept', () => {
-  test('is tried again with the next delivery, which publishes what is missing', async () => {
+  test('a sink that does not accept is tried again with the next delivery, which publishes what is missing', async () => {
     const world = createWorld()
     world.refusePublishing = new Unavailable('the sink is away')
     const first = await world.post(event('relation-changed', meshRelation()))
@@ -40,7 +40,7 @@ describe('a sink that does not accept', () => {
     expect(world.published).toHaveLength(1)
   })
 
-  test('keeps what it accepted of several, and is sent the others alone', async () => {
+  test('a sink that does not accept keeps what it accepted of several, and is sent the others alone', async () => {
     const world = createWorld()
     world.refusePublishing = new Unavailable('away')
     await world.post(event('relation-changed', meshRelation({}, 1)))
@@ -55,7 +55,7 @@ describe('a sink that does not accept', () => {
 })
 
 describe('what is published', () => {
-  test('is the databag of this side, as the other side sees the relation, to one partition', async () => {
+  test('what is published is the databag of this side, as the other side sees the relation, to one partition', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: { policies: [{ type: 'unit', relation: 'db', ports: [5432] }] } })
     await world.send('relation-changed', meshRelation())
@@ -74,7 +74,7 @@ describe('what is published', () => {
     })
   })
 
-  test('is sent once: neither a repeat nor what changes nothing in it sends it again, but a resync does', async () => {
+  test('what is published is sent once: neither a repeat nor what changes nothing in it sends it again, but a resync does', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     await world.send('relation-changed', meshRelation({ mesh: 'on' }))
@@ -84,7 +84,7 @@ describe('what is published', () => {
     expect(world.published).toHaveLength(2)
   })
 
-  test('is one event for each relation, however many events wait for one step', async () => {
+  test('what is published is one event for each relation, however many events wait for one step', async () => {
     const world = createWorld()
     await Promise.all(
       [1, 2, 3].map((id) => world.post(event('relation-changed', meshRelation({ [`m${id}`]: 'on' }, id)))),
@@ -93,7 +93,7 @@ describe('what is published', () => {
     expect(world.published.length).toBeLessThanOrEqual(4)
   })
 
-  test('follows the config', async () => {
+  test('what is published follows the config', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     await world.send('relation-changed', {
@@ -108,7 +108,7 @@ describe('what is published', () => {
     expect(JSON.stringify(second?.data)).toContain('source_app_name\\": \\"pg')
   })
 
-  test('ends with the relation: the other side is told, once', async () => {
+  test('what is published ends with the relation: the other side is told, once', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     await world.send('relation-broken', { relation: { id: 7 } })
@@ -223,7 +223,7 @@ describe('what comes late from the other side', () => {
       { source: '/meshstep/shop/beacon' },
     )
 
-  test('does not bring back a relation that was broken on this side', async () => {
+  test('what comes late from the other side does not bring back a relation that was broken on this side', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ mesh: 'on' }))
     await world.send('relation-broken', { relation: { id: 7 } })
@@ -232,7 +232,7 @@ describe('what comes late from the other side', () => {
     expect(world.labels().template).not.toHaveProperty('mesh')
   })
 
-  test('does not take an application over from the charm library, and is heard once that is done', async () => {
+  test('what comes late from the other side does not take an application over from the charm library, and is heard once that is done', async () => {
     const world = await meshWorld()
     world.api.seed(
       [
@@ -256,7 +256,7 @@ describe('what comes late from the other side', () => {
     expect(world.labels().template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })
   })
 
-  test('does not bring back an application that was removed', async () => {
+  test('what comes late from the other side does not bring back an application that was removed', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ mesh: 'on' }))
     await world.send('application-removed', {})

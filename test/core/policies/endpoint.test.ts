@@ -25,7 +25,7 @@ describe('an endpoint', () => {
     ['nothing in it', {}, [], /no endpoint at all: \[\]$/],
     ['only nulls', { hosts: null, ports: null, methods: null, paths: null }, [], /no endpoint at all: \[\]$/],
     ['only empty lists', { hosts: [], ports: [], methods: [], paths: [] }, [], /no endpoint at all: \[\]$/],
-  ])('refused, in the config and on the wire: %s', (_, endpoint, path, message) => {
+  ])('an endpoint is refused, in the config and on the wire: %s', (_, endpoint, path, message) => {
     const problem = expect.stringMatching(message)
     expect(issuesOf(Endpoint, endpoint)).toEqual([{ path, message: problem }])
     const onTheWire = issuesOf(MeshPolicy, { ...APP, endpoints: [endpoint] })

@@ -34,7 +34,7 @@ describe('the status of an application', () => {
     return world
   }
 
-  test('is that of its units, the worst of them, in the outcome and in the answer to whoever asks', async () => {
+  test('the status of an application is that of its units, the worst of them, in the outcome and in the answer to whoever asks', async () => {
     const world = await stateful()
     for (const index of [0, 1]) await report(world, podAt(world, index), 'active')
     for (const status of ['maintenance', 'waiting', 'blocked', 'error'] as const) {
@@ -46,7 +46,7 @@ describe('the status of an application', () => {
     expect(await report(world, podAt(world, 1), 'active')).not.toHaveProperty('applicationStatus')
   })
 
-  test('waits while the workload has no pods', async () => {
+  test('the status of an application waits while the workload has no pods', async () => {
     const world = createEmptyWorld()
     await world.send('config-changed', deployed(STATEFUL))
     scale(world, 0, 'StatefulSet')
@@ -54,13 +54,13 @@ describe('the status of an application', () => {
     expect(outcome.applicationStatus).toEqual({ status: 'waiting', message: 'no unit is there yet' })
   })
 
-  test('is not blocked by a unit that is starting', async () => {
+  test('the status of an application is not blocked by a unit that is starting', async () => {
     const world = await stateful()
     await report(world, podAt(world, 0), 'active')
     expect(await report(world, podAt(world, 1), 'blocked', 'no database')).not.toHaveProperty('applicationStatus')
   })
 
-  test('is what a unit said last, however late what it said before is told', async () => {
+  test('the status of an application is what a unit said last, however late what it said before is told', async () => {
     const world = await stateful(1)
     const at = (sequence: number) => ({ extensions: { sequence: String(sequence) } })
     await report(world, podAt(world, 0), 'active', '', at(1))
@@ -70,7 +70,7 @@ describe('the status of an application', () => {
     expect((await view(world)).status.status).toBe('active')
   })
 
-  test('does not keep what a unit said once its pod is gone, also of a workload that somebody else deploys', async () => {
+  test('the status of an application does not keep what a unit said once its pod is gone, also of a workload that somebody else deploys', async () => {
     const world = createWorld([workload('Deployment')])
     await world.send('config-changed', { config: {} })
     scale(world, 1)
@@ -83,7 +83,7 @@ describe('the status of an application', () => {
     expect((await view(world)).status.status).toBe('active')
   })
 
-  test('waits for a leader, and says for what', async () => {
+  test('the status of an application waits for a leader, and says for what', async () => {
     const world = await stateful()
     const outcome = await world.send('config-changed', { settings: {}, unit: 'web/1' })
     expect(outcome.applicationStatus?.message).toContain('no leader: what web/1 asked for')
@@ -166,7 +166,7 @@ describe('unit 2 sets a spec and goes, unit 3 comes', () => {
     expect((await view(world)).status).toEqual({ status: 'active', message: '' })
   })
 
-  test('nor while both are there, as Juju deploys it', async () => {
+  test('the status is not blocked by the unit that takes over while two are there, as Juju deploys it', async () => {
     const world = createWorld([{ ...workload('Deployment'), spec: { ...workload('Deployment').spec, replicas: 1 } }])
     await world.send('config-changed', { config: {} })
     const two = podAt(world, 0)
@@ -186,7 +186,7 @@ describe('unit 2 sets a spec and goes, unit 3 comes', () => {
     expect(seen.filter(([, status]) => status === 'blocked')).toEqual([])
   })
 
-  test('nor in any order in which the rest is told, and any of it twice', async () => {
+  test('the status is not blocked by the unit that takes over, in any order in which the rest is told, and any of it twice', async () => {
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7, 4, 7], { minLength: 1 }), async (order) => {
         const world = await unitTwoAlone()

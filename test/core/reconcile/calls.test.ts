@@ -117,7 +117,7 @@ describe('the calls of a step', () => {
   test.each([
     ['no pods', 0, 9, 6],
     ['a pod, which is looked at before the Service lets go of it', 1, 10, 6],
-  ])('leave with %s', async (_, replicas, calls, trips) => {
+  ])('the calls of a step leave with %s', async (_, replicas, calls, trips) => {
     const { spec, ...rest } = workload()
     const world = createWorld([{ ...rest, spec: { ...spec, replicas } }, service()])
     await world.clock.sleep(LATER_MILLISECONDS)

@@ -22,7 +22,7 @@ const guarded = async () => {
 }
 
 describe('the answer to an event', () => {
-  test('names the steps that followed at other applications, and what each wrote', async () => {
+  test('the answer to an event names the steps that followed at other applications, and what each wrote', async () => {
     const world = await guarded()
     const answer = await world.send('relation-changed', related(3, 'db', WEB, DB))
     expect(answer.status).toBe('unchanged')
@@ -31,13 +31,13 @@ describe('the answer to an event', () => {
     expect(granted?.written).toContainEqual(expect.stringMatching(/^AuthorizationPolicy shop\//))
   })
 
-  test('has no effects when nothing followed', async () => {
+  test('the answer to an event has no effects when nothing followed', async () => {
     const world = await guarded()
     await world.send('relation-changed', related(3, 'db', WEB, DB))
     expect(await world.send('relation-changed', related(3, 'db', WEB, DB))).not.toHaveProperty('effects')
   })
 
-  test('tells what is gone apart from what is there', async () => {
+  test('the answer to an event tells what is gone apart from what is there', async () => {
     const world = await guarded()
     const answer = await configure(world, {}, DB)
     const [removed = []] = (answer.effects ?? []).flatMap((step) => (step.removed ? [step.removed] : []))
@@ -45,7 +45,7 @@ describe('the answer to an event', () => {
     for (const name of removed) expect(answer.effects?.flatMap(({ written }) => written)).toContain(name)
   })
 
-  test('names a conflict that a step met which followed', async () => {
+  test('the answer to an event names a conflict that a step met which followed', async () => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     world.api.handle({
@@ -63,7 +63,7 @@ describe('the answer to an event', () => {
     expect(answer.effects?.flatMap(({ conflicts }) => conflicts)).toMatchObject([{ key: 'istio.io/use-waypoint' }])
   })
 
-  test('hides the steps of applications that the sender may send no events about', async () => {
+  test('the answer to an event hides the steps of applications that the sender may send no events about', async () => {
     const allowed = new Set(['db', 'web', 'beacon', 'mesh beacon'])
     const world = createWorld(
       ['db', 'web'].flatMap((name) => [workload('StatefulSet', name), service(name)]),
@@ -80,7 +80,7 @@ describe('the answer to an event', () => {
     expect(hidden.effects?.filter(({ application }) => application === 'beacon') ?? []).toEqual([])
   })
 
-  test('names all steps of a resync of the namespace', async () => {
+  test('the answer to an event names all steps of a resync of the namespace', async () => {
     const world = await guarded()
     world.api.handle({
       method: 'PATCH',
@@ -99,14 +99,14 @@ describe('the answer to an event', () => {
 describe('an event that a step sends', () => {
   const TRACE = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' }
 
-  test('names the event that caused it, and the first of them all', async () => {
+  test('an event that a step sends names the event that caused it, and the first of them all', async () => {
     const world = createMesh(['db'], false)
     const extensions = { correlationid: 'root', ...TRACE }
     await world.post({ ...event('relation-changed', requires(1, DB)), id: 'cause', extensions })
     expect(world.published).toMatchObject([{ extensions: { causationid: 'cause', ...extensions } }])
   })
 
-  test('begins the correlation where nobody did, and invents no trace', async () => {
+  test('an event that a step sends begins the correlation where nobody did, and invents no trace', async () => {
     const world = createMesh(['db'], false)
     await world.post({ ...event('relation-changed', requires(1, DB)), id: 'cause' })
     expect(world.published[0]?.extensions).toEqual({
@@ -116,7 +116,7 @@ describe('an event that a step sends', () => {
     })
   })
 
-  test('is part of the trace of the request that brought its cause', async () => {
+  test('an event that a step sends is part of the trace of the request that brought its cause', async () => {
     const world = createMesh(['db'], false)
     const body = JSON.stringify({
       specversion: '1.0',
@@ -132,7 +132,7 @@ describe('an event that a step sends', () => {
   test.each([
     ['a line break', '00-\r\nx'],
     ['too much', 'x'.repeat(513)],
-  ])('hands no trace on that has %s', async (_, traceparent) => {
+  ])('an event that a step sends hands no trace on that has %s', async (_, traceparent) => {
     const world = createMesh(['db'], false)
     const sent = event('relation-changed', requires(1, DB), { extensions: { traceparent } })
     await world.post(sent).catch(() => undefined)
@@ -167,14 +167,14 @@ describe('each step', () => {
     return { sent, steps, traces }
   }
 
-  test('is told of once, with the event that caused it', async () => {
+  test('each step is told of once, with the event that caused it', async () => {
     const { sent, steps } = await followed()
     expect(steps.map(({ application }) => application)).toEqual(['db', 'beacon'])
     expect(steps[0]?.event).toEqual({ id: sent.id, source: '/test', type: 'dev.meshstep.relation-changed.v1' })
     expect(steps[1]?.event).toMatchObject({ source: '/meshstep/shop/db', causationid: sent.id })
   })
 
-  test('passes the trace on in every call', async () => {
+  test('each step passes the trace on in every call', async () => {
     const { traces } = await followed()
     expect(new Set(traces)).toEqual(new Set(['00-a-b-01']))
   })

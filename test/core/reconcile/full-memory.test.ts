@@ -52,7 +52,7 @@ const NO_ROOM = expect.stringMatching(
 )
 
 describe('what an application would publish beyond the room of its memory', () => {
-  test('stays as it was, while the relation that asks for it is remembered', async () => {
+  test('what an application would publish beyond the room of its memory stays as it was, while the relation that asks for it is remembered', async () => {
     const world = await createFull()
     const before = published(world)
     for (const id of [3, 4])
@@ -63,7 +63,7 @@ describe('what an application would publish beyond the room of its memory', () =
     expect(published(world)).toBe(before)
   })
 
-  test('is told by each event, as long as it is so', async () => {
+  test('what an application would publish beyond the room of its memory is told by each event, as long as it is so', async () => {
     const world = await createFull()
     await world.send('relation-changed', user(3))
     expect(await world.send('resync', WEB)).toMatchObject({
@@ -72,7 +72,7 @@ describe('what an application would publish beyond the room of its memory', () =
     })
   })
 
-  test('is published once there is room', async () => {
+  test('what an application would publish beyond the room of its memory is published once there is room', async () => {
     const world = await createFull()
     await world.send('relation-changed', user(3))
     expect(await answer(world, 'config-changed', config(20, 0))).toMatchObject({
@@ -82,7 +82,7 @@ describe('what an application would publish beyond the room of its memory', () =
     expect(published(world)).toContain('user-3')
   })
 
-  test('is published once others are over', async () => {
+  test('what an application would publish beyond the room of its memory is published once others are over', async () => {
     const world = await createFull()
     await world.send('relation-changed', user(3))
     expect(await answer(world, 'relation-broken', { ...WEB, relation: { id: 1 } })).toMatchObject({
@@ -92,7 +92,7 @@ describe('what an application would publish beyond the room of its memory', () =
     expect(published(world)).not.toContain('user-1')
   })
 
-  test('leaves a config that asks for it in effect, as far as there is room', async () => {
+  test('what an application would publish beyond the room of its memory leaves a config that asks for it in effect, as far as there is room', async () => {
     const world = await createFull()
     const before = published(world)
     expect(await answer(world, 'config-changed', config(4_000))).toMatchObject({
@@ -107,7 +107,7 @@ describe('what an application would publish beyond the room of its memory', () =
     expect(published(world)).not.toContain('3000')
   })
 
-  test('refuses a config that does not fit itself, with all that is published', async () => {
+  test('what an application would publish beyond the room of its memory refuses a config that does not fit itself, with all that is published', async () => {
     const world = await createFull()
     const before = stored(world)
     const tooLarge = { status: 413, message: expect.stringMatching(/^the memory of web would have \d+ bytes, at most/) }
@@ -115,7 +115,7 @@ describe('what an application would publish beyond the room of its memory', () =
     expect(stored(world)).toEqual(before)
   })
 
-  test('leaves room for smaller things that are published', async () => {
+  test('what an application would publish beyond the room of its memory leaves room for smaller things that are published', async () => {
     const world = await createFull()
     await world.send('relation-changed', user(3))
     const settings = { application: 'web', databag: { info: { color: 'blue' } } }
@@ -147,7 +147,7 @@ describe('a memory at its bound', () => {
     while ((await told(world, 'config-changed', padded(length))) !== 200) length -= 1
   }
 
-  test('takes the end of a relation, and the removal of the application', async () => {
+  test('a memory at its bound takes the end of a relation, and the removal of the application', async () => {
     const world = createWorld()
     await fill(world)
     expect(FULL_BYTES - bytesOf(world)).toBeLessThan(16)
@@ -160,7 +160,7 @@ describe('a memory at its bound', () => {
     expect(bytesOf(world)).toBeLessThan(10_000)
   })
 
-  test('holds the documents that fit, says of the others that they do not, and takes other events', async () => {
+  test('a memory at its bound holds the documents that fit, says of the others that they do not, and takes other events', async () => {
     const world = createWorld()
     for (const id of [1, 2]) world.api.seed([document(id, 'x'.repeat(600_000))], { manager: 'kubectl' })
     const tooLarge =

@@ -33,22 +33,25 @@ const WAYS: [string, (world: World) => unknown, (world: World) => unknown, strin
 ]
 
 describe('a label that keeps an application off the mesh on which its relations put it', () => {
-  test.each(WAYS)('is told by every answer until it is gone: of %s', async (_, keepOff, letOn, message) => {
-    const world = createMesh(['db'])
-    await configure(world, { mesh: {} })
-    await keepOff(world)
-    await world.send('relation-changed', requires(7, DB))
-    const outcome = await world.send('resync', DB)
-    const { status, waiting } = await viewOf(world)
-    expect(outcome.waiting).toMatchObject([{ message }])
-    expect(status.status).toBe('waiting')
-    expect(waiting).toMatchObject([{ message }])
-    expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
-    await letOn(world)
-    await world.send('resync', DB)
-    expect((await viewOf(world)).status.status).toBe('active')
-    expect(world.labels('db').template).toMatchObject({ [KEY]: 'ambient' })
-  })
+  test.each(WAYS)(
+    'a label that keeps an application off the mesh on which its relations put it is told by every answer until it is gone: of %s',
+    async (_, keepOff, letOn, message) => {
+      const world = createMesh(['db'])
+      await configure(world, { mesh: {} })
+      await keepOff(world)
+      await world.send('relation-changed', requires(7, DB))
+      const outcome = await world.send('resync', DB)
+      const { status, waiting } = await viewOf(world)
+      expect(outcome.waiting).toMatchObject([{ message }])
+      expect(status.status).toBe('waiting')
+      expect(waiting).toMatchObject([{ message }])
+      expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
+      await letOn(world)
+      await world.send('resync', DB)
+      expect((await viewOf(world)).status.status).toBe('active')
+      expect(world.labels('db').template).toMatchObject({ [KEY]: 'ambient' })
+    },
+  )
 })
 
 const COLLECTIONS = {

@@ -47,26 +47,29 @@ const memoryWrites = ({ calls }: World): string[] =>
 describe('a label that is refused at the workload', () => {
   const CONFIG = { meshPolicies: [wire({ target_app_name: 'web', source_app_name: 'cart' })] }
 
-  test.each(REFUSALS)('by %s: the Service is labelled, others are told, and it is an error', async (_, answer) => {
-    const world = createWorld()
-    refuse(world, '/statefulsets/', answer)
-    expect(await world.send('relation-changed', meshRelation())).toMatchObject({
-      status: 'waiting',
-      applicationStatus: { status: 'error', message: expect.stringContaining(`${answer.status} `) },
-      messages: [expect.stringMatching(/StatefulSet shop\/web: .*; it is tried again$/)],
-    })
-    expect(world.labels()).toMatchObject({ template: { team: 'blue' }, service: MESH_LABELS })
-    expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
-    expect(world.published.map(({ subject }) => subject)).toEqual(['shop/beacon'])
-    expect(world.memory()?.labels).toEqual({})
-    world.intercept = undefined
-    expect(await world.send('resync', {})).not.toHaveProperty('applicationStatus')
-    expect(world.labels()).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
-    expect(world.memory()?.labels).toEqual(MESH_LABELS)
-    expect(world.memory()?.state).not.toHaveProperty('refused')
-  })
+  test.each(REFUSALS)(
+    'a label that is refused at the workload by %s: the Service is labelled, others are told, and it is an error',
+    async (_, answer) => {
+      const world = createWorld()
+      refuse(world, '/statefulsets/', answer)
+      expect(await world.send('relation-changed', meshRelation())).toMatchObject({
+        status: 'waiting',
+        applicationStatus: { status: 'error', message: expect.stringContaining(`${answer.status} `) },
+        messages: [expect.stringMatching(/StatefulSet shop\/web: .*; it is tried again$/)],
+      })
+      expect(world.labels()).toMatchObject({ template: { team: 'blue' }, service: MESH_LABELS })
+      expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
+      expect(world.published.map(({ subject }) => subject)).toEqual(['shop/beacon'])
+      expect(world.memory()?.labels).toEqual({})
+      world.intercept = undefined
+      expect(await world.send('resync', {})).not.toHaveProperty('applicationStatus')
+      expect(world.labels()).toMatchObject({ template: MESH_LABELS, service: MESH_LABELS })
+      expect(world.memory()?.labels).toEqual(MESH_LABELS)
+      expect(world.memory()?.state).not.toHaveProperty('refused')
+    },
+  )
 
-  test('does not stop a revocation', async () => {
+  test('a label that is refused at the workload does not stop a revocation', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: CONFIG })
     refuse(world, '/statefulsets/', status(422, POLICY))
@@ -75,7 +78,7 @@ describe('a label that is refused at the workload', () => {
     expect(policiesIn(world)).toEqual([])
   })
 
-  test('when it is to go: what guards the workload stays until it has gone', async () => {
+  test('a label that is refused at the workload when it is to go: what guards the workload stays until it has gone', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: CONFIG })
     await world.send('relation-changed', meshRelation())
@@ -94,7 +97,7 @@ describe('a label that is refused at the workload', () => {
 })
 
 describe('what is refused lastingly', () => {
-  test('is tried with each event, and written to no memory', async () => {
+  test('what is refused lastingly is tried with each event, and written to no memory', async () => {
     const world = createWorld()
     refuse(world, '/statefulsets/', status(422, POLICY))
     await world.send('relation-changed', meshRelation())
@@ -108,7 +111,7 @@ describe('what is refused lastingly', () => {
     }
   })
 
-  test('costs no memory writes also where others wait for it', async () => {
+  test('what is refused lastingly costs no memory writes also where others wait for it', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     await ask(world, [wire()])
@@ -120,7 +123,7 @@ describe('what is refused lastingly', () => {
     expect([memoryWrites(world), world.calls.filter((call) => call.startsWith('PATCH')).length]).toEqual([[], 2])
   })
 
-  test('leaves a process that writes no mark: what a late answer could change is written once afterwards', async () => {
+  test('what is refused lastingly leaves a process that writes no mark: what a late answer could change is written once afterwards', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     refuse(world, '/statefulsets/', status(422, POLICY))
@@ -141,7 +144,7 @@ describe('a pod spec that the API server refuses', () => {
     'failed to create typed patch object: .spec.template.livenesProbe: field not declared in schema',
   )
 
-  test('is not sent again and again, and all else is done', async () => {
+  test('a pod spec that the API server refuses is not sent again and again, and all else is done', async () => {
     const world = createWorld([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }])
     const policies = { meshPolicies: [wire({ target_app_name: 'web', source_app_name: 'cart' })] }
     await world.send('config-changed', deployed({}, policies))
@@ -318,7 +321,7 @@ describe('a Service that policies name and that may not be read', () => {
     return world
   }
 
-  test('keeps back its own policy alone, and is told', async () => {
+  test('a Service that policies name and that may not be read keeps back its own policy alone, and is told', async () => {
     const world = await createAsked()
     refuse(world, '/services/db-read', FORBIDDEN, ['GET'])
     expect(await ask(world, NAMED)).toMatchObject({
@@ -331,7 +334,7 @@ describe('a Service that policies name and that may not be read', () => {
     expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart'])
   })
 
-  test('leaves what was granted there before', async () => {
+  test('a Service that policies name and that may not be read leaves what was granted there before', async () => {
     const world = await createAsked()
     world.api.seed([dbRead], { manager: 'juju' })
     await ask(world, NAMED)
@@ -344,7 +347,7 @@ describe('a Service that policies name and that may not be read', () => {
     expect(await world.send('resync', BEACON)).not.toHaveProperty('applicationStatus')
   })
 
-  test('leaves the application that names it to be done', async () => {
+  test('a Service that policies name and that may not be read leaves the application that names it to be done', async () => {
     const world = createWorld()
     refuse(world, '/services/web-read', FORBIDDEN, ['GET'])
     const policies = [{ type: 'app', relation: 'db', service: 'web-read', endpoints: [] }]

@@ -83,7 +83,7 @@ describe('an application joins the mesh', () => {
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-  test('and leaves it: everything is as before, the memory too', async () => {
+  test('an application joins the mesh, and leaves it: everything is as before, the memory too', async () => {
     const world = createWorld()
     const before = { ...world.labels(), managers: managers(world, 'StatefulSet') }
     await world.send('relation-changed', meshRelation())
@@ -297,7 +297,7 @@ describe('drift', () => {
 })
 
 describe('a workload that does not exist', () => {
-  test('is waited for, and labelled by the next pod-restarted', async () => {
+  test('a workload that does not exist is waited for, and labelled by the next pod-restarted', async () => {
     const world = createWorld([service()])
     const outcome = await world.send('relation-changed', meshRelation())
     expect(outcome).toMatchObject({
@@ -319,7 +319,7 @@ describe('a workload that does not exist', () => {
     expect((await world.send('config-changed', { config: { service: null } })).status).toBe('unchanged')
   })
 
-  test('is not missed while nothing is wanted of it', async () => {
+  test('a workload that does not exist is not missed while nothing is wanted of it', async () => {
     const world = createWorld([])
     world.api.seed([service('other')], { manager: 'juju' })
     expect(await world.send('config-changed', { config: {} })).toMatchObject({ status: 'unchanged', messages: [] })
@@ -434,7 +434,7 @@ describe('an application moves over from the charm library', () => {
     )
   })
 
-  test('only where the library wrote: a workload that the config names otherwise keeps what its owner gave it', async () => {
+  test('an application moves over from the charm library only where the library wrote: a workload that the config names otherwise keeps what its owner gave it', async () => {
     const world = createWorld([workload(), service(), workload('Deployment', 'other'), service('other')])
     inherit(world, { labels: '{"team": "blue"}' })
     await world.send('config-changed', { config: { workload: { kind: 'Deployment', name: 'other' } } })
@@ -452,7 +452,7 @@ describe('an application moves over from the charm library', () => {
     expect(world.labels().template['istio.io/use-waypoint']).toBe('on')
   })
 
-  test('and is removed with nothing left, though its workload is gone already', async () => {
+  test('an application moves over from the charm library, and is removed with nothing left, though its workload is gone already', async () => {
     const world = moved({ 'istio.io/use-waypoint': 'on' })
     world.api.handle({
       method: 'DELETE',
@@ -468,14 +468,17 @@ describe('an application moves over from the charm library', () => {
     ['pod-restarted', { pod: { name: 'web-0', uid: 'u' } }],
     ['leader-elected', { unit: 'web/0' }],
     ['resync', {}],
-  ])('not by a mere %s: the library may be running it still', async (type, data) => {
-    const world = moved({ 'istio.io/use-waypoint': 'on' })
-    expect(await world.send(type, data)).toMatchObject({
-      status: 'unchanged',
-      messages: [expect.stringContaining('charm library')],
-    })
-    expect(world.calls.filter(isWrite)).toEqual([])
-  })
+  ])(
+    'an application moves over from the charm library, not by a mere %s: the library may be running it still',
+    async (type, data) => {
+      const world = moved({ 'istio.io/use-waypoint': 'on' })
+      expect(await world.send(type, data)).toMatchObject({
+        status: 'unchanged',
+        messages: [expect.stringContaining('charm library')],
+      })
+      expect(world.calls.filter(isWrite)).toEqual([])
+    },
+  )
 
   test.each([
     ['an empty ConfigMap', undefined],
@@ -515,7 +518,7 @@ describe('in-place enrolment', () => {
       .filter(({ kind }) => kind === 'Pod')
       .map(({ metadata }) => [metadata.name, metadata.labels?.['istio.io/use-waypoint'], metadata.uid])
 
-  test('labels the running pods and not the template: no pod is restarted', async () => {
+  test('in-place enrolment labels the running pods and not the template: no pod is restarted', async () => {
     const world = createWorld()
     const before = pods(world)
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
@@ -524,7 +527,7 @@ describe('in-place enrolment', () => {
     expect(world.labels()).toEqual({ template: TEMPLATE, service: { ...OWN, 'istio.io/use-waypoint': 'on' } })
   })
 
-  test('labels a pod that is made anew when it restarts, and lets go of all when the relation breaks', async () => {
+  test('in-place enrolment labels a pod that is made anew when it restarts, and lets go of all when the relation breaks', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
@@ -538,7 +541,7 @@ describe('in-place enrolment', () => {
     expect(pods(world).map(([, mesh]) => mesh)).toEqual([undefined, undefined])
   })
 
-  test('changes to rolling, and back', async () => {
+  test('in-place enrolment changes to rolling, and back', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     await world.send('config-changed', { config: { enrolment: 'in-place' } })
@@ -549,7 +552,7 @@ describe('in-place enrolment', () => {
     expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/use-waypoint': 'on' })
   })
 
-  test('leaves alone a pod that only looks like one of the workload’s', async () => {
+  test('in-place enrolment leaves alone a pod that only looks like one of the workload’s', async () => {
     const world = createWorld()
     world.api.seed(
       [
@@ -575,7 +578,7 @@ describe('pods of others, in place', () => {
       .filter(({ kind, metadata }) => kind === 'Pod' && metadata.labels?.['istio.io/use-waypoint'] === 'on')
       .map(({ metadata }) => metadata.name)
 
-  test('are left alone when the selector has expressions only', async () => {
+  test('pods of others, in place are left alone when the selector has expressions only', async () => {
     const object = workload('Deployment')
     const selector = { matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: ['web'] }] }
     const db = workload('StatefulSet', 'db')
@@ -585,7 +588,7 @@ describe('pods of others, in place', () => {
     expect(labelledPods(world)).toEqual([expect.stringMatching(/^web-/), expect.stringMatching(/^web-/)])
   })
 
-  test('are left alone when they have the same labels but another controller', async () => {
+  test('pods of others, in place are left alone when they have the same labels but another controller', async () => {
     const world = createWorld()
     const ownerReferences = [{ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', uid: 'j', controller: true }]
     world.api.seed(
@@ -606,7 +609,7 @@ describe('pods of others, in place', () => {
 })
 
 describe('an application is removed', () => {
-  test('and nothing of it is left, wherever it was', async () => {
+  test('an application is removed, and nothing of it is left, wherever it was', async () => {
     const world = createWorld([workload(), service(), service('other')])
     await world.send('config-changed', { config: { service: 'other', labels: { extra: '1' } } })
     await world.send('relation-changed', meshRelation())

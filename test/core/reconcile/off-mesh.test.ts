@@ -40,18 +40,21 @@ describe('an application that nothing puts on the mesh of its namespace', () => 
       ON_HOST,
     ],
   ]
-  test.each(CASES)('waits, and says so in every answer: kept off by %s', async (_, mesh, keepOff, reason) => {
-    const world = createMesh(['db'])
-    await configure(world, { mesh })
-    await world.send('relation-changed', requires(7, DB))
-    expect((await viewOf(world)).status.status).toBe('active')
-    await keepOff(world)
-    const outcome = await world.send('resync', DB)
-    const message = `pods of StatefulSet shop/db are off the mesh: ${reason}`
-    expect(outcome.waiting).toMatchObject([{ message }])
-    const { status, waiting } = await viewOf(world)
-    expect(status.status).toBe('waiting')
-    expect(waiting).toMatchObject([{ message }])
-    expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
-  })
+  test.each(CASES)(
+    'an application that nothing puts on the mesh of its namespace waits, and says so in every answer: kept off by %s',
+    async (_, mesh, keepOff, reason) => {
+      const world = createMesh(['db'])
+      await configure(world, { mesh })
+      await world.send('relation-changed', requires(7, DB))
+      expect((await viewOf(world)).status.status).toBe('active')
+      await keepOff(world)
+      const outcome = await world.send('resync', DB)
+      const message = `pods of StatefulSet shop/db are off the mesh: ${reason}`
+      expect(outcome.waiting).toMatchObject([{ message }])
+      const { status, waiting } = await viewOf(world)
+      expect(status.status).toBe('waiting')
+      expect(waiting).toMatchObject([{ message }])
+      expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
+    },
+  )
 })

@@ -46,7 +46,7 @@ const slowly = (
 }
 
 describe('many policies that are made', () => {
-  test('are applied side by side, eight at a time', async () => {
+  test('many policies that are made are applied side by side, eight at a time', async () => {
     const world = await createBeacon()
     const seen = slowly(world)
     await ask(world, JSON.stringify(asked))
@@ -54,7 +54,7 @@ describe('many policies that are made', () => {
     expect(seen.most).toBe(8)
   })
 
-  test('have all been answered when the step starts over, as one of them was overtaken', async () => {
+  test('many policies that are made have all been answered when the step starts over, as one of them was overtaken', async () => {
     const world = await createBeacon()
     const stale = { status: 409, headers: {}, body: JSON.stringify({ kind: 'Status', reason: 'Conflict', code: 409 }) }
     const seen = slowly(world, (index) => (index === 3 ? stale : undefined))
@@ -63,7 +63,7 @@ describe('many policies that are made', () => {
     expect(seen.others.filter((inFlight) => inFlight > 0)).toEqual([])
   })
 
-  test('stay when the time is over, and the next event makes the rest', async () => {
+  test('many policies that are made stay when the time is over, and the next event makes the rest', async () => {
     const world = await createBeacon()
     const busy = { status: 503, headers: {}, body: '' }
     const seen = slowly(world, (index) => (index >= 16 ? busy : undefined))

@@ -49,7 +49,7 @@ describe('what is read beside the memory', () => {
     world.calls.length = 0
   })
 
-  test('is read again where somebody else has saved the memory meanwhile', async () => {
+  test('what is read beside the memory is read again where somebody else has saved the memory meanwhile', async () => {
     whileItIsRead(world, () => {
       world.api.handle({
         method: 'PATCH',
@@ -63,7 +63,7 @@ describe('what is read beside the memory', () => {
     expect(world.labels().template).toMatchObject(MESH_LABELS)
   })
 
-  test('is read again where something else is told meanwhile', async () => {
+  test('what is read beside the memory is read again where something else is told meanwhile', async () => {
     let other: Promise<Response> | undefined
     whileItIsRead(world, async () => {
       setLabels(world, 'kubectl', { 'istio.io/dataplane-mode': null })
@@ -75,7 +75,7 @@ describe('what is read beside the memory', () => {
     expect(world.labels().template).toMatchObject(MESH_LABELS)
   })
 
-  test('is read once where several wait: they may be told more', async () => {
+  test('what is read beside the memory is read once where several wait: they may be told more', async () => {
     const statuses = await Promise.all(['1', '2', '3'].map(async (id) => (await world.post(pod(id))).status))
     expect(statuses).toEqual([200, 200, 200])
     expect(readsOf(world, STATEFULSET)).toBe(2)

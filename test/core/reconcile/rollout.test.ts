@@ -135,7 +135,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
       { status: 'waiting', waiting: [expect.stringContaining('waiting for the labels of shop/beacon')] },
     ],
   ])(
-    'are guarded, and let their peers in, until they are replaced when its %s',
+    'pods that run on the mesh are guarded, and let their peers in, until they are replaced when its %s',
     async (_, leave, { status, waiting }) => {
       const world = await joined(kind, { hardened: true })
       const before = [guardsIn(world), sourcesOf(policiesOf(world, 'db'))]
@@ -168,7 +168,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
       'the status counts pods of the old template for those of the new one',
       (world) => intercept(world, pathOf(kind), (answer) => countedWrongly(answer)),
     ],
-  ])('stay guarded until they are replaced when %s meanwhile', async (_, meddle) => {
+  ])('pods that run on the mesh stay guarded until they are replaced when %s meanwhile', async (_, meddle) => {
     const world = await joined(kind)
     const before = guardsIn(world)
     holdRollout(world, kind)
@@ -209,7 +209,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
       },
     ],
     ['are older than it, and not counted yet', (world) => intercept(world, pathOf(kind), uncounted)],
-  ])('stay guarded where they %s', async (_, meddle) => {
+  ])('pods that run on the mesh stay guarded where they %s', async (_, meddle) => {
     const world = await joined(kind)
     const before = guardsIn(world)
     holdRollout(world, kind)
@@ -258,7 +258,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
     expect(policiesOf(world, 'db')).toEqual([])
   })
 
-  test('stay on the mesh until they are replaced by those of a labelled template', async () => {
+  test('pods that run on the mesh stay on the mesh until they are replaced by those of a labelled template', async () => {
     const world = await joined(kind, {}, 'in-place')
     expect(world.labels('db').template).not.toMatchObject(AMBIENT)
     holdRollout(world, kind)
@@ -271,7 +271,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
     expect(await world.send('resync', {})).toMatchObject({ status: 'unchanged' })
   })
 
-  test('stay on the mesh by their namespace until those that replace them have labels of their own', async () => {
+  test('pods that run on the mesh stay on the mesh by their namespace until those that replace them have labels of their own', async () => {
     const world = await joined(kind, { modelOnMesh: true })
     const ofNamespace = () =>
       world.api.objects().find(({ kind, metadata }) => kind === 'Namespace' && metadata.name === 'shop')?.metadata

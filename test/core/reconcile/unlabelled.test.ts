@@ -51,32 +51,35 @@ describe('pods that no rollout gives the labels of their template', () => {
       'lower the partition',
     ],
     ['Deployment', { paused: true }, '', 'it is paused', 'resume its rollout'],
-  ] as const)('are told by every answer: of a %s with %j', async (kind, change, names, why, end) => {
-    const world = await joined(kind, change)
-    const outcome = await resync(world)
-    const which =
-      names ||
-      podsOf(world)
-        .map(({ metadata }) => metadata.name)
-        .join(', ')
-    const message = `pods of ${kind} shop/db lack labels of its template, ${LABELS}, as ${why} (${which}): ${end}`
-    const told = { message, since: expect.any(String), for: which.split(', ').map((name) => `Pod shop/${name}`) }
-    expect(outcome).toMatchObject({
-      status: 'waiting',
-      waiting: [told],
-      applicationStatus: { status: 'waiting', message },
-    })
-    const view = await viewOf(world)
-    expect(view).toMatchObject({ waiting: [told], status: { status: 'waiting', message } })
-    expect(await lintOf(world)).toContainEqual({
-      rule: 'pods-unlabelled',
-      about: 'shop/db',
-      message: `${message} (since ${view.waiting[0]?.since})`,
-    })
-    expect(String(await page(view))).toContain(message)
-  })
+  ] as const)(
+    'pods that no rollout gives the labels of their template are told by every answer: of a %s with %j',
+    async (kind, change, names, why, end) => {
+      const world = await joined(kind, change)
+      const outcome = await resync(world)
+      const which =
+        names ||
+        podsOf(world)
+          .map(({ metadata }) => metadata.name)
+          .join(', ')
+      const message = `pods of ${kind} shop/db lack labels of its template, ${LABELS}, as ${why} (${which}): ${end}`
+      const told = { message, since: expect.any(String), for: which.split(', ').map((name) => `Pod shop/${name}`) }
+      expect(outcome).toMatchObject({
+        status: 'waiting',
+        waiting: [told],
+        applicationStatus: { status: 'waiting', message },
+      })
+      const view = await viewOf(world)
+      expect(view).toMatchObject({ waiting: [told], status: { status: 'waiting', message } })
+      expect(await lintOf(world)).toContainEqual({
+        rule: 'pods-unlabelled',
+        about: 'shop/db',
+        message: `${message} (since ${view.waiting[0]?.since})`,
+      })
+      expect(String(await page(view))).toContain(message)
+    },
+  )
 
-  test('are told by the step that labels the template', async () => {
+  test('pods that no rollout gives the labels of their template are told by the step that labels the template', async () => {
     const world = createMesh(['db'], false)
     patch(world, SETS, { spec: ON_DELETE })
     await configure(world, { labels: { tier: 'a' } }, DB)
@@ -85,7 +88,7 @@ describe('pods that no rollout gives the labels of their template', () => {
     expect(outcome).toMatchObject({ status: 'waiting', waiting: [{ message: expect.stringContaining('tier=b') }] })
   })
 
-  test('are told until somebody deletes them', async () => {
+  test('pods that no rollout gives the labels of their template are told until somebody deletes them', async () => {
     const world = await joined('StatefulSet', ON_DELETE)
     remove(world, `${PODS}/db-0`)
     expect(await resync(world)).toMatchObject({ waiting: [{ for: ['Pod shop/db-1'] }] })
@@ -94,7 +97,7 @@ describe('pods that no rollout gives the labels of their template', () => {
     expect(await viewOf(world)).toMatchObject({ waiting: [], status: { status: 'active' } })
   })
 
-  test('are told to whoever asks where somebody has taken the labels off a pod', async () => {
+  test('pods that no rollout gives the labels of their template are told to whoever asks where somebody has taken the labels off a pod', async () => {
     const world = await joined('StatefulSet')
     expect(await viewOf(world)).toMatchObject({ waiting: [], status: { status: 'active' } })
     patch(world, `${PODS}/db-1`, { metadata: { labels: { 'istio.io/dataplane-mode': null } } })
@@ -106,7 +109,7 @@ describe('pods that no rollout gives the labels of their template', () => {
   })
 
   test.each(['StatefulSet', 'Deployment'] as const)(
-    'are told by resyncs, and to whoever asks, where nothing controls a pod that a %s selects',
+    'pods that no rollout gives the labels of their template are told by resyncs, and to whoever asks, where nothing controls a pod that a %s selects',
     async (kind) => {
       const world = await joined(kind)
       const [{ spec } = {}] = podsOf(world)

@@ -64,7 +64,7 @@ describe.each(ENDS)('the end of a relation with another beacon, %s', (_, end) =>
     return world
   }
 
-  test('takes details off no mesh when its memory and that of its beacon are lost', async () => {
+  test('the end of a relation with another beacon takes details off no mesh when its memory and that of its beacon are lost', async () => {
     const world = await lostWorld()
     for (const name of ['details', undefined, 'other', 'details']) {
       await resync(world, name)
@@ -72,7 +72,7 @@ describe.each(ENDS)('the end of a relation with another beacon, %s', (_, end) =>
     }
   })
 
-  test('leaves it where it is until its own relation is told, and over', async () => {
+  test('the end of a relation with another beacon leaves it where it is until its own relation is told, and over', async () => {
     const world = await lostWorld()
     await resync(world, 'details')
     await startPair(world)

@@ -47,21 +47,38 @@ describe('what an application says in its relations besides their protocols', ()
     ['its config', { config: { databag: { website: { colour: 'blue' } } } }],
     ['its leader', { databag: { website: { colour: 'blue' } }, unit: 'web/0' }],
     ['a person', { databag: { website: { colour: 'blue' } } }],
-  ])('is told by %s, read at the other side, and announced there once', async (_, data) => {
-    const world = await related()
-    await world.send('leader-elected', { unit: 'web/0', epoch: 1 })
-    await world.send('config-changed', data)
-    await look(world)
-    expect(await heard(world)).toEqual([
-      { relation: 5, endpoint: 'website', application: 'web', data: { colour: 'blue' } },
-    ])
-    expect(told()).toEqual([CHANGED])
-    await world.send('resync', { application: 'proxy' })
-    await look(world)
-    expect(told()).toEqual([])
-  })
+  ])(
+    'what an application says in its relations besides their protocols is told by %s, read at the other side, and announced there once',
+    async (_, data) => {
+      const world = await related()
+      await world.send('leader-elected', { unit: 'web/0', epoch: 1 })
+      await world.send('config-changed', data)
+      await look(world)
+      expect(await heard(world)).toEqual([
+        { relation: 5, endpoint: 'website', application: 'web', data: { colour: 'blue' } },
+      ])
+      expect(told()).toEqual([CHANGED])
+      await world.send('resync', { application: 'proxy' })
+      await look(world)
+      expect(told()).toEqual([])
+    },
+  )
 
-  test('is announced when it changes, and when it is over', async () => {
+  test.each([
+    ['http', undefined],
+    ['service_mesh', true],
+  ])(
+    'what an application without a config says in a relation of the interface %s is incomplete: %s',
+    async (name, partial) => {
+      const world = createWorld([workload(), service()])
+      await world.send('relation-changed', http('web', 'proxy', 'provides', name))
+      await world.send('config-changed', { databag: { website: { colour: 'blue' } } })
+      const said = Object.values((world.memory('web')?.state.published ?? {}) as Record<string, { partial?: boolean }>)
+      expect(said.map((one) => one.partial)).toEqual([partial])
+    },
+  )
+
+  test('what an application says in its relations besides their protocols is announced when it changes, and when it is over', async () => {
     const world = await related()
     for (const colour of ['blue', 'red']) {
       await world.send('config-changed', { databag: { website: { colour } } })
@@ -79,7 +96,7 @@ describe('what an application says in its relations besides their protocols', ()
     expect([told(), await heard(world)]).toEqual([[CHANGED], []])
   })
 
-  test('is announced again until the sink takes it, as the same event', async () => {
+  test('what an application says in its relations besides their protocols is announced again until the sink takes it, as the same event', async () => {
     const world = await related()
     await world.send('config-changed', { databag: { website: { colour: 'blue' } } })
     const refused: string[] = []
@@ -108,7 +125,7 @@ describe('what an application says in its relations besides their protocols', ()
     expect((await view(world)).settings).toEqual({ key: 'b', more: 'c' })
   })
 
-  test('is refused from a unit that does not lead, and stays when the unit that asked is gone', async () => {
+  test('what an application says in its relations besides their protocols is refused from a unit that does not lead, and stays when the unit that asked is gone', async () => {
     const world = await related()
     await world.send('leader-elected', { unit: 'web/0', epoch: 1 })
     const databag = { website: { database: 'orders' } }
@@ -128,7 +145,7 @@ describe('what an application says in its relations besides their protocols', ()
 describe('what a unit says', () => {
   const pod = (world: World, name = 'web-0') => ({ name, uid: world.object('Pod', name)?.metadata.uid })
 
-  test('is told under its name, and goes with it', async () => {
+  test('what a unit says is told under its name, and goes with it', async () => {
     const world = await related()
     await world.send('pod-restarted', { pod: pod(world), unit: 'web/0', databag: { website: { host: 'a' } } })
     await look(world)
@@ -141,7 +158,7 @@ describe('what a unit says', () => {
     expect([told(), await heard(world)]).toEqual([[CHANGED], []])
   })
 
-  test('is not said for another unit', async () => {
+  test('what a unit says is not said for another unit', async () => {
     const world = await related()
     const data = { pod: pod(world), unit: 'web/1', databag: { website: { host: 'a' } } }
     expect(await refusal(world, 'pod-restarted', data)).toEqual([
@@ -170,7 +187,7 @@ describe('a key that a protocol owns', () => {
     ])
   })
 
-  test('is left out, and told, where the relation comes later', async () => {
+  test('a key that a protocol owns is left out, and told, where the relation comes later', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: { databag: { website: { policies: '[]', colour: 'blue' } } } })
     const outcome = await world.send('relation-changed', http('web', 'proxy', 'provides', 'service_mesh'))
@@ -180,13 +197,16 @@ describe('a key that a protocol owns', () => {
     expect(JSON.stringify(world.memory()?.state.published)).toContain('blue')
   })
 
-  test.each([[[0, 1]], [[0]], [[1]]])('is said beside others, in whichever version: %j', async (versions) => {
-    const world = await related('k8s-service')
-    const config = { databag: { website: { colour: 'blue' } }, services: { website: { name: 'web', port: 80 } } }
-    await world.send('config-changed', { config: { ...config, versions: { 'k8s-service': versions } } })
-    await look(world)
-    told()
-    expect(await heard(world)).toMatchObject([{ data: { colour: 'blue' } }])
-    expect((await view(world, 'proxy')).services).toMatchObject([{ port: 80 }])
-  })
+  test.each([[[0, 1]], [[0]], [[1]]])(
+    'a key that a protocol owns is said beside others, in whichever version: %j',
+    async (versions) => {
+      const world = await related('k8s-service')
+      const config = { databag: { website: { colour: 'blue' } }, services: { website: { name: 'web', port: 80 } } }
+      await world.send('config-changed', { config: { ...config, versions: { 'k8s-service': versions } } })
+      await look(world)
+      told()
+      expect(await heard(world)).toMatchObject([{ data: { colour: 'blue' } }])
+      expect((await view(world, 'proxy')).services).toMatchObject([{ port: 80 }])
+    },
+  )
 })

@@ -161,28 +161,31 @@ describe('a relation whose document is made again for its other side', () => {
     [[], ['add'], ['delete'], ['delete', 'add'], ['add', 'delete']].map((told) => ({ name, told })),
   )
 
-  test.each(ways)('stands, as $name, when $told is told, and after resyncs', async ({ name, told }) => {
-    for (const [from, to] of [
-      [ours, theirs],
-      [theirs, ours],
-    ] as const) {
-      const world = await created([...DOCUMENTS, from])
-      const seen = atEveryWrite(world, () => effects(world))
-      const deletion = deleteDocument(world, from)
-      const addition = applyDocument(world, { ...to, metadata: { ...to.metadata, name } })
-      await deliver(
-        world,
-        told.map((verb) => (verb === 'add' ? addition : deletion)),
-      )
-      await resync(world, undefined)
-      await resync(world, undefined)
-      expect(seen).toEqual([WORKING])
-      await deliver(world, [deleteDocument(world, { ...to, metadata: { ...to.metadata, name } })])
-      expect(effects(world)).toEqual({ mesh: 'on', principals: [] })
-    }
-  })
+  test.each(ways)(
+    'a relation whose document is made again for its other side stands, as $name, when $told is told, and after resyncs',
+    async ({ name, told }) => {
+      for (const [from, to] of [
+        [ours, theirs],
+        [theirs, ours],
+      ] as const) {
+        const world = await created([...DOCUMENTS, from])
+        const seen = atEveryWrite(world, () => effects(world))
+        const deletion = deleteDocument(world, from)
+        const addition = applyDocument(world, { ...to, metadata: { ...to.metadata, name } })
+        await deliver(
+          world,
+          told.map((verb) => (verb === 'add' ? addition : deletion)),
+        )
+        await resync(world, undefined)
+        await resync(world, undefined)
+        expect(seen).toEqual([WORKING])
+        await deliver(world, [deleteDocument(world, { ...to, metadata: { ...to.metadata, name } })])
+        expect(effects(world)).toEqual({ mesh: 'on', principals: [] })
+      }
+    },
+  )
 
-  test('stands by one document where both sides have one and the other goes', async () => {
+  test('a relation whose document is made again for its other side stands by one document where both sides have one and the other goes', async () => {
     const second = { ...theirs, metadata: { ...theirs.metadata, name: 'another' } }
     for (const [gone, left] of [
       [ours, second],
@@ -255,7 +258,7 @@ describe('a document that cannot be read', () => {
   ] as const
 
   test.each(broken)(
-    'leaves what it said before, and a resync of the namespace or of the application names it: %s',
+    'a document that cannot be read leaves what it said before, and a resync of the namespace or of the application names it: %s',
     async (_, document, data, problem) => {
       const world = await created(ALL)
       deleteDocument(world, document)

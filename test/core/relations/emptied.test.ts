@@ -41,7 +41,7 @@ describe.each([
   test.each([
     ['emptied', undefined],
     ['set to a list of nothing', '[]'],
-  ])('is granted nothing any more once its databag is %s', async (_, policies) => {
+  ])('a consumer of a beacon is granted nothing any more once its databag is %s', async (_, policies) => {
     const world = createMesh(['db'], isOwnSink)
     await configure(world, { mesh: {} })
     await ask(world, JSON.stringify([wire()]))

@@ -16,14 +16,14 @@ const told = async (endpoint: string, config: Record<string, unknown>): Promise<
 }
 
 describe('a step of an application whose config names an endpoint', () => {
-  test('that is nearly that of a relation says so', async () => {
+  test('a step of an application whose config names an endpoint that is nearly that of a relation says so', async () => {
     expect(await told('details', policiesFor('detials'))).toEqual([
       'shop/db: policies[0] names the endpoint detials, and no relation has it: is details meant?',
     ])
   })
 
   test.each([{ services: { detail: { name: 'db', port: 80 } } }, { databag: { detail: { a: 'b' } } }])(
-    'in %j says so',
+    'a step of an application whose config names an endpoint in %j says so',
     async (config) => {
       expect(await told('details', config)).toContainEqual(
         expect.stringMatching(/endpoint detail, .* is details meant/),
@@ -39,7 +39,7 @@ describe('a step of an application whose config names an endpoint', () => {
     expect(await told(endpoint, policiesFor(named))).toEqual([])
   })
 
-  test('says so until a relation has it, and calls nobody for it', async () => {
+  test('a step of an application whose config names an endpoint says so until a relation has it, and calls nobody for it', async () => {
     const world = createMesh(['db', 'web'])
     await world.send('relation-changed', related(3, 'details', { application: 'web' }, DB))
     await world.send('config-changed', { ...DB, config: policiesFor('detials') })

@@ -50,13 +50,13 @@ test.each<[string, Relation | undefined, Relation, Databag | undefined]>([
   ],
   ['nothing once it says nothing', relation(BAD, { lastReadable: GOOD }), relation({}), undefined],
   ['the last name', relation(NAMED, identity), relation({ cmr_data: 'x' }, identity), NAMED],
-])('keeps %s', (_, known, changed, lastReadable) => {
+])('a databag that changes keeps %s', (_, known, changed, lastReadable) => {
   expect(lastReadableValues(known, changed, undefined)).toEqual(lastReadable === undefined ? {} : { lastReadable })
 })
 
 const HELD_BACK = { service_mesh: [1 as const] }
 
-test('keeps all that a databag said when its version is not spoken any more, and nothing once it is again', () => {
+test('a memory keeps all that a databag said when its version is not spoken any more, and nothing once it is again', () => {
   const told = relation(GOOD)
   const lastReadable = { lastReadable: { ...GOOD } }
   expect(lastReadableValues(told, told, HELD_BACK, {})).toEqual(lastReadable)

@@ -53,17 +53,20 @@ const EVENTS: readonly (readonly [what: string, speak: (world: World) => Promise
 ]
 
 describe.each(CONFIGS)('a config with %s that was lost with the memory', (_, config) => {
-  test.each(EVENTS)('changes no label with %s, nor when it is told again', async (_, speak) => {
-    const world = await meshWorld(config)
-    loseMemory(world, 'details')
-    const seen = atEveryWrite(world, () => labelled(world))
-    await speak(world)
-    await resync(world, undefined)
-    await resync(world, 'details')
-    expect(relationsById(world.memory('details')?.state)).toHaveProperty('1')
-    await configure(world, 'details', config)
-    expect(seen).toHaveLength(1)
-  })
+  test.each(EVENTS)(
+    'a config that was lost with the memory changes no label with %s, nor when it is told again',
+    async (_, speak) => {
+      const world = await meshWorld(config)
+      loseMemory(world, 'details')
+      const seen = atEveryWrite(world, () => labelled(world))
+      await speak(world)
+      await resync(world, undefined)
+      await resync(world, 'details')
+      expect(relationsById(world.memory('details')?.state)).toHaveProperty('1')
+      await configure(world, 'details', config)
+      expect(seen).toHaveLength(1)
+    },
+  )
 })
 
 test('labels that a lost config asked for stay where the application leaves the mesh', async () => {
@@ -104,7 +107,7 @@ test('an application on the mesh elsewhere stays there while its relation stands
 })
 
 describe('an application that never had a config', () => {
-  test('leaves the mesh and joins it again after its memory was lost', async () => {
+  test('an application that never had a config leaves the mesh and joins it again after its memory was lost', async () => {
     const world = await meshWorld(undefined)
     loseMemory(world, 'details')
     await resync(world, undefined)
@@ -115,7 +118,7 @@ describe('an application that never had a config', () => {
     expect(isOnMesh(world, 'details')).toBe(true)
   })
 
-  test('puts a workload that was made anew on the mesh, though its memory was lost meanwhile', async () => {
+  test('an application that never had a config puts a workload that was made anew on the mesh, though its memory was lost meanwhile', async () => {
     const world = await meshWorld(undefined)
     loseMemory(world, 'details')
     remove(world, 'StatefulSet', 'details')
@@ -135,15 +138,18 @@ describe('a coordinator on a mesh that lost its memory', () => {
   }
   const template = (world: World) => world.object('StatefulSet', COORDINATOR)?.spec?.template
 
-  test.each([[{}], [{ reload: true }]])('keeps the pods of its cluster as they are, with %o', async (config) => {
-    const world = await lostCluster(config)
-    const seen = atEveryWrite(world, () => [template(world), world.labels(COORDINATOR).service])
-    for (const about of [{}, { application: COORDINATOR }, {}]) await world.send('resync', about)
-    await configureCluster(world, config)
-    expect(seen).toHaveLength(1)
-  })
+  test.each([[{}], [{ reload: true }]])(
+    'a coordinator on a mesh that lost its memory keeps the pods of its cluster as they are, with %o',
+    async (config) => {
+      const world = await lostCluster(config)
+      const seen = atEveryWrite(world, () => [template(world), world.labels(COORDINATOR).service])
+      for (const about of [{}, { application: COORDINATOR }, {}]) await world.send('resync', about)
+      await configureCluster(world, config)
+      expect(seen).toHaveLength(1)
+    },
+  )
 
-  test('belongs to its cluster no more once it is told to be none', async () => {
+  test('a coordinator on a mesh that lost its memory belongs to its cluster no more once it is told to be none', async () => {
     const world = await lostCluster()
     await world.send('resync', {})
     await world.send('config-changed', { application: COORDINATOR, config: {} })

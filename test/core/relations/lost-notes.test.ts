@@ -56,7 +56,7 @@ describe('who has no memory, told by a process that died before it noted that', 
     expect(lastWord(world)).toBe('ended')
   })
 
-  test('is told the same once more by whatever comes next, and then no more', async () => {
+  test('an application without a memory, told by a process that died before it noted that, is told the same once more by whatever comes next, and then no more', async () => {
     const world = await createTold()
     await sendAndDie(world, 'config-changed', configOf(2))
     world.published.length = 0

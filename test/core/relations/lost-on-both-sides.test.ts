@@ -37,7 +37,7 @@ const sources = (world: World) => sourcesOf(policiesOf(world, 'db'))
 
 describe('a config that is told before the relations that lost memories knew', () => {
   test.each([[['db', 'web']], [['db', 'web', 'beacon']]])(
-    'takes access from no client that nobody ended: without the memories of %s',
+    'a config that is told before the relations that lost memories knew takes access from no client that nobody ended: without the memories of %s',
     async (lost) => {
       const world = await createClient()
       for (const name of lost) loseMemory(world, name)
@@ -53,7 +53,7 @@ describe('a config that is told before the relations that lost memories knew', (
     },
   )
 
-  test('counts as it is once a relation of each endpoint is told', async () => {
+  test('a config that is told before the relations that lost memories knew counts as it is once a relation of each endpoint is told', async () => {
     const world = await createClient()
     for (const name of ['db', 'web']) loseMemory(world, name)
     await configure(world, ASKED, DB)
@@ -62,7 +62,7 @@ describe('a config that is told before the relations that lost memories knew', (
     expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
   })
 
-  test('counts as it is once the relation was told and ended', async () => {
+  test('a config that is told before the relations that lost memories knew counts as it is once the relation was told and ended', async () => {
     const world = await createClient()
     for (const name of ['db', 'web']) loseMemory(world, name)
     await configure(world, ASKED, DB)
@@ -71,7 +71,7 @@ describe('a config that is told before the relations that lost memories knew', (
     expect(sources(world)).toEqual([])
   })
 
-  test('is asked for endpoints that it names first, and not for those that a later one adds', async () => {
+  test('a config that is told before the relations that lost memories knew is asked for endpoints that it names first, and not for those that a later one adds', async () => {
     const world = await createClient()
     for (const name of ['db', 'web']) loseMemory(world, name)
     await configure(world, ASKED, DB)
@@ -85,7 +85,7 @@ describe('a config that is told before the relations that lost memories knew', (
     expect(sources(world)).toEqual(['shop/web'])
   })
 
-  test('does not make a new application wait', async () => {
+  test('a config that is told before the relations that lost memories knew does not make a new application wait', async () => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     await world.send('relation-changed', requires(7, DB))
@@ -119,27 +119,30 @@ describe('a beacon whose config is told first after its memory and that of a con
         }),
       [],
     ],
-  ])('keeps what it granted, and says for whom until that is known: by %s', async (_, tell, left) => {
-    const world = await createClient()
-    for (const name of ['db', 'beacon']) loseMemory(world, name)
-    const outcome = await configure(world, { mesh: {} })
-    expect(sources(world)).toEqual(['shop/web'])
-    const held = 'relation 7 (service-mesh) of shop/db'
-    const message = `${held}: its request is not known, and its grants stay in effect: waiting for shop/db; send the relation and its config, {} if it has none, or the end of the relation`
-    const waiting = [{ held, for: ['shop/db'], since: expect.any(String), message }]
-    expect(outcome).toMatchObject({ status: 'waiting', waiting })
-    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting })
-    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting', message }, waiting })
-    expect(await lintOf(world)).toContainEqual({
-      rule: 'waiting',
-      about: 'shop/beacon',
-      message: expect.stringContaining(message),
-    })
-    await tell(world)
-    for (const name of ['db', 'beacon', 'db']) await world.send('resync', { application: name })
-    expect(sources(world)).toEqual(left)
-    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, waiting: [] })
-  })
+  ])(
+    'a beacon whose config is told first after its memory and that of a consumer were lost keeps what it granted, and says for whom until that is known: by %s',
+    async (_, tell, left) => {
+      const world = await createClient()
+      for (const name of ['db', 'beacon']) loseMemory(world, name)
+      const outcome = await configure(world, { mesh: {} })
+      expect(sources(world)).toEqual(['shop/web'])
+      const held = 'relation 7 (service-mesh) of shop/db'
+      const message = `${held}: its request is not known, and its grants stay in effect: waiting for shop/db; send the relation and its config, {} if it has none, or the end of the relation`
+      const waiting = [{ held, for: ['shop/db'], since: expect.any(String), message }]
+      expect(outcome).toMatchObject({ status: 'waiting', waiting })
+      expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting })
+      expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting', message }, waiting })
+      expect(await lintOf(world)).toContainEqual({
+        rule: 'waiting',
+        about: 'shop/beacon',
+        message: expect.stringContaining(message),
+      })
+      await tell(world)
+      for (const name of ['db', 'beacon', 'db']) await world.send('resync', { application: name })
+      expect(sources(world)).toEqual(left)
+      expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, waiting: [] })
+    },
+  )
 })
 
 describe('a beacon that goes after its memory and that of a consumer were lost', () => {
@@ -172,27 +175,30 @@ describe('a beacon that goes after its memory and that of a consumer were lost',
         await resync(world)
       },
     ],
-  ])('keeps what guards the consumer until that has left, and names it: %s', async (_, asked, mesh, go) => {
-    const world = createMesh()
-    const objects = ['db', 'web'].flatMap((name) => [workload('StatefulSet', name), service(name)])
-    world.api.seed(objects.map(named), { manager: 'juju' })
-    await configure(world, { mesh })
-    await configure(world, asked, DB)
-    await world.send('relation-changed', requires(7, DB))
-    await world.send('relation-changed', related(11, 'db', WEB, DB))
-    const before = seen(world)
-    for (const name of ['db', 'beacon']) loseMemory(world, name)
-    await go(world)
-    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting: [kept] })
-    await resync(world)
-    expect(seen(world)).toEqual(before)
-    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, waiting: [kept] })
-    expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/beacon', message: kept.message })
-    await world.send('relation-broken', { ...DB, relation: { id: 7, interface: 'service_mesh' }, remote: BEACON })
-    await resync(world)
-    expect(seen(world)).toEqual([0, [], [], {}])
-    expect(await viewOf(world)).toMatchObject({ waiting: [] })
-  })
+  ])(
+    'a beacon that goes after its memory and that of a consumer were lost keeps what guards the consumer until that has left, and names it: %s',
+    async (_, asked, mesh, go) => {
+      const world = createMesh()
+      const objects = ['db', 'web'].flatMap((name) => [workload('StatefulSet', name), service(name)])
+      world.api.seed(objects.map(named), { manager: 'juju' })
+      await configure(world, { mesh })
+      await configure(world, asked, DB)
+      await world.send('relation-changed', requires(7, DB))
+      await world.send('relation-changed', related(11, 'db', WEB, DB))
+      const before = seen(world)
+      for (const name of ['db', 'beacon']) loseMemory(world, name)
+      await go(world)
+      expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting: [kept] })
+      await resync(world)
+      expect(seen(world)).toEqual(before)
+      expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, waiting: [kept] })
+      expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/beacon', message: kept.message })
+      await world.send('relation-broken', { ...DB, relation: { id: 7, interface: 'service_mesh' }, remote: BEACON })
+      await resync(world)
+      expect(seen(world)).toEqual([0, [], [], {}])
+      expect(await viewOf(world)).toMatchObject({ waiting: [] })
+    },
+  )
 })
 
 test('a removed beacon without its memory keeps what guards a consumer whose pods may not be listed', async () => {

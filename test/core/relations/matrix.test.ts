@@ -17,7 +17,7 @@ describe.each(messages)('$name', (message) => {
   const content = message.write(1)
   const meaning = message.read(content)
 
-  test('says something', () => {
+  test('a message says something', () => {
     expect(meaning).not.toEqual(message.read({}))
     expect(meaning).not.toEqual(message.read(message.write(2)))
   })

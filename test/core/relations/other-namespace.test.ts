@@ -18,7 +18,7 @@ const takeOver = async (world: World, id: number) => {
 }
 
 describe('a relation that the other namespace alone was told of', () => {
-  test('puts nothing on a mesh', async () => {
+  test('a relation that the other namespace alone was told of puts nothing on a mesh', async () => {
     const world = createPair()
     await configure(world, 'details', {})
     await takeOver(world, 0)
@@ -26,15 +26,18 @@ describe('a relation that the other namespace alone was told of', () => {
     expect(world.labels('details').template).not.toMatchObject(ON_MESH)
   })
 
-  test.each([0, 99])('takes no waypoint over, with the id %i', async (id) => {
-    const world = await startPair(createPair())
-    await tellRelation(world, 'details', MESH)
-    const before = world.labels('details')
-    expect(before.template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })
-    await takeOver(world, id)
-    await say(world, 'resync', { application: 'details' })
-    expect(world.labels('details')).toEqual(before)
-  })
+  test.each([0, 99])(
+    'a relation that the other namespace alone was told of takes no waypoint over, with the id %i',
+    async (id) => {
+      const world = await startPair(createPair())
+      await tellRelation(world, 'details', MESH)
+      const before = world.labels('details')
+      expect(before.template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })
+      await takeOver(world, id)
+      await say(world, 'resync', { application: 'details' })
+      expect(world.labels('details')).toEqual(before)
+    },
+  )
 })
 
 describe('a consumer of a beacon of another namespace that lost its memory', () => {
@@ -67,20 +70,20 @@ describe('a consumer of a beacon of another namespace that lost its memory', () 
       now(world),
     )
 
-  test('leaves the mesh at the end of its relation that names the beacon', async () => {
+  test('a consumer of a beacon of another namespace that lost its memory leaves the mesh at the end of its relation that names the beacon', async () => {
     const world = await lostWorld()
     await end(world, BEACON)
     expect(isOffMesh(world, 'details')).toBe(true)
   })
 
-  test('stays where it is at the end of a relation with a namesake of its own namespace', async () => {
+  test('a consumer of a beacon of another namespace that lost its memory stays where it is at the end of a relation with a namesake of its own namespace', async () => {
     const world = await lostWorld()
     await end(world, { application: 'beacon', namespace: 'shop' })
     await say(world, 'resync', {})
     expect(isOffMesh(world, 'details')).toBe(false)
   })
 
-  test('does not come back by what was told before that end', async () => {
+  test('a consumer of a beacon of another namespace that lost its memory does not come back by what was told before that end', async () => {
     const world = await lostWorld()
     const early = now(world)
     await end(world, BEACON)
@@ -97,7 +100,7 @@ describe('a consumer of a beacon of another namespace that lost its memory', () 
     expect(isOffMesh(world, 'details')).toBe(true)
   })
 
-  test('says nothing of its end to a namesake of the beacon', async () => {
+  test('a consumer of a beacon of another namespace that lost its memory says nothing of its end to a namesake of the beacon', async () => {
     const world = await lostWorld()
     await end(world, BEACON)
     await configure(world, 'beacon', { mesh: {} })

@@ -92,7 +92,7 @@ describe('a relation within the namespace is one, whether the namespace is told'
     expect([enrolled(world, 'db'), sourcesOf(policiesOf(world, 'db'))]).toEqual([{}, []])
   })
 
-  test('by a document', async () => {
+  test('a relation within the namespace is one, whether the namespace is told by a document', async () => {
     const world = await createBeacon()
     await world.send('relation-changed', told('provides', false))
     const { application, relation, remote } = told('requires', true)
@@ -104,7 +104,7 @@ describe('a relation within the namespace is one, whether the namespace is told'
     await expectOne(world)
   })
 
-  test('in a memory of before, which had it twice', async () => {
+  test('a relation within the namespace is one, whether the namespace is told in a memory of before, which had it twice', async () => {
     const world = await createBeacon()
     await world.send('relation-changed', requires(7, DB))
     const { relations: _, ...state } = stateOf(world, 'beacon')

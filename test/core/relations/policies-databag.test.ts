@@ -142,7 +142,7 @@ describe('what is written', () => {
     expect(policiesDatabag([])).toBe('[]')
   })
 
-  test('is read as it was', () => {
+  test('what is written is read as it was', () => {
     fc.assert(
       fc.property(fc.array(meshPolicy), (policies) => {
         const databag = policiesDatabag(policies)

@@ -24,25 +24,28 @@ const IN_USE = (id: number, between: string, side: string, holder: string): stri
   `relation ${id} (service-mesh) with ${between} does not count, as ${side} has the id ${id} for ${holder} until that ends: give one of the two another id`
 
 describe('an id that is told of another relation while the first one stands', () => {
-  test.each(['beacon', 'reviews'])('leaves the first one as it is, and names the other at %s', async (side) => {
-    const world = await startPair(createPair('broker', ['reviews']))
-    const seen = atEveryWrite(world, () => effects(world))
-    await tellRelation(world, side, OTHER)
-    for (const name of ['beacon', 'details', 'reviews']) await resync(world, name)
-    expect(effects(world)).toEqual(WORKING)
-    expect(seen.filter((one) => one.mesh === 'off')).toEqual([])
-    const remote = side === 'beacon' ? 'shop/reviews' : 'shop/beacon'
-    const { messages, applicationStatus } = await resync(world, side)
-    const sentence = IN_USE(1, remote, 'shop/beacon', 'service_mesh with shop/details')
-    expect(messages).toEqual([expect.stringContaining(sentence)])
-    expect(applicationStatus).toEqual({ status: 'waiting', since: expect.any(String), message: sentence })
-    const findings = await lintOf(world)
-    expect(findings.filter(({ message }) => message.includes('does not count'))).toEqual([
-      { rule: 'waiting', about: `shop/${side}`, message: expect.stringContaining(sentence) },
-    ])
-  })
+  test.each(['beacon', 'reviews'])(
+    'an id that is told of another relation while the first one stands leaves the first one as it is, and names the other at %s',
+    async (side) => {
+      const world = await startPair(createPair('broker', ['reviews']))
+      const seen = atEveryWrite(world, () => effects(world))
+      await tellRelation(world, side, OTHER)
+      for (const name of ['beacon', 'details', 'reviews']) await resync(world, name)
+      expect(effects(world)).toEqual(WORKING)
+      expect(seen.filter((one) => one.mesh === 'off')).toEqual([])
+      const remote = side === 'beacon' ? 'shop/reviews' : 'shop/beacon'
+      const { messages, applicationStatus } = await resync(world, side)
+      const sentence = IN_USE(1, remote, 'shop/beacon', 'service_mesh with shop/details')
+      expect(messages).toEqual([expect.stringContaining(sentence)])
+      expect(applicationStatus).toEqual({ status: 'waiting', since: expect.any(String), message: sentence })
+      const findings = await lintOf(world)
+      expect(findings.filter(({ message }) => message.includes('does not count'))).toEqual([
+        { rule: 'waiting', about: `shop/${side}`, message: expect.stringContaining(sentence) },
+      ])
+    },
+  )
 
-  test('says nothing of it at the application that has the id', async () => {
+  test('an id that is told of another relation while the first one stands says nothing of it at the application that has the id', async () => {
     const world = await startPair(createPair('broker', ['reviews']))
     await tellRelation(world, 'reviews', OTHER)
     for (const name of ['details', 'beacon']) {
@@ -52,7 +55,7 @@ describe('an id that is told of another relation while the first one stands', ()
     }
   })
 
-  test('goes to it once the first one ends, in order: un-enrolled first, then shut out', async () => {
+  test('an id that is told of another relation while the first one stands goes to it once the first one ends, in order: un-enrolled first, then shut out', async () => {
     const world = await startPair(createPair('broker', ['reviews']))
     const seen = atEveryWrite(world, () => effects(world))
     await tellRelation(world, 'beacon', OTHER)
@@ -62,18 +65,21 @@ describe('an id that is told of another relation while the first one stands', ()
     expect(world.labels('reviews').template['istio.io/dataplane-mode']).toBe('ambient')
   })
 
-  test.each(['details', 'beacon'])('goes to it with a resync of %s when the one nudge is lost', async (name) => {
-    const world = await startPair(createPair('broker', ['reviews']))
-    await tellRelation(world, 'beacon', OTHER)
-    await world.post(word('relation-broken', { application: 'details', relation: { id: MESH.id } }))
-    world.published.length = 0
-    await resync(world, name)
-    await calm(world)
-    expect(effects(world)).toEqual({ mesh: 'off', principals: [] })
-    expect(world.labels('reviews').template['istio.io/dataplane-mode']).toBe('ambient')
-  })
+  test.each(['details', 'beacon'])(
+    'an id that is told of another relation while the first one stands goes to it with a resync of %s when the one nudge is lost',
+    async (name) => {
+      const world = await startPair(createPair('broker', ['reviews']))
+      await tellRelation(world, 'beacon', OTHER)
+      await world.post(word('relation-broken', { application: 'details', relation: { id: MESH.id } }))
+      world.published.length = 0
+      await resync(world, name)
+      await calm(world)
+      expect(effects(world)).toEqual({ mesh: 'off', principals: [] })
+      expect(world.labels('reviews').template['istio.io/dataplane-mode']).toBe('ambient')
+    },
+  )
 
-  test('with another interface to the same application leaves the first one as it is', async () => {
+  test('an id that is told of another relation while the first one stands, with another interface to the same application leaves the first one as it is', async () => {
     const world = await startPair(createPair('broker'))
     await tellRelation(world, 'details', { ...MESH, endpoint: 'x', interface: 'http' })
     await calm(world)
@@ -86,7 +92,7 @@ describe('an id that is told of another relation while the first one stands', ()
     expect(effects(world)).toEqual({ mesh: 'off', principals: [] })
   })
 
-  test('keeps one entry for each relation that waits for it, whatever its interface, role and namespace', async () => {
+  test('an id that is told of another relation while the first one stands keeps one entry for each relation that waits for it, whatever its interface, role and namespace', async () => {
     const world = await startPair(createPair('broker', ['reviews']))
     const relation = { id: 1, endpoint: 'x', interface: 'http', role: 'requires' }
     const remotes = [
@@ -109,7 +115,7 @@ describe('an id that is told of another relation while the first one stands', ()
     ])
   })
 
-  test('does not count where its other side has the id for somebody else, though nobody else has it here', async () => {
+  test('an id that is told of another relation while the first one stands does not count where its other side has the id for somebody else, though nobody else has it here', async () => {
     const world = await startPair(createPair('broker', ['reviews']))
     await tellRelation(world, 'reviews', {
       ...OTHER,

@@ -68,11 +68,11 @@ describe('a side can be held back', () => {
     ['a version that is not spoken', { cluster: [2] }],
     ['no version at all', { cluster: [] }],
     ['one version without its list', { cluster: 0 }],
-  ])('not with %s', (_, config) => {
+  ])('a side cannot be held back with %s', (_, config) => {
     expect(Versions.safeParse(config).success).toBe(false)
   })
 
-  test('for one interface alone', () => {
+  test('a side can be held back for one interface alone', () => {
     const config = Versions.parse({ cluster: [0] })
     expect(spokenVersions('cluster', config)).toEqual([0])
     expect(spokenVersions('service_mesh', config)).toBe(SUPPORTED.service_mesh)

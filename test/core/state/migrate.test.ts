@@ -95,11 +95,11 @@ describe('a memory of version 1', () => {
     workloadKind: 'Deployment',
   }
 
-  test.each(Object.entries(unchanged))('keeps its %s', (part, value) => {
+  test.each(Object.entries(unchanged))('a memory of version 1 keeps its %s', (part, value) => {
     expect(stateIn(first({ [part]: value }))).toEqual(third({ [part]: value }))
   })
 
-  test('keeps the kinds that it owns, with their groups, and the targets of before', () => {
+  test('a memory of version 1 keeps the kinds that it owns, with their groups, and the targets of before', () => {
     const former = [{ kind: 'Service', name: 'web-old', since: '2026-01-01T00:00:00Z' }]
     expect(stateIn(first({ owned: ['Deployment', 'Service'], former }))).toEqual(
       third({ owned: ['Deployment.apps', 'Service'], previousTargets: former }),
@@ -125,14 +125,14 @@ describe('a memory of version 1', () => {
     expect(stateIn(second({ specs: spec }))).toEqual(stateIn(second()))
   })
 
-  test('keeps its units, whose next reports count', () => {
+  test('a memory of version 1 keeps its units, whose next reports count', () => {
     const unit = { pod: 'web-0', number: 0, created: '2026-01-01T00:00:00Z', started: true }
     const units = { present: { u: unit }, departed: [{ uid: 'v', pod: 'web-1', number: 1 }], next: 2 }
     const reported = { source: '/a', at: 'time 2026-01-01T00:00:00Z' }
     expect(stateIn(first({ units: { ...units, present: { u: { ...unit, reported } } } })).units).toEqual(units)
   })
 
-  test('forgets units of before they had numbers: the next look at the pods finds them again', () => {
+  test('a memory of version 1 forgets units of before they had numbers: the next look at the pods finds them again', () => {
     expect(stateIn(first({ units: { u: { unit: 'web/0', pod: 'web-0' } } })).units).toEqual(noUnits())
   })
 
@@ -162,20 +162,20 @@ describe('a memory of version 1', () => {
       { remote: { ...remote, heard: 'h' }, published, role: 'provides' },
       { remote: named, role: 'provides', announcedHere: false, peer: { publishes: true } },
     ],
-  ])('keeps a relation %s', (_, changes, expected) => {
+  ])('a memory of version 1 keeps a relation %s', (_, changes, expected) => {
     expect(Object.values(stateIn(first({ relations: { 7: { ...told, ...changes } } })).relations)).toEqual([
       { ...entry, ...expected },
     ])
   })
 
-  test('keeps a relation that only the remote application told of by its id', () => {
+  test('a memory of version 1 keeps a relation that only the remote application told of by its id', () => {
     const { relations } = stateIn(first({ relations: { 'shop/beacon/7': { ...told, remote, published } } }))
     expect(relations).toEqual({
       [KEY]: { ...entry, remote: named, announcedHere: false, peer: { publishes: true }, labels: 'applied' },
     })
   })
 
-  test('keeps a relation that a platform told where an application elsewhere told of one with the same id', () => {
+  test('a memory of version 1 keeps a relation that a platform told where an application elsewhere told of one with the same id', () => {
     const elsewhere = { application: 'beacon', namespace: 'bank', data: {} }
     const { relations } = stateIn(
       first({
@@ -189,7 +189,7 @@ describe('a memory of version 1', () => {
     expect(relations[KEY]?.remote.data).toEqual({ labels: '{"mesh":"on"}' })
   })
 
-  test('keeps what the remote application published before older data of a platform', () => {
+  test('a memory of version 1 keeps what the remote application published before older data of a platform', () => {
     const { relations } = stateIn(
       first({ relations: { 7: { ...told, remote: { ...remote, data: { labels: '{}' } }, published } } }),
     )
@@ -200,14 +200,17 @@ describe('a memory of version 1', () => {
   describe('orders events as before', () => {
     const at = (...positions: [source: string, at: string][]) => ({ bySource: Object.fromEntries(positions) })
 
-    test.each(['config', 'settings', 'leader', 'application'])('about its %s', (about) => {
-      const accepted = { [about]: at(['/a', 'time 2026-01-01T00:00:00.5Z'], ['/b', 'sequence 7']) }
-      expect(stateIn(first({ accepted }))).toEqual(
-        third({ marks: { [about]: { at: NEW_YEAR + 500, sequences: { '/b': '7' } } } }),
-      )
-    })
+    test.each(['config', 'settings', 'leader', 'application'])(
+      'a memory of version 1 orders events as before about its %s',
+      (about) => {
+        const accepted = { [about]: at(['/a', 'time 2026-01-01T00:00:00.5Z'], ['/b', 'sequence 7']) }
+        expect(stateIn(first({ accepted }))).toEqual(
+          third({ marks: { [about]: { at: NEW_YEAR + 500, sequences: { '/b': '7' } } } }),
+        )
+      },
+    )
 
-    test('about a relation, but for the sequences of what applications published', () => {
+    test('a memory of version 1 orders events as before about a relation, but for the sequences of what applications published', () => {
       const accepted = {
         'relation/7': at(
           ['/a', 'time 2026-01-01T00:00:00Z'],
@@ -220,7 +223,7 @@ describe('a memory of version 1', () => {
       expect(relations[KEY]?.position).toEqual({ at: NEW_YEAR, sequences: { '/b': '7' } })
     })
 
-    test('about a relation that ended', () => {
+    test('a memory of version 1 orders events as before about a relation that ended', () => {
       const gone = '2026-01-01T00:00:01Z'
       const state = stateIn(first({ accepted: { 'relation/7': { ...at(['/b', 'sequence 7']), gone, goneBy: '/b' } } }))
       expect(state).toEqual(
@@ -242,7 +245,7 @@ describe('a memory of version 1', () => {
   const removal = { application: { bySource: { '/a': 'sequence 3' }, gone: '2026-01-01T00:00:01Z', goneBy: '/a' } }
   const mark = { at: 0, sequences: { '/a': '3' } }
 
-  test('stays removed', () => {
+  test('a memory of version 1 stays removed', () => {
     expect(stateIn(first({ accepted: removal, owned: ['Deployment'] }))).toEqual(
       third({ removed: '2026-01-01T00:00:01Z', marks: { application: mark }, owned: ['Deployment.apps'] }),
     )
@@ -251,7 +254,7 @@ describe('a memory of version 1', () => {
   test.each<[string, Fields]>([
     ['with a config', { config: {} }],
     ['with a relation', { relations: { 7: { ...told, remote } } }],
-  ])('is not removed when it came back %s', (_, changes) => {
+  ])('a memory of version 1 is not removed when it came back %s', (_, changes) => {
     const state = stateIn(first({ accepted: removal, ...changes }))
     expect([state.removed, state.marks]).toEqual([undefined, { application: mark }])
   })
@@ -287,11 +290,11 @@ describe('a memory of version 2', () => {
     ['a grant of a request', { granted: 'h' }, { grant: { phase: 'standing', digest: 'h' } }],
     ['a grant where no request is known', { granted: '-' }, { grant: { phase: 'standing' } }],
     ['a grant that is revoked', { granted: 'changing' }, { grant: { phase: 'revoking' } }],
-  ])('keeps %s', (_, changes, expected) => {
+  ])('a memory of version 2 keeps %s', (_, changes, expected) => {
     expect(read7(changes)).toEqual({ ...read7({}), ...expected })
   })
 
-  test('keeps a relation whose id another one has', () => {
+  test('a memory of version 2 keeps a relation whose id another one has', () => {
     const elsewhere = { ...entry, remote: { application: 'beacon', namespace: 'bank', data: {} } }
     const { relations } = stateIn(second({ relations: { 7: entry, '7/requires/service_mesh/bank/beacon': elsewhere } }))
     expect(Object.entries(relations).map(([key, { waitsForId }]) => [key, waitsForId])).toEqual([
@@ -316,7 +319,7 @@ describe('a memory of version 2', () => {
       { formerlyOwned: { Gateway: '2026-01-01T00:00:00Z' } },
       { previouslyOwned: { 'Gateway.gateway.networking.k8s.io': '2026-01-01T00:00:00Z' } },
     ],
-  ])('keeps %s', (_, changes, expected) => {
+  ])('a memory of version 2 keeps %s', (_, changes, expected) => {
     expect(stateIn(second(changes))).toEqual(third(expected))
   })
 })
@@ -347,7 +350,7 @@ describe('a memory of version 3', () => {
   }
   const state = stateIn({ version: 3, ...full })
 
-  test('is read as it is, with kinds that are not known', () => {
+  test('a memory of version 3 is read as it is, with kinds that are not known', () => {
     expect(state).toEqual({ version: 3, ...full })
   })
 
@@ -377,12 +380,12 @@ describe('a memory of version 3', () => {
     'announced',
     'announced relations 7',
     'announced relations 7 service',
-  ])('may have a key that is not known, as a newer program wrote it: in "%s"', (path) => {
+  ])('a memory of version 3 may have a key that is not known, as a newer program wrote it: in "%s"', (path) => {
     const steps = path.split(' ').filter((step) => step !== '')
     expect(stateIn(withUnknown({ version: 3, ...full }, steps))).toEqual(state)
   })
 
-  test('may have several, beside each other and in each other', () => {
+  test('a memory of version 3 may have several, beside each other and in each other', () => {
     const written = ['', `relations ${KEY}`, `relations ${KEY} remote`].reduce<unknown>(
       (before, path) => withUnknown(before, path.split(' ').filter(Boolean)),
       { version: 3, ...full },
@@ -401,7 +404,7 @@ const write = (world: World, name: string, state: unknown): void => {
 describe('a memory of version 4', () => {
   const FOURTH = { version: 4, relations: [], published: 'what nobody knows yet' }
 
-  test('is refused with a clear error, and left as it is', async () => {
+  test('a memory of version 4 is refused with a clear error, and left as it is', async () => {
     const world = await startPair(createPair())
     write(world, 'details', FOURTH)
     const before = [effects(world), world.object('ConfigMap', memoryOf('details'))]
@@ -608,16 +611,19 @@ describe.each([1, 2] as const)('applications with memories of version %i work on
     },
   )
 
-  test.each(['details', 'beacon'])('also where that of %s alone is of that version', async (name) => {
-    const world = await startPair(createPair())
-    goBack(world, [name])
-    const seen = atEveryWrite(world, () => effects(world))
-    for (const next of Object.values(eventsOf)) await next(world)
-    expect(seen).toEqual([WORKING])
-    expect(versions(world)).toEqual([3, 3])
-  })
+  test.each(['details', 'beacon'])(
+    'applications with memories of an earlier version work on, also where that of %s alone is of that version',
+    async (name) => {
+      const world = await startPair(createPair())
+      goBack(world, [name])
+      const seen = atEveryWrite(world, () => effects(world))
+      for (const next of Object.values(eventsOf)) await next(world)
+      expect(seen).toEqual([WORKING])
+      expect(versions(world)).toEqual([3, 3])
+    },
+  )
 
-  test('and go on when both take their first steps at once', async () => {
+  test('applications with memories of an earlier version work on when both take their first steps at once', async () => {
     const world = await startPair(createPair(), ['details', 'beacon'])
     goBack(world)
     const seen = atEveryWrite(world, () => effects(world))

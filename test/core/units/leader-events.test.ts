@@ -199,7 +199,7 @@ describe('a unit that nobody elected', () => {
   }
   const claim = { config: { labels: { tier: 'b' } }, unit: 'web/0' }
 
-  test('does not lead where other pods run, though no event has told of them yet', async () => {
+  test('a unit that nobody elected does not lead where other pods run, though no event has told of them yet', async () => {
     const world = await toldOfOne(3)
     expect((await world.send('config-changed', claim)).applicationStatus).toEqual({
       status: 'waiting',
@@ -210,7 +210,7 @@ describe('a unit that nobody elected', () => {
     expect(world.labels().template).toMatchObject({ tier: 'b' })
   })
 
-  test('leads where it is the only pod that runs', async () => {
+  test('a unit that nobody elected leads where it is the only pod that runs', async () => {
     const world = await toldOfOne(1)
     await world.send('config-changed', claim)
     expect(world.labels().template).toMatchObject({ tier: 'b' })
@@ -218,7 +218,7 @@ describe('a unit that nobody elected', () => {
 })
 
 describe('leader settings', () => {
-  test('are written by the leader alone, and read by everybody, also once their writer is gone', async () => {
+  test('leader settings are written by the leader alone, and read by everybody, also once their writer is gone', async () => {
     const world = await led()
     await world.send('config-changed', { settings: { key: 'a' }, unit: 'web/0' })
     expect((await answerTo(world, { settings: { key: 'b' }, unit: 'web/1' })).status).toBe(403)
@@ -227,7 +227,7 @@ describe('leader settings', () => {
     expect((await view(world)).settings).toEqual({ key: 'a' })
   })
 
-  test('do not overtake a config that comes late from the same sender, nor the other way round', async () => {
+  test('leader settings do not overtake a config that comes late from the same sender, nor the other way round', async () => {
     const world = createEmptyWorld()
     await world.send('config-changed', { settings: { key: 'a' } }, { extensions: { sequence: '2' } })
     await world.send('config-changed', deployed(), { extensions: { sequence: '1' } })
@@ -239,7 +239,7 @@ describe('leader settings', () => {
     expect([imageOf(world), (await view(world)).settings]).toEqual(['web:1', { key: 'a' }])
   })
 
-  test('survive a removal of the application that came late, and no other', async () => {
+  test('leader settings survive a removal of the application that came late, and no other', async () => {
     const world = createEmptyWorld()
     await world.send('config-changed', deployed(), { extensions: { sequence: '1' } })
     await world.send('config-changed', { settings: { key: 'a' } }, { extensions: { sequence: '3' } })

@@ -9,7 +9,7 @@ test.each([
   ['another path', { '..a': 'x' }],
   ['the folder itself', { '.': 'x' }],
   ['a long key', { ['k'.repeat(254)]: 'x' }],
-])('refused, as no ConfigMap could hold it: %s', (_, settings) => {
+])('leader settings are refused, as no ConfigMap could hold them: %s', (_, settings) => {
   expect(LeaderSettings.safeParse(settings).success).toBe(false)
 })
 
@@ -18,6 +18,6 @@ test.each([
   ['dots, dashes and capitals', { 'a.b_c-D': '' }],
   ['dots elsewhere', { '.hidden': 'x', 'a..b': 'y' }],
   ['the name of something that every object has', { constructor: 'x' }],
-])('accepted: %s', (_, settings) => {
+])('leader settings are accepted: %s', (_, settings) => {
   expect(LeaderSettings.parse(settings)).toEqual(settings)
 })

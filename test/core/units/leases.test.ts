@@ -89,7 +89,7 @@ const WAYS: readonly (readonly [string, (world: World, name: string) => unknown]
 
 describe.each(WORKLOADS)('%s', (_, start) => {
   describe.each(WAYS)('whose leader’s pod %s, which nobody tells', (__, end) => {
-    test('has no leader, and what another unit asks for waits for the next one, and is done once', async () => {
+    test('an application whose leader’s pod is gone, which nobody tells, has no leader, and what another unit asks for waits for the next one, and is done once', async () => {
       const world = await start()
       const [second, first] = [nameAt(world, 0), nameAt(world, 1)]
       await elect(world, first, 1)
@@ -106,7 +106,7 @@ describe.each(WORKLOADS)('%s', (_, start) => {
     })
   })
 
-  test('follows a Lease that was made anew, and not what is still said of the former', async () => {
+  test('an application follows a Lease that was made anew, and not what is still said of the former', async () => {
     const world = await start()
     const [first, second] = [nameAt(world, 0), nameAt(world, 1)]
     await elect(world, first, 7)
@@ -120,7 +120,7 @@ describe.each(WORKLOADS)('%s', (_, start) => {
     expect([await ask(world, first, 'red'), await colourOf(world)]).toEqual([200, 'red'])
   })
 
-  test('is not locked by a huge epoch', async () => {
+  test('an application is not locked by a huge epoch', async () => {
     const world = await start()
     const [first, second] = [nameAt(world, 0), nameAt(world, 1)]
     await world.send('leader-elected', { unit: first, epoch: 3 })
@@ -130,7 +130,7 @@ describe.each(WORKLOADS)('%s', (_, start) => {
     expect([await ask(world, second, 'blue'), await colourOf(world)]).toEqual([200, 'blue'])
   })
 
-  test('is not locked by the epoch of a unit that is gone', async () => {
+  test('an application is not locked by the epoch of a unit that is gone', async () => {
     const world = await start()
     const [first, second] = [nameAt(world, 0), nameAt(world, 1)]
     await world.send('leader-elected', { unit: first, epoch: 9 })
@@ -139,7 +139,7 @@ describe.each(WORKLOADS)('%s', (_, start) => {
     expect((await view(world)).leader?.epoch).toBe(4)
   })
 
-  test('waits for a leader whose pod is not there yet', async () => {
+  test('an application waits for a leader whose pod is not there yet', async () => {
     const world = await start()
     await world.send('leader-elected', { unit: 'web/7', epoch: 1 })
     expect(await view(world)).not.toHaveProperty('leader')
@@ -159,7 +159,7 @@ describe.each(WORKLOADS)('%s', (_, start) => {
     expect(await colourOf(world)).toBe('blue')
   })
 
-  test('loses the unit of a pod that is told to be gone', async () => {
+  test('an application loses the unit of a pod that is told to be gone', async () => {
     const world = await start()
     for (const pod of pods(world)) await world.post(fromApiServer('add', pod))
     const gone = podAt(world, 0)
@@ -197,13 +197,16 @@ test('the pod of a Deployment that holds a Lease is the leader, however many dig
 })
 
 describe('an application that was removed and has a config again', () => {
-  test.each(['Deployment', 'StatefulSet'] as const)('knows the units of a %s of others', async (kind) => {
-    const world = await ofOthers(kind)
-    scale(world, 2, kind)
-    await world.send('application-removed', {})
-    await world.send('config-changed', { config: {} })
-    for (const pod of pods(world)) await world.post(fromApiServer('add', pod))
-    await world.send('resync', {})
-    expect((await view(world)).units).toHaveLength(2)
-  })
+  test.each(['Deployment', 'StatefulSet'] as const)(
+    'an application that was removed and has a config again knows the units of a %s of others',
+    async (kind) => {
+      const world = await ofOthers(kind)
+      scale(world, 2, kind)
+      await world.send('application-removed', {})
+      await world.send('config-changed', { config: {} })
+      for (const pod of pods(world)) await world.post(fromApiServer('add', pod))
+      await world.send('resync', {})
+      expect((await view(world)).units).toHaveLength(2)
+    },
+  )
 })

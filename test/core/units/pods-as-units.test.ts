@@ -96,7 +96,7 @@ describe('the units of a stateful application', () => {
 })
 
 describe('an application that changes between the two', () => {
-  test('has the numbers of its pods while it is stateful, and new ones each time it is not', async () => {
+  test('an application that changes between the two has the numbers of its pods while it is stateful, and new ones each time it is not', async () => {
     const world = await stateless(2)
     await world.send('config-changed', deployed({ ...STATEFUL, replicas: 2 }))
     expect((await view(world)).units.map(({ unit, pod }) => [unit, pod])).toEqual([
@@ -107,7 +107,7 @@ describe('an application that changes between the two', () => {
     expect(await unitsOf(world)).toEqual(['web/2', 'web/3'])
   })
 
-  test('has no units any more once it has no workload', async () => {
+  test('an application that changes between the two has no units any more once it has no workload', async () => {
     const world = await stateless(2)
     await world.send('config-changed', { config: {} })
     expect(pods(world)).toEqual([])
@@ -116,7 +116,7 @@ describe('an application that changes between the two', () => {
 })
 
 describe('what is told of pods', () => {
-  test('late, of one that was replaced, changes neither the units nor the cluster', async () => {
+  test('what is told of pods late, of one that was replaced, changes neither the units nor the cluster', async () => {
     const world = await stateful()
     const [former] = pods(world)
     remove(world, 'Pod', former?.metadata.name ?? '')
@@ -131,7 +131,7 @@ describe('what is told of pods', () => {
     expect(await view(world)).toEqual(before)
   })
 
-  test('makes no unit of a pod that is not there, whatever it says', async () => {
+  test('what is told of pods makes no unit of a pod that is not there, whatever it says', async () => {
     const world = await stateless()
     await world.send('pod-restarted', {
       pod: { name: 'web-x', uid: 'x' },
@@ -140,7 +140,7 @@ describe('what is told of pods', () => {
     expect(await view(world)).toMatchObject({ units: [{ unit: 'web/0' }], status: { status: 'active' } })
   })
 
-  test('holds under labels of the running pods, too, when a new spec replaces these', async () => {
+  test('what is told of pods holds under labels of the running pods, too, when a new spec replaces these', async () => {
     const world = createEmptyWorld()
     const config = { labels: { team: 'blue' }, enrolment: 'in-place' }
     await world.send('config-changed', deployed({}, config))

@@ -26,18 +26,18 @@ const numbers = ({ present }: Units) =>
   Object.fromEntries(Object.entries(present).map(([uid, { number }]) => [uid, number]))
 
 describe('units of a stateless application', () => {
-  test('get a number each, which is never given again', () => {
+  test('units of a stateless application get a number each, which is never given again', () => {
     const units = unitsAfter(STATELESS, [added('web-a', 'a'), added('web-b', 'b'), gone('a'), added('web-c', 'c')])
     expect(numbers(units)).toEqual({ b: 1, c: 2 })
     expect(units.next).toBe(3)
   })
 
-  test('keep it when their pod is told again', () => {
+  test('units of a stateless application keep it when their pod is told again', () => {
     const once = unitsAfter(STATELESS, [added('web-a', 'a'), added('web-b', 'b')])
     expect(unitsAfter(STATELESS, [added('web-a', 'a')], once)).toEqual(once)
   })
 
-  test('have the number that is told, unless another pod has or had it', () => {
+  test('units of a stateless application have the number that is told, unless another pod has or had it', () => {
     const units = unitsAfter(STATELESS, [
       added('web-a', 'a', { number: 3 }),
       added('web-b', 'b', { number: 2 }),
@@ -57,18 +57,18 @@ test('a pod that a list brings back is the unit that it was, whatever is told', 
 })
 
 describe('units of a stateful application', () => {
-  test('have the number of their pod, and keep it when the pod is replaced', () => {
+  test('units of a stateful application have the number of their pod, and keep it when the pod is replaced', () => {
     const units = unitsAfter(STATEFUL, [added('web-0', 'a'), added('web-1', 'b'), gone('a'), added('web-0', 'c')])
     expect(numbers(units)).toEqual({ b: 1, c: 0 })
   })
 
-  test('are replaced by the next pod of their number, also when nobody told that the one before is gone', () => {
+  test('units of a stateful application are replaced by the next pod of their number, also when nobody told that the one before is gone', () => {
     const units = unitsAfter(STATEFUL, [added('web-0', 'a'), added('web-0', 'b')])
     expect(numbers(units)).toEqual({ b: 0 })
     expect(isDeparted(units, 'a')).toBe(true)
   })
 
-  test('are not replaced by a pod that was created before, however late that is told', () => {
+  test('units of a stateful application are not replaced by a pod that was created before, however late that is told', () => {
     const early = { created: '2026-01-01T00:00:00Z' }
     const late = { created: '2026-01-01T00:00:30+00:00' }
     const units = unitsAfter(STATEFUL, [added('web-0', 'b', late), added('web-0', 'a', early)])
@@ -114,7 +114,7 @@ describe.each([
   ['stateless', STATELESS, 'web-x', 'web-y'],
   ['stateful', STATEFUL, 'web-0', 'web-1'],
 ])('what comes late, %s', (_, deployed, name, other) => {
-  test('about a pod that is gone changes nothing', () => {
+  test('what comes late about a pod that is gone changes nothing', () => {
     const units = unitsAfter(deployed, [added(name, 'a'), gone('a')])
     expect(unitsAfter(deployed, [added(name, 'a'), gone('a')], units)).toEqual(units)
   })

@@ -54,11 +54,11 @@ const COLOURS = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const colourOf = (value: string) => colour(value)
 
 describe('the config in effect', () => {
-  test('is the one that was told last', () => {
+  test('the config in effect is the one that was told last', () => {
     expect(played([colour('a'), colour('b')]).config).toEqual(colour('b').config)
   })
 
-  test('has a part that is in a loop as it was accepted last, and all else as it was told', () => {
+  test('the config in effect has a part that is in a loop as it was accepted last, and all else as it was told', () => {
     const told = COLOURS.map((value, index) => ({
       ...colour(value, { replicas: index === 6 ? 3 : 2 }),
       ...(index === 6 && { config: { ...colour(value, { replicas: 3 }).config, policies: [], labels: { a: 'b' } } }),
@@ -68,12 +68,12 @@ describe('the config in effect', () => {
     expect(looping.config).toEqual({ ...colour('f', { replicas: 2 }).config, policies: [], labels: { a: 'b' } })
   })
 
-  test('is none, and nothing is counted of it, where it is gone', () => {
+  test('the config in effect is none, and nothing is counted of it, where it is gone', () => {
     const looping = played(COLOURS.map(colourOf))
     expect(played([looping, { ...memory(), config: undefined } as never])).not.toHaveProperty('configChurn')
   })
 
-  test('is judged by relations that are looked at where a unit tells it, and not where a person does', () => {
+  test('the config in effect is judged by relations that are looked at where a unit tells it, and not where a person does', () => {
     const arrival = { application: 'web', by: 'person' as const, now: NOW }
     const relations = () => {
       throw new Error('relations are not needed')
@@ -84,7 +84,7 @@ describe('the config in effect', () => {
   test.each([
     ['somebody else’s', memory({ config: { workload: { kind: 'StatefulSet', name: 'web' } } })],
     ['nobody’s', memory({ config: {} })],
-  ])('warns of nothing where the workload is %s', (_, one) => {
+  ])('the config in effect warns of nothing where the workload is %s', (_, one) => {
     expect(specWarnings(one, 'web')).toEqual([])
   })
 })
@@ -147,7 +147,7 @@ describe('what is known to pass with a pod is told before it is a loop', () => {
     expect(becauseOf(played([...specs.slice(0, 6), ...specs.slice(-1)]))).toContain(what)
   })
 
-  test('not the names of a stateful application: they stay', () => {
+  test('what is known to pass with a pod is told before it is a loop, not the names of a stateful application: they stay', () => {
     const one = memory({
       units,
       config: colour('web/3', { deployment: { type: 'stateful' } }).config ?? {},
@@ -163,7 +163,7 @@ describe('what is known to pass with a pod is told before it is a loop', () => {
     expect(told.map(({ length }) => length)).toEqual([...Array(100).fill(1), 0])
   })
 
-  test('not a port, nor a spec without any', () => {
+  test('what is known to pass with a pod is told before it is a loop, not a port, nor a spec without any', () => {
     expect(specWarnings({ ...colour('5432'), units, relations }, 'web')).toEqual([])
   })
 })

@@ -72,7 +72,7 @@ describe('what a deployment may be', () => {
     ['a revision that is a number', { revision: 3 }, [/^revision: expected a string/]],
     ['a key that is not known', { deployments: {} }, [/"deployments"/]],
     ['a key that is not known in the deployment', { deployment: { mode: 'operator' } }, [/"mode"/]],
-  ])('refused: %s', (_, parts, problems) => {
+  ])('a deployment is refused: %s', (_, parts, problems) => {
     expect(problemsOf(PodWorkload, { podSpec: podSpec(), ...parts })).toEqual(
       problems.map((problem) => expect.stringMatching(problem)),
     )
@@ -109,7 +109,7 @@ describe('what a deployment may be', () => {
       { deployment: { service: 'external' }, 'kubernetes-service-type': 'cluster' },
       { type: 'stateless', service: 'cluster' },
     ],
-  ])('accepted: %s', (_, parts, deployment) => {
+  ])('a deployment is accepted: %s', (_, parts, deployment) => {
     expect(effectiveDeployment(PodWorkload.parse({ podSpec: podSpec(), ...parts }))).toEqual(deployment)
   })
 })
@@ -198,7 +198,7 @@ describe('what can be told of a pod spec offline', () => {
     ['a volume twice', { ...container({}), volumes: [{ name: 'a' }, { name: 'a' }] }, /volumes.1: duplicate "a"$/],
     ['a pod that runs once', { ...container({}), restartPolicy: 'Never' }, /restartPolicy: expected Always/],
     ['no spec at all', 'nginx', /^podSpec: /],
-  ])('refused: %s', (_, spec, problem) => {
+  ])('a pod spec is refused offline: %s', (_, spec, problem) => {
     expect(problemsOf(PodWorkload, { podSpec: spec })).toEqual([expect.stringMatching(problem)])
   })
 
@@ -216,7 +216,7 @@ describe('what can be told of a pod spec offline', () => {
     ['a variable with dots', container({ env: [{ name: 'a.b-c', value: '' }] })],
     ['an empty value beside another one', container({ env: [{ name: 'A', value: '', valueFrom: { fieldRef: {} } }] })],
     ['fields that are not known', { ...container({ ports: [], colour: { deep: [1] } }), shape: null }],
-  ])('kept as it is: %s', (_, spec) => {
+  ])('a pod spec is kept as it is: %s', (_, spec) => {
     expect(PodWorkload.parse({ podSpec: spec })).toEqual({ podSpec: spec })
   })
 
@@ -289,7 +289,7 @@ describe('a workload of ours, or of somebody else', () => {
   })
 
   test.each([{}, { workload: { podSpec: podSpec() } }, { workload: { kind: 'StatefulSet', name: 'web' } }])(
-    'accepted as it is: %j',
+    'a workload of ours, or of somebody else, is accepted as it is: %j',
     (config) => {
       expect(Workload.parse(config)).toEqual(config)
     },

@@ -33,7 +33,7 @@ const memoryAfter = (
 const colours = (...values: string[]): Told[] => values.map((colour) => ({ settings: { colour } }))
 
 describe('a setting that units change at each run', () => {
-  test('is changed as often as the config allows, and stays then', () => {
+  test('a setting that units change at each run is changed as often as the config allows, and stays then', () => {
     expect(memoryAfter(colours('a', 'b')).settings).toEqual({ colour: 'b' })
     const memory = memoryAfter(colours('a', 'b', 'c', 'd'))
     expect(memory.settings).toEqual({ colour: 'b' })
@@ -42,32 +42,32 @@ describe('a setting that units change at each run', () => {
     ])
   })
 
-  test('is what was told last once that may be, with whatever event', () => {
+  test('a setting that units change at each run is what was told last once that may be, with whatever event', () => {
     const memory = memoryAfter([...colours('a', 'b', 'c', 'd'), { wait: 31 * MINUTE }])
     expect([memory.settings, heldMessages(memory)]).toEqual([{ colour: 'd' }, []])
   })
 
-  test('leaves the others to be changed, and to go', () => {
+  test('a setting that units change at each run leaves the others to be changed, and to go', () => {
     const memory = memoryAfter([...colours('a', 'b', 'c'), { settings: { colour: 'd', size: '1' } }])
     expect(memory.settings).toEqual({ colour: 'b', size: '1' })
   })
 
-  test('does not go either, and goes when it may', () => {
+  test('a setting that units change at each run does not go either, and goes when it may', () => {
     const memory = [...colours('a', 'b', 'c'), { settings: {} }]
     expect(memoryAfter(memory).settings).toEqual({ colour: 'b' })
     expect(memoryAfter([...memory, { wait: 31 * MINUTE }]).settings).toEqual({})
   })
 
-  test('that is told as it is again is held back no more', () => {
+  test('a setting that units change at each run and that is told as it is again is held back no more', () => {
     expect(heldMessages(memoryAfter(colours('a', 'b', 'c', 'b')))).toEqual([])
   })
 
-  test('is what a person says at once', () => {
+  test('a setting that units change at each run is what a person says at once', () => {
     const memory = memoryAfter([...colours('a', 'b', 'c'), { settings: { colour: 'x' }, by: 'person' }])
     expect([memory.settings, heldMessages(memory)]).toEqual([{ colour: 'x' }, []])
   })
 
-  test('counts apart from a key of a databag', () => {
+  test('a setting that units change at each run counts apart from a key of a databag', () => {
     const bags = ['a', 'b', 'c'].map((url) => ({ databag: { db: { url } } }))
     const memory = memoryAfter([...bags, { settings: { url: '1' } }])
     expect([memory.databag, memory.settings]).toEqual([{ db: { url: 'b' } }, { url: '1' }])
@@ -105,7 +105,7 @@ describe('the databag of a unit', () => {
   })
   const hostOf = (memory: Memory, uid: string) => memory.units?.present[uid]?.databag?.website
 
-  test('that changes at each run keeps its value, and the others are told as ever', () => {
+  test('the databag of a unit that changes at each run keeps its value, and the others are told as ever', () => {
     const memory = memoryAfter(['a', 'b', 'c'].map((host) => units(['one', host], ['two', 'x'])))
     expect([hostOf(memory, 'one'), hostOf(memory, 'two')]).toEqual([{ host: 'b' }, { host: 'x' }])
     expect(heldMessages(memory)).toEqual([
@@ -113,12 +113,12 @@ describe('the databag of a unit', () => {
     ])
   })
 
-  test('is what was told last once that may be', () => {
+  test('the databag of a unit is what was told last once that may be', () => {
     const memory = memoryAfter([...['a', 'b', 'c'].map((host) => units(['one', host])), { wait: 31 * MINUTE }])
     expect([hostOf(memory, 'one'), heldMessages(memory)]).toEqual([{ host: 'c' }, []])
   })
 
-  test('goes with the unit, held back or not', () => {
+  test('the databag of a unit goes with the unit, held back or not', () => {
     const memory = memoryAfter([...['a', 'b', 'c'].map((host) => units(['one', host])), { units: { present: {} } }])
     expect([memory.units?.present, heldMessages(memory)]).toEqual([{}, []])
   })

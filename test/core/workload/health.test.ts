@@ -119,7 +119,7 @@ describe('an application is not active', () => {
     expect(await view(world)).toMatchObject({ status: outcome.applicationStatus, units: [] })
   })
 
-  test('that waits for the address of a Service', async () => {
+  test('an application is not active that waits for the address of a Service', async () => {
     const world = createWorld()
     const outcome = await world.send('relation-changed', {
       relation: { id: 3, endpoint: 'db', interface: 'k8s-service', role: 'requires' },
@@ -132,7 +132,7 @@ describe('an application is not active', () => {
     expect((await view(world)).status).toEqual(outcome.applicationStatus)
   })
 
-  test('that is to have labels on a workload that is not there', async () => {
+  test('an application is not active that is to have labels on a workload that is not there', async () => {
     const world = createWorld()
     await world.send('config-changed', { config: { labels: { team: 'blue' } } })
     expect((await view(world)).status.status).toBe('active')

@@ -59,7 +59,7 @@ const running = async (data: Record<string, unknown>) => {
 const secretsIn = (world: World) => world.api.objects().filter(({ kind }) => kind === 'Secret')
 
 describe('a variable that looks secret', () => {
-  test('is kept in a Secret alone, from which the pods get it', async () => {
+  test('a variable that looks secret is kept in a Secret alone, from which the pods get it', async () => {
     const world = await running(withEnv(HUSH))
     expect(resolved(world)).toEqual([HUSH])
     expect(inClear(world)).not.toContain(HUSH)
@@ -78,7 +78,7 @@ describe('a variable that looks secret', () => {
     expect(JSON.stringify(redacted({ env: [{ name, value }], text: `${name}: ${value}` }))).not.toContain(HUSH)
   })
 
-  test('told again writes nothing to the Secret, and restarts no pod', async () => {
+  test('a variable that looks secret told again writes nothing to the Secret, and restarts no pod', async () => {
     const world = await running(withEnv(HUSH))
     const [before, uids] = [templateOf(world), pods(world).map(({ metadata }) => metadata.uid)]
     const writes = await writesOf(world, () => world.send('config-changed', withEnv(HUSH)))
@@ -86,7 +86,7 @@ describe('a variable that looks secret', () => {
     expect([templateOf(world), pods(world).map(({ metadata }) => metadata.uid)]).toEqual([before, uids])
   })
 
-  test('that changes restarts the pods, and its old value goes once no pod has it', async () => {
+  test('a variable that looks secret and changes restarts the pods, and its old value goes once no pod has it', async () => {
     const world = await running(withEnv(HUSH))
     const [before] = pods(world)
     await world.send('config-changed', withEnv('other'))
@@ -97,7 +97,7 @@ describe('a variable that looks secret', () => {
     expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
   })
 
-  test('keeps its old value while pods of before run', async () => {
+  test('a variable that looks secret keeps its old value while pods of before run', async () => {
     const world = await running(withEnv(HUSH, { podMetadata: { annotations: {} } }))
     await world.send(
       'config-changed',
@@ -107,20 +107,20 @@ describe('a variable that looks secret', () => {
     expect(valuesIn(world)).toEqual([HUSH, 'other'])
   })
 
-  test('that is left out goes, and so does the Secret', async () => {
+  test('a variable that looks secret and is left out goes, and so does the Secret', async () => {
     const world = await running(withEnv(HUSH))
     await world.send('config-changed', deployed())
     await world.send('resync', {})
     expect(secretsIn(world)).toEqual([])
   })
 
-  test('goes with the application', async () => {
+  test('a variable that looks secret goes with the application', async () => {
     const world = await running(withEnv(HUSH))
     await world.send('application-removed', {})
     expect([secretsIn(world), deployedObjects(world)]).toEqual([[], []])
   })
 
-  test('outlives the memory: told again it is the same, and restarts no pod', async () => {
+  test('a variable that looks secret outlives the memory: told again it is the same, and restarts no pod', async () => {
     const world = await running(withEnv(HUSH))
     const before = templateOf(world)
     await forget(world)
@@ -130,14 +130,14 @@ describe('a variable that looks secret', () => {
     expect(templateOf(world)).toEqual(before)
   })
 
-  test('goes with an application that lost its memory', async () => {
+  test('a variable that looks secret goes with an application that lost its memory', async () => {
     const world = await running(withEnv(HUSH))
     await forget(world)
     await world.send('application-removed', {})
     expect(secretsIn(world)).toEqual([])
   })
 
-  test('that was deleted is missed, what runs stays, and the config brings it back', async () => {
+  test('a variable that looks secret and was deleted is missed, what runs stays, and the config brings it back', async () => {
     const world = await running(withEnv(HUSH))
     await remove(world, 'Secret', STORE)
     await world.send('resync', {})
@@ -183,7 +183,7 @@ describe('a variable that looks secret', () => {
     expect(resolved(world)).toEqual(expected)
   })
 
-  test('is kept where a document tells it, and is quiet when that is read again', async () => {
+  test('a variable that looks secret is kept where a document tells it, and is quiet when that is read again', async () => {
     const world = createEmptyWorld()
     const { config } = withEnv(HUSH)
     const document = {
@@ -201,14 +201,14 @@ describe('a variable that looks secret', () => {
 })
 
 describe('Secrets beside the workload', () => {
-  test('are made of what the config tells, which the memory does not have', async () => {
+  test('Secrets beside the workload are made of what the config tells, which the memory does not have', async () => {
     const world = await running(withSecret(HUSH))
     expect(valuesIn(world, 'web-tls')).toEqual([HUSH])
     expect(inClear(world)).not.toContain(HUSH)
     expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
   })
 
-  test('that change restart the pods, and are repaired when somebody changes them', async () => {
+  test('Secrets beside the workload that change restart the pods, and are repaired when somebody changes them', async () => {
     const world = await running(withSecret(HUSH))
     const [before] = pods(world)
     await world.send('config-changed', withSecret('other'))
@@ -218,14 +218,14 @@ describe('Secrets beside the workload', () => {
     expect([valuesIn(world, 'web-tls'), valuesIn(world)]).toEqual([['other'], ['other']])
   })
 
-  test('that are left out go, and so does what was kept of them', async () => {
+  test('Secrets beside the workload that are left out go, and so does what was kept of them', async () => {
     const world = await running(withSecret(HUSH))
     await world.send('config-changed', deployed())
     await world.send('resync', {})
     expect(secretsIn(world)).toEqual([])
   })
 
-  test('go with the application', async () => {
+  test('Secrets beside the workload go with the application', async () => {
     const world = await running(withSecret(HUSH))
     await world.send('application-removed', {})
     expect(secretsIn(world)).toEqual([])
@@ -245,7 +245,7 @@ describe('Secrets beside the workload', () => {
     expect([valuesIn(world, 'web-tls'), templateOf(world)]).toEqual([['x'], undefined])
   })
 
-  test('stay while what was kept of them is gone', async () => {
+  test('Secrets beside the workload stay while what was kept of them is gone', async () => {
     const world = await running(withSecret(HUSH))
     await remove(world, 'Secret', STORE)
     await world.send('resync', {})
@@ -294,7 +294,7 @@ test('functions that may not touch Secrets refuse only a config that needs them'
 
 /** Each call of a change of the value, in turn the last of a process that is killed. */
 describe('a process that is killed at any call', () => {
-  test('loses no value, and leaves none behind once the event is sent again', async () => {
+  test('a process that is killed at any call loses no value, and leaves none behind once the event is sent again', async () => {
     for (let last = 1; ; last += 1) {
       const world = await running(
         deployed({ ...withEnv('before').config.workload, secrets: { 'web-tls': { a: 'before' } } }),
@@ -351,7 +351,7 @@ describe('a secret that is new at each run', () => {
     return world
   }
 
-  test('is held back, and no memory, answer or status tells the value, nor a hash of it', async () => {
+  test('a secret that is new at each run is held back, and no memory, answer or status tells the value, nor a hash of it', async () => {
     const world = await running3()
     const outcome = await tell(world, churned(`${HUSH}4`))
     expect([resolved(world), valuesIn(world, 'web-tls')]).toEqual([[`${HUSH}2`], [`${HUSH}2`]])
@@ -366,7 +366,7 @@ describe('a secret that is new at each run', () => {
       expect(told).not.toContain(value)
   })
 
-  test('counts once units have told the same for half an hour, and no other values are kept', async () => {
+  test('a secret that is new at each run counts once units have told the same for half an hour, and no other values are kept', async () => {
     const world = await running3()
     for (const _ of [1, 2, 3, 4]) await tell(world, churned(`${HUSH}4`))
     expect(new Set(valuesIn(world))).toEqual(new Set([`${HUSH}2`, `${HUSH}4`]))
@@ -456,7 +456,7 @@ describe('a config that is text by mistake', () => {
     ['as a whole', text],
     ['in its workload', { workload: text }],
     ['in its pod spec', { workload: { podSpec: text } }],
-  ])('is refused %s without a word of it', async (_, config) => {
+  ])('a config that is text by mistake is refused %s without a word of it', async (_, config) => {
     const world = createEmptyWorld()
     const response = await world.post(event('config-changed', { config }))
     const answer = await response.text()
@@ -481,7 +481,7 @@ describe('a config that is text by mistake', () => {
     ['an event that was encoded twice', JSON.stringify(`{"data":${data}}`)],
     ['an event with a value that is not quoted', `{"data":${data.replace(`"${HUSH}"`, HUSH)}}`],
     ['an event with a quote too many', `{"data":${data.replace(HUSH, `"${HUSH}`)}}`],
-  ])('is told without a word of it: %s', async (_, body) => {
+  ])('a config that is text by mistake is told without a word of it: %s', async (_, body) => {
     const headers = { 'content-type': 'application/cloudevents+json' }
     const response = await createEmptyWorld().app.request('/', { method: 'POST', headers, body })
     const answer = await response.text()

@@ -352,24 +352,30 @@ const changesOf = (configs: readonly unknown[]): number =>
   configs.slice(1).filter((config, index) => !isDeepStrictEqual(config, configs[index])).length
 
 describe('what a unit tells of its workload', () => {
-  test.each(TABLE)('comes to rest where %s %s, and the place is told', (_, story, tell) => {
-    const { configs, memory } = played(tell, 'unit')
-    const atSixth = story !== GROWS || changesOf(configs) === 5
-    expect(changesOf(configs)).toBe(atSixth ? 5 : 10)
-    const [churning] = findChurn(memory.configChurn)
-    expect(churning && churnMessage(churning)).toMatch(
-      /^(\w+): changes by units are not applied any more, and the running value stays: units changed it (5|10) times within 30 minutes, and again.*differs in \1/,
-    )
-  })
+  test.each(TABLE)(
+    'what a unit tells of its workload comes to rest where %s %s, and the place is told',
+    (_, story, tell) => {
+      const { configs, memory } = played(tell, 'unit')
+      const atSixth = story !== GROWS || changesOf(configs) === 5
+      expect(changesOf(configs)).toBe(atSixth ? 5 : 10)
+      const [churning] = findChurn(memory.configChurn)
+      expect(churning && churnMessage(churning)).toMatch(
+        /^(\w+): changes by units are not applied any more, and the running value stays: units changed it (5|10) times within 30 minutes, and again.*differs in \1/,
+      )
+    },
+  )
 
-  test.each(TABLE)('counts each time where a person or a document tells it and %s %s', (_what, _story, tell) => {
-    for (const by of ['person', 'document'] as const) {
-      const { configs, memory } = played(tell, by)
-      expect([changesOf(configs), memory.configChurn]).toEqual([TIMES, undefined])
-    }
-  })
+  test.each(TABLE)(
+    'what a unit tells of its workload counts each time where a person or a document tells it and %s %s',
+    (_what, _story, tell) => {
+      for (const by of ['person', 'document'] as const) {
+        const { configs, memory } = played(tell, by)
+        expect([changesOf(configs), memory.configChurn]).toEqual([TIMES, undefined])
+      }
+    },
+  )
 
-  test('is remembered with a bound, however long it goes on', () => {
+  test('what a unit tells of its workload is remembered with a bound, however long it goes on', () => {
     const tell = (run: number): Json => ({
       ...deployed({ configMaps: { 'web-files': { [`key${run}`]: 'x'.repeat(100) } } }).config,
       labels: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`label${index}`, `v${run}`])),

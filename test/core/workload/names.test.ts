@@ -64,7 +64,7 @@ describe('nobody names an object as one of meshstep', () => {
     expect([status, text, written]).toEqual([400, expect.stringContaining('is reserved'), []])
   })
 
-  test('and no pod runs as one, or reads the values of another application, whatever is labelled', async () => {
+  test('nobody names an object as one of meshstep, and no pod runs as one, or reads the values of another application, whatever is labelled', async () => {
     const world = createEmptyWorld()
     const trigger = 'meshstep-oidc-eventing.knative.dev-trigger'
     world.api.seed([object('ServiceAccount', trigger)], { manager: 'knative' })
@@ -194,18 +194,21 @@ describe('a sender who may update one application and its workload', () => {
     return world
   }
 
-  test.each(['robot', 'web-robot'])('runs no workload as the account %s, which is not its own', async (name) => {
-    const world = createOwn()
-    expect(await told(world, runningAs(name))).toMatchObject({
-      status: 403,
-      text: expect.stringContaining(`may not impersonate serviceaccounts shop/${name}`),
-      written: [],
-    })
-    allowed.add(`impersonate serviceaccounts ${name}`)
-    expect(await told(world, runningAs(name))).toMatchObject({ status: 200 })
-  })
+  test.each(['robot', 'web-robot'])(
+    'a sender who may update one application and its workload runs no workload as the account %s, which is not its own',
+    async (name) => {
+      const world = createOwn()
+      expect(await told(world, runningAs(name))).toMatchObject({
+        status: 403,
+        text: expect.stringContaining(`may not impersonate serviceaccounts shop/${name}`),
+        written: [],
+      })
+      allowed.add(`impersonate serviceaccounts ${name}`)
+      expect(await told(world, runningAs(name))).toMatchObject({ status: 200 })
+    },
+  )
 
-  test('changes nothing of a workload that somebody else let run as another account', async () => {
+  test('a sender who may update one application and its workload changes nothing of a workload that somebody else let run as another account', async () => {
     const world = createOwn(['impersonate serviceaccounts robot'])
     await told(world, runningAs('robot'))
     allowed.delete('impersonate serviceaccounts robot')
@@ -219,16 +222,19 @@ describe('a sender who may update one application and its workload', () => {
     ['robot', runningAs('robot')],
     ['web', {}],
     ['web-runner', { serviceAccount: { name: 'web-runner' } }],
-  ])('runs no workload as %s while that may update applications', async (name, workload) => {
-    const world = createOwn(['impersonate serviceaccounts robot'], [`system:serviceaccount:${NAMESPACE}:${name}`])
-    expect(await told(world, workload)).toMatchObject({
-      status: 403,
-      text: expect.stringContaining(`ServiceAccount shop/${name} may update applications.meshstep.dev`),
-      written: [],
-    })
-  })
+  ])(
+    'a sender who may update one application and its workload runs no workload as %s while that may update applications',
+    async (name, workload) => {
+      const world = createOwn(['impersonate serviceaccounts robot'], [`system:serviceaccount:${NAMESPACE}:${name}`])
+      expect(await told(world, workload)).toMatchObject({
+        status: 403,
+        text: expect.stringContaining(`ServiceAccount shop/${name} may update applications.meshstep.dev`),
+        written: [],
+      })
+    },
+  )
 
-  test('reads no Secret in its pods that it may not get', async () => {
+  test('a sender who may update one application and its workload reads no Secret in its pods that it may not get', async () => {
     const world = createOwn()
     const pulling = { podSpec: { ...podSpec(), imagePullSecrets: [{ name: 'registry' }, { name: 'web-registry' }] } }
     expect(await told(world, pulling)).toMatchObject({
@@ -242,13 +248,16 @@ describe('a sender who may update one application and its workload', () => {
   test.each([
     ['the Deployment', { workload: { kind: 'Deployment', name: 'db' } }, 'patch deployments'],
     ['the Service', { service: 'db' }, 'patch services'],
-  ])('labels not %s of another that it may not patch', async (_, config, verb) => {
-    const world = createOwn()
-    const send = () => world.post(event('config-changed', { config }))
-    expect((await send()).status).toBe(403)
-    allowed.add(`${verb} db`)
-    expect((await send()).status).toBe(200)
-  })
+  ])(
+    'a sender who may update one application and its workload labels not %s of another that it may not patch',
+    async (_, config, verb) => {
+      const world = createOwn()
+      const send = () => world.post(event('config-changed', { config }))
+      expect((await send()).status).toBe(403)
+      allowed.add(`${verb} db`)
+      expect((await send()).status).toBe(200)
+    },
+  )
 
   test('whatever it asks for, no object is written that is not named by its application', async () => {
     const name = fc.oneof(

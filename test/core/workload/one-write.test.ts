@@ -73,7 +73,7 @@ const refuse = (world: World, part: string, manager = '') => {
 }
 
 describe('a workload of ours', () => {
-  test('is created on a hardened mesh in one write, with its labels', async () => {
+  test('a workload of ours is created on a hardened mesh in one write, with its labels', async () => {
     const world = createMesh()
     await configure(world, { mesh: { hardened: true } })
     await world.send('relation-changed', provides(7, DB, undefined))
@@ -86,13 +86,13 @@ describe('a workload of ours', () => {
     expect((await world.send('resync', DB)).status).toBe('unchanged')
   })
 
-  test('is created after what guards it', async () => {
+  test('a workload of ours is created after what guards it', async () => {
     const world = createMesh()
     const order = await orderOf(world, [POLICIES, PATH], () => configure(world, guarded('db:1'), DB))
     expect(order).toEqual([POLICIES, PATH])
   })
 
-  test('is not created while what guards it is refused', async () => {
+  test('a workload of ours is not created while what guards it is refused', async () => {
     const world = createMesh()
     refuse(world, POLICIES)
     const handled = await configure(world, guarded('db:1'), DB)
@@ -105,7 +105,7 @@ describe('a workload of ours', () => {
     expect([generationOf(world), labelsOf(world)]).toEqual([1, { ...NAME, ...MESH_LABELS }])
   })
 
-  test('is changed once where its image and a label change at once', async () => {
+  test('a workload of ours is changed once where its image and a label change at once', async () => {
     const world = await createDeployed()
     await configure(world, own('db:2', { labels: { team: 'x' } }), DB)
     expect([generationOf(world), labelsOf(world)]).toEqual([2, { ...NAME, team: 'x' }])
@@ -113,14 +113,14 @@ describe('a workload of ours', () => {
     expect([generationOf(world), labelsOf(world)]).toEqual([3, NAME])
   })
 
-  test('goes on the mesh with a new image in one write, after its guards and its Service', async () => {
+  test('a workload of ours goes on the mesh with a new image in one write, after its guards and its Service', async () => {
     const world = await createDeployed()
     const order = await orderOf(world, [POLICIES, SERVICE, PATH], () => configure(world, guarded('db:2'), DB))
     expect(order).toEqual([POLICIES, SERVICE, PATH])
     expect([generationOf(world), imageOf(world), labelsOf(world)]).toEqual([2, 'db:2', { ...NAME, ...MESH_LABELS }])
   })
 
-  test('leaves the mesh with a new image in one write, before what guards it changes', async () => {
+  test('a workload of ours leaves the mesh with a new image in one write, before what guards it changes', async () => {
     const world = await createDeployed(guarded('db:1'))
     const order = await orderOf(world, [POLICIES, PATH], () =>
       configure(world, own('db:2', { rawPolicies: [guard('81')] }), DB),
@@ -129,7 +129,7 @@ describe('a workload of ours', () => {
     expect([generationOf(world), imageOf(world), labelsOf(world)]).toEqual([2, 'db:2', NAME])
   })
 
-  test('takes over the labels that another manager of ours held, and its pods stay', async () => {
+  test('a workload of ours takes over the labels that another manager of ours held, and its pods stay', async () => {
     const world = await createDeployed(own('db:1', { labels: MESH_LABELS }))
     const apply = (manager: string, content: object) =>
       world.api.handle({
@@ -176,7 +176,7 @@ describe('a workload of ours', () => {
     },
   )
 
-  test('gets its image, and goes on the mesh once what guards it there is not refused any more', async () => {
+  test('a workload of ours gets its image, and goes on the mesh once what guards it there is not refused any more', async () => {
     const world = await createDeployed()
     refuse(world, POLICIES)
     await configure(world, guarded('db:2'), DB)
@@ -187,7 +187,7 @@ describe('a workload of ours', () => {
     expect(managersOf(world)).toEqual([WORKLOAD_MANAGER])
   })
 
-  test('has the labels that its spec says, and what a relation asks for instead is a conflict', async () => {
+  test('a workload of ours has the labels that its spec says, and what a relation asks for instead is a conflict', async () => {
     const labels = { 'istio.io/use-waypoint': 'mine' }
     const world = await createDeployed(own('db:1', {}, { podMetadata: { labels } }))
     const { conflicts } = await world.send('relation-changed', { ...DB, ...meshRelation() })
@@ -199,7 +199,7 @@ describe('a workload of ours', () => {
     expect(labelsOf(world)).toEqual({ ...NAME, ...MESH_LABELS })
   })
 
-  test('keeps the label that somebody else has set on its template, and says so', async () => {
+  test('a workload of ours keeps the label that somebody else has set on its template, and says so', async () => {
     const world = await createDeployed(own('db:1', { labels: MESH_LABELS }))
     const key = 'istio.io/dataplane-mode'
     edit(world, PATH, { spec: { template: { metadata: { labels: { [key]: 'none' } } } } })
@@ -215,7 +215,7 @@ describe('a coordinator of ours with reload', () => {
     own(image, { coordinator: { ...COORDINATOR_CONFIG, reload: true, ...changes } })
   const hashOf = (world: World) => templateOf(world, COORDINATOR).metadata.annotations?.[HASH]
 
-  test('is created in one write, and changed in one with its nginx file, after that', async () => {
+  test('a coordinator of ours with reload is created in one write, and changed in one with its nginx file, after that', async () => {
     const world = createMesh()
     const subject = { application: COORDINATOR }
     const paths = ['/configmaps/tempo', '/statefulsets/tempo?']

@@ -162,7 +162,7 @@ describe('a workload of its own', () => {
     expect(world.object('Service')?.spec?.selector).toEqual({ 'app.kubernetes.io/name': 'web' })
   })
 
-  test('changes between stateless and stateful, and nothing of the former is left', async () => {
+  test('a workload of its own changes between stateless and stateful, and nothing of the former is left', async () => {
     const world = await running()
     const stateless = deployedObjects(world)
     await world.send('config-changed', deployed(STATEFUL))
@@ -179,7 +179,7 @@ describe('a workload of its own', () => {
 })
 
 describe('a spec that the API server refuses', () => {
-  test('is an error, and changes nothing that runs until it is right', async () => {
+  test('a spec that the API server refuses is an error, and changes nothing that runs until it is right', async () => {
     const world = await running()
     const before = world.api.objects().filter(({ kind }) => kind !== 'ConfigMap')
     refuse(world, 'deployments')
@@ -196,7 +196,7 @@ describe('a spec that the API server refuses', () => {
     expect([imageOf(world), (await view(world)).status.status]).toEqual(['web:2', 'active'])
   })
 
-  test('does not take away what it was to replace, nor its labels, nor its units', async () => {
+  test('a spec that the API server refuses does not take away what it was to replace, nor its labels, nor its units', async () => {
     const world = await running()
     await world.send('relation-changed', meshRelation())
     const before = world.api.objects().filter(({ kind }) => kind !== 'ConfigMap')
@@ -211,7 +211,7 @@ describe('a spec that the API server refuses', () => {
     expect(templateOf(world)?.metadata.labels).toMatchObject(MESH_LABELS)
   })
 
-  test('does not keep what runs on the mesh that it leaves', async () => {
+  test('a spec that the API server refuses does not keep what runs on the mesh that it leaves', async () => {
     const world = await running()
     await world.send('relation-changed', meshRelation())
     refuse(world, 'statefulsets')
@@ -220,7 +220,7 @@ describe('a spec that the API server refuses', () => {
     expect(templateOf(world)?.metadata.labels).toEqual({ 'app.kubernetes.io/name': 'web' })
   })
 
-  test('is no part of a loop', async () => {
+  test('a spec that the API server refuses is no part of a loop', async () => {
     const world = await running()
     refuse(world, 'deployments')
     for (const image of ['a', 'b', 'c', 'd']) await world.send('config-changed', deployed({ podSpec: podSpec(image) }))
@@ -247,21 +247,24 @@ describe('a spec that changes for ever', () => {
     ['a unit’s name', (run: number) => `web/${run}`],
     ['a random key', (run: number) => `k3y${(run + 7) * 7919}`],
     ['the IP address of a pod', (run: number) => `10.1.2.${run}`],
-  ])('as a unit has %s in it is found out at the sixth change, and the path is named', async (_, value) => {
-    const world = await running(withVariable(value(0)))
-    const outcomes = []
-    for (const run of [1, 2, 3, 4, 5, 6, 7]) outcomes.push(await tellAsUnit(world, withVariable(value(run))))
-    expect(variableOf(world)).toBe(value(5))
-    expect(outcomes.map(({ applicationStatus }) => applicationStatus?.status)).toEqual([
-      ...Array(5).fill(undefined),
-      'blocked',
-      'blocked',
-    ])
-    expect(outcomes[5]?.messages.join()).toContain('containers[web].env[KEY].value')
-    expect((await view(world)).status.message).toContain('containers[web].env[KEY].value')
-  })
+  ])(
+    'a spec that changes for ever as a unit has %s in it is found out at the sixth change, and the path is named',
+    async (_, value) => {
+      const world = await running(withVariable(value(0)))
+      const outcomes = []
+      for (const run of [1, 2, 3, 4, 5, 6, 7]) outcomes.push(await tellAsUnit(world, withVariable(value(run))))
+      expect(variableOf(world)).toBe(value(5))
+      expect(outcomes.map(({ applicationStatus }) => applicationStatus?.status)).toEqual([
+        ...Array(5).fill(undefined),
+        'blocked',
+        'blocked',
+      ])
+      expect(outcomes[5]?.messages.join()).toContain('containers[web].env[KEY].value')
+      expect((await view(world)).status.message).toContain('containers[web].env[KEY].value')
+    },
+  )
 
-  test('is found out though the number of the unit is in the settings as well, and the replicas alternate', async () => {
+  test('a spec that changes for ever is found out though the number of the unit is in the settings as well, and the replicas alternate', async () => {
     const world = await running(withVariable('web/0'))
     for (const run of [1, 2, 3, 4, 5, 6, 7]) {
       const told = withVariable(`web/${run}`, { revision: `${run}` })
@@ -278,7 +281,7 @@ describe('a spec that changes for ever', () => {
     expect((await view(two)).status.message).toContain('containers[web].env[KEY].value')
   })
 
-  test('is applied again once a person tells it', async () => {
+  test('a spec that changes for ever is applied again once a person tells it', async () => {
     const world = await running(withVariable('0'))
     for (const run of [1, 2, 3, 4, 5, 6]) await tellAsUnit(world, withVariable(`${run}`))
     expect(variableOf(world)).toBe('5')
@@ -287,7 +290,7 @@ describe('a spec that changes for ever', () => {
     expect((await view(world)).status.status).toBe('active')
   })
 
-  test('is found out also while the events are told again and again, as these do not count', async () => {
+  test('a spec that changes for ever is found out also while the events are told again and again, as these do not count', async () => {
     const world = await running(withVariable('0'))
     for (const run of [1, 1, 2, 2, 2, 3, 4, 4, 5]) await tellAsUnit(world, withVariable(`${run}`))
     expect(variableOf(world)).toBe('5')
@@ -295,7 +298,7 @@ describe('a spec that changes for ever', () => {
     expect(variableOf(world)).toBe('5')
   })
 
-  test('is found out as soon as the config says', async () => {
+  test('a spec that changes for ever is found out as soon as the config says', async () => {
     const world = await running(withVariable('0'))
     const churn = { changes: 2, minutes: 60 }
     for (const run of [1, 2, 3]) {
@@ -327,7 +330,7 @@ describe('a spec that changes for ever', () => {
 describe('a spec that people change', () => {
   const DAY = 24 * 60 * 60 * 1_000
 
-  test('is applied each time: a month of image updates, and a rollback', async () => {
+  test('a spec that people change is applied each time: a month of image updates, and a rollback', async () => {
     const world = await running()
     for (const day of Array.from({ length: 30 }).keys()) {
       world.clock.advance(DAY)
@@ -342,7 +345,7 @@ describe('a spec that people change', () => {
 })
 
 describe('the mesh’s labels on the same template', () => {
-  test('and the spec are one manager’s business: each changes without the other', async () => {
+  test('the mesh’s labels on the same template and the spec are one manager’s business: each changes without the other', async () => {
     const world = await running()
     await world.send('relation-changed', meshRelation())
     await world.send('config-changed', deployed({ podSpec: podSpec('web:2') }))
@@ -370,7 +373,7 @@ describe('the mesh’s labels on the same template', () => {
     expect(await writesOf(world, () => world.send('resync', {}))).toEqual([])
   })
 
-  test('are there with the workload, when both are told at the same moment', async () => {
+  test('the mesh’s labels on the same template are there with the workload, when both are told at the same moment', async () => {
     const world = createEmptyWorld()
     const answers = await Promise.all([
       world.post(event('config-changed', deployed())),
@@ -381,7 +384,7 @@ describe('the mesh’s labels on the same template', () => {
     expect((await view(world)).units).toHaveLength(1)
   })
 
-  test('are there when the relation was told first, while there was nothing to label', async () => {
+  test('the mesh’s labels on the same template are there when the relation was told first, while there was nothing to label', async () => {
     const world = createEmptyWorld()
     expect(await world.send('relation-changed', meshRelation())).toMatchObject({ status: 'waiting' })
     expect(await world.send('config-changed', deployed())).toMatchObject({ status: 'changed' })
@@ -448,7 +451,7 @@ describe('the end of a workload', () => {
 })
 
 describe('a memory that was lost', () => {
-  test('is told again: nothing is written but itself', async () => {
+  test('a memory that was lost is told again: nothing is written but itself', async () => {
     const world = await running()
     const before = world.api.objects().filter(({ kind }) => kind !== 'ConfigMap')
     forget(world)
@@ -456,7 +459,7 @@ describe('a memory that was lost', () => {
     expect(world.api.objects().filter(({ kind }) => kind !== 'ConfigMap')).toEqual(before)
   })
 
-  test('is not told again: what runs goes on running, until the application is removed', async () => {
+  test('a memory that was lost is not told again: what runs goes on running, until the application is removed', async () => {
     const world = createEmptyWorld({ isOwnSink: true })
     await world.send('config-changed', deployed(STATEFUL))
     const before = deployedObjects(world)

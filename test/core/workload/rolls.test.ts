@@ -72,7 +72,7 @@ const countRolls = async (api: EmbeddedApi, events: readonly Event[]): Promise<n
 }
 
 describe('50 events for one application over ten processes', () => {
-  test('that each bring a label change the pod template fewer times than there are processes', async () => {
+  test('50 events for one application over ten processes that each bring a label change the pod template fewer times than there are processes', async () => {
     const api = createEmbeddedApi({ now: () => new Date('2026-01-01T00:00:00Z') })
     api.seed([workload(), service()], { manager: 'juju' })
     const events = Array.from({ length: EVENTS }, (_, id) =>
@@ -85,7 +85,7 @@ describe('50 events for one application over ten processes', () => {
     expect(rolls).toBeLessThanOrEqual(8)
   })
 
-  test('that each bring an image change the pod template fewer times than there are processes', async () => {
+  test('50 events for one application over ten processes that each bring an image change the pod template fewer times than there are processes', async () => {
     const api = createEmbeddedApi({ now: () => new Date('2026-01-01T00:00:00Z') })
     api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }])
     const events = Array.from({ length: EVENTS }, (_, index) => {

@@ -172,7 +172,7 @@ describe('an argument with a secret in it', () => {
     return { shown: container?.args, env: container?.env, kept }
   }
 
-  test('comes from a variable that the Secret has, from which Kubernetes fills it in', () => {
+  test('an argument with a secret in it comes from a variable that the Secret has, from which Kubernetes fills it in', () => {
     expect(concealedArgs(['--port=80', '--password=hush'])).toEqual({
       shown: ['--port=80', '$(MESHSTEP_ARGS_1)'],
       env: [
@@ -195,7 +195,7 @@ describe('an argument with a secret in it', () => {
     expect(concealedArgs(args).kept).toEqual(kept)
   })
 
-  test('stays in clear where the config says so', () => {
+  test('an argument with a secret in it stays in clear where the config says so', () => {
     const args = ['--password=hush']
     expect(concealedArgs(args, { secretEnv: { MESHSTEP_ARGS_0: false } })).toEqual({
       shown: args,

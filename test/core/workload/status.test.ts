@@ -147,13 +147,13 @@ describe('what a unit says', () => {
     expect(status({ units })).toEqual({ status: wanted, message })
   })
 
-  test('counts after five minutes, whoever it took over from', () => {
+  test('what a unit says counts after five minutes, whoever it took over from', () => {
     const units = unitsOf({ a: [ACTIVE], b: [['blocked', 'x']] }, NEW)
     const at = (minute: number) => status({ units, now: new Date(Date.UTC(2026, 0, 1, 0, minute)) }).status
     expect([at(12), at(13)]).toEqual(['active', 'blocked'])
   })
 
-  test('waits as another pod of the same number takes over', () => {
+  test('what a unit says waits as another pod of the same number takes over', () => {
     const pods = ['2026-01-01T00:00:00Z', '2026-01-01T00:08:00Z'].map((created) => ({
       name: 'web-0',
       uid: created,
@@ -185,7 +185,7 @@ describe('who has no say', () => {
     expect(status({ units }).status).toBe('active')
   })
 
-  test.each([{ uid: 'a' }, { unit: 'web/0' }, { unit: 'web-a' }])('but %j has', (reporter) => {
+  test.each([{ uid: 'a' }, { unit: 'web/0' }, { unit: 'web-a' }])('a unit has its say, told as %j', (reporter) => {
     expect(status({ units: withReport(units, 'web', reporter, blocked) })).toEqual({
       status: 'blocked',
       message: 'web/0: x',

@@ -9,11 +9,11 @@ const KIB = 1024
 const sized = (shares: { relation: string; items: number[] }[], most?: number) => bounded(shares, (size) => size, most)
 
 describe('what there is room for', () => {
-  test('is all of it, mostly', () => {
+  test('what there is room for is all of it, mostly', () => {
     expect(sized([share('a', 1, 2), share('b', 3)])).toEqual({ items: [1, 2, 3], problems: [] })
   })
 
-  test('is not a relation that takes too much for itself', () => {
+  test('what there is room for is not a relation that takes too much for itself', () => {
     expect(sized([share('a', 100 * KIB, 100 * KIB), share('b', 3)])).toEqual({
       items: [3],
       problems: [
@@ -22,7 +22,7 @@ describe('what there is room for', () => {
     })
   })
 
-  test('are not the relations that take most of too much', () => {
+  test('what there is room for are not the relations that take most of too much', () => {
     expect(sized([share('a', 5), share('b', 4), share('c', 3)], 8)).toEqual({
       items: [4, 3],
       problems: [

@@ -38,7 +38,7 @@ describe.skipIf(!hasOpenssl)('authorities (skipped without openssl)', () => {
     ;[one = '', other = ''] = made.map(({ cert }) => cert).toSorted()
   })
 
-  test('are a list of the application, or of each unit, in an order of their own', () => {
+  test('authorities are a list of the application, or of each unit, in an order of their own', () => {
     const expected = { pem: `${one}${other}`, problems: [] }
     expect(collectAuthorities(byId(passing(7, JSON.stringify([other, one]))), CONFIG)).toEqual(expected)
     expect(collectAuthorities(byId(passing(7, [`${one}\n${other}`])), CONFIG)).toEqual(expected)
@@ -47,14 +47,14 @@ describe.skipIf(!hasOpenssl)('authorities (skipped without openssl)', () => {
     ).toEqual(expected)
   })
 
-  test('are those of all relations, whatever one of them says', () => {
+  test('authorities are those of all relations, whatever one of them says', () => {
     expect(collectAuthorities(byId(passing(7, [other]), passing(8, 5), passing(9, [one])), CONFIG)).toEqual({
       pem: `${one}${other}`,
       problems: ['relation 8 (receive-ca-cert): data: expected certificates in PEM; invalid ones are not trusted'],
     })
   })
 
-  test('are with the cluster’s own, whose workers have certificates of it', () => {
+  test('authorities are with the cluster’s own, whose workers have certificates of it', () => {
     const config = configWith({ tls: { secret: 'tls', caCert: other } })
     expect(collectAuthorities(byId(passing(7, [one])), config).pem).toBe(`${one}${other}`)
   })

@@ -74,7 +74,7 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
     [1, 500],
   ]
   test.each(some(sizes, 2))(
-    'costs five reads besides its remotes’ memories, and no write, with %i worker applications of %i units',
+    'an event with nothing new to a coordinator on a mesh costs five reads besides its remotes’ memories, and no write, with %i worker applications of %i units',
     async (applications, units) => {
       const world = await clusterOf(applications, units)
       expect(policies(world)).toHaveLength(2)
@@ -96,7 +96,7 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
     60_000,
   )
 
-  test('costs a worker no write and six reads, of which two are of its pods', async () => {
+  test('an event with nothing new to a coordinator on a mesh costs a worker no write and six reads, of which two are of its pods', async () => {
     const world = createWorld([workload('StatefulSet', 'querier'), service('querier')])
     await world.send('config-changed', { application: 'querier', config: { worker: { roles: ['querier'] } } })
     const told = {
@@ -114,15 +114,18 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
 })
 
 describe('a worker that comes or goes', () => {
-  test.each([3, 100])('rewrites two policies, the file and the memory, with %i others', async (applications) => {
-    const world = await clusterOf(applications)
-    world.calls.length = 0
-    await world.send('relation-broken', { application: COORDINATOR, relation: { id: 2 } })
-    const writes = world.calls.filter(isWrite).map((call) => call.replace(/\?.*/, ''))
-    expect(writes.filter((call) => !call.startsWith('PUT'))).toEqual([
-      expect.stringContaining('authorizationpolicies/tempo-shop-policy-selector'),
-      expect.stringContaining('authorizationpolicies/tempo-shop-policy-tempo'),
-      'PATCH /api/v1/namespaces/shop/configmaps/tempo-nginx',
-    ])
-  })
+  test.each([3, 100])(
+    'a worker that comes or goes rewrites two policies, the file and the memory, with %i others',
+    async (applications) => {
+      const world = await clusterOf(applications)
+      world.calls.length = 0
+      await world.send('relation-broken', { application: COORDINATOR, relation: { id: 2 } })
+      const writes = world.calls.filter(isWrite).map((call) => call.replace(/\?.*/, ''))
+      expect(writes.filter((call) => !call.startsWith('PUT'))).toEqual([
+        expect.stringContaining('authorizationpolicies/tempo-shop-policy-selector'),
+        expect.stringContaining('authorizationpolicies/tempo-shop-policy-tempo'),
+        'PATCH /api/v1/namespaces/shop/configmaps/tempo-nginx',
+      ])
+    },
+  )
 })

@@ -124,7 +124,7 @@ test('whatever comes and goes in whatever order, relations that are the same end
   await fc.assert(churn([], seen), RUNS)
 })
 
-test('labels, policies and routes do so while roles are missing, too', async () => {
+test('labels, policies and routes end the same in whatever order, also while roles are missing', async () => {
   const withoutConfig = (world: World) => ({ ...seen(world), told: undefined })
   await fc.assert(churn(WORKERS, withoutConfig), RUNS)
 })

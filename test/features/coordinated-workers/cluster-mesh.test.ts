@@ -61,7 +61,7 @@ const meshedCluster = async (config: Record<string, unknown> = {}): Promise<Worl
 }
 
 describe('the labels of a cluster', () => {
-  test('say which cluster it is, on the workloads and Services of all of it', async () => {
+  test('the labels of a cluster say which cluster it is, on the workloads and Services of all of it', async () => {
     const world = await startedCluster()
     for (const name of ALL)
       expect(world.labels(name)).toEqual({
@@ -70,14 +70,14 @@ describe('the labels of a cluster', () => {
       })
   })
 
-  test('put it on the mesh while the coordinator is related to one', async () => {
+  test('the labels of a cluster put it on the mesh while the coordinator is related to one', async () => {
     const world = await meshedCluster()
     for (const name of ALL) expect(world.labels(name).service).toEqual({ ...OWN, ...PART_OF, ...ON_MESH })
     await leaveMesh(world)
     for (const name of ALL) expect(world.labels(name).service).toEqual({ ...OWN, ...PART_OF })
   })
 
-  test('reach a worker that comes later, and leave with its relation', async () => {
+  test('the labels of a cluster reach a worker that comes later, and leave with its relation', async () => {
     const world = await createCluster({ config: { minimalDeployment: [] } })
     await joinMesh(world)
     await relate(world, 'querier', 1)
@@ -87,7 +87,7 @@ describe('the labels of a cluster', () => {
   })
 
   test.each(['statefulsets', 'services'])(
-    'keep the waypoint while the %s of a worker lead to it, and no longer',
+    'the labels of a cluster keep the waypoint while the %s of a worker lead to it, and no longer',
     async (plural) => {
       const world = await meshedCluster()
       world.intercept = ({ method, path }) =>
@@ -109,7 +109,7 @@ describe('the labels of a cluster', () => {
     ['statefulsets', 2],
     ['services', 1],
   ])(
-    'keep the waypoint while the %s of a worker lead to it, also where the coordinator has left, and no longer',
+    'the labels of a cluster keep the waypoint while the %s of a worker lead to it, also where the coordinator has left, and no longer',
     async (plural, places) => {
       const world = await meshedCluster()
       world.intercept = ({ method, path }) =>
@@ -127,7 +127,7 @@ describe('the labels of a cluster', () => {
     },
   )
 
-  test('leave its workers with the mesh, also where they could not be taken from the coordinator itself', async () => {
+  test('the labels of a cluster leave its workers with the mesh, also where they could not be taken from the coordinator itself', async () => {
     const world = await meshedCluster()
     world.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes(`/statefulsets/${COORDINATOR}?`) ? FORBIDDEN : undefined
@@ -137,14 +137,14 @@ describe('the labels of a cluster', () => {
     for (const name of WORKERS) expect(world.labels(name).template).not.toHaveProperty(['istio.io/dataplane-mode'])
   })
 
-  test('leave a worker without a role, too', async () => {
+  test('the labels of a cluster leave a worker without a role, too', async () => {
     const world = await meshedCluster()
     await world.send('config-changed', { application: 'querier', config: { worker: { roles: [] } } })
     await leaveMesh(world)
     expect(world.labels('querier').service).toEqual({ ...OWN, ...PART_OF })
   })
 
-  test('stay on a worker that cannot read them any more', async () => {
+  test('the labels of a cluster stay on a worker that cannot read them any more', async () => {
     const world = await createCluster()
     const tell = (data: Record<string, unknown>) =>
       world.send('relation-changed', { application: 'querier', ...clusterRelation('requires', 'elsewhere', 1, data) })
@@ -161,7 +161,7 @@ describe('the labels of a cluster', () => {
 })
 
 describe('the policies inside a cluster', () => {
-  test('are two objects: its applications may reach all its pods, the workers its Service', async () => {
+  test('the policies inside a cluster are two objects: its applications may reach all its pods, the workers its Service', async () => {
     const world = await meshedCluster()
     const rulesFor = (names: readonly string[]) => [
       { from: [{ source: { principals: names.toSorted().map((name) => `cluster.local/ns/shop/sa/${name}`) } }] },
@@ -176,12 +176,12 @@ describe('the policies inside a cluster', () => {
     ])
   })
 
-  test('are not there without a mesh', async () => {
+  test('the policies inside a cluster are not there without a mesh', async () => {
     const world = await startedCluster()
     expect(policies(world)).toEqual([])
   })
 
-  test('follow the workers: one that goes loses its access, and one that comes back has it again', async () => {
+  test('the policies inside a cluster follow the workers: one that goes loses its access, and one that comes back has it again', async () => {
     const world = await meshedCluster()
     const before = policies(world).map(({ spec }) => spec)
     await leave(world, 'ingester', 2)
@@ -191,7 +191,7 @@ describe('the policies inside a cluster', () => {
     expect(policies(world).map(({ spec }) => spec)).toEqual(before)
   })
 
-  test('follow a worker application that is removed, of which nobody tells the coordinator', async () => {
+  test('the policies inside a cluster follow a worker application that is removed, of which nobody tells the coordinator', async () => {
     const world = await meshedCluster()
     await world.send('application-removed', { application: 'ingester' })
     expect(granted(world)).toEqual(['compactor', 'querier', COORDINATOR])
@@ -200,7 +200,7 @@ describe('the policies inside a cluster', () => {
     await forgotten(world, 'ingester')
   })
 
-  test('do not take away the access of a worker whose databag cannot be read any more', async () => {
+  test('the policies inside a cluster do not take away the access of a worker whose databag cannot be read any more', async () => {
     const world = await meshedCluster()
     const { relation, remote } = clusterRelation('provides', 'foreign', 4)
     const tell = (data: object, unit: object) =>
@@ -220,7 +220,7 @@ describe('the policies inside a cluster', () => {
     }
   })
 
-  test('do not take it away from one of another namespace either, whose memory speaks for it', async () => {
+  test('the policies inside a cluster do not take it away from one of another namespace either, whose memory speaks for it', async () => {
     const world = await meshedCluster()
     const inLogs = (object: KubernetesObject) => ({ ...object, metadata: { ...object.metadata, namespace: 'logs' } })
     world.api.seed([inLogs(workload('StatefulSet', 'far')), inLogs(service('far'))], { manager: 'juju' })
@@ -245,7 +245,7 @@ describe('the policies inside a cluster', () => {
     }
   })
 
-  test('name only the configured ports with leastPrivilege', async () => {
+  test('the policies inside a cluster name only the configured ports with leastPrivilege', async () => {
     const world = await meshedCluster({ leastPrivilege: { ports: [3200] }, workerPorts: [9095, 9096] })
     const ports = policies(world).map(({ spec }) =>
       [...JSON.stringify(spec).matchAll(/"ports":(\[.*?\])/g)].map(([, list = '']) => JSON.parse(list)),
@@ -253,7 +253,7 @@ describe('the policies inside a cluster', () => {
     expect(ports).toEqual([[['8080', '9095', '9096']], [['3200', '3300', '3302', '3303']]])
   })
 
-  test('are written once: nothing of a repeat, of another order or of a pod that restarts', async () => {
+  test('the policies inside a cluster are written once: nothing of a repeat, of another order or of a pod that restarts', async () => {
     const world = await meshedCluster()
     world.calls.length = 0
     for (const name of WORKERS.toReversed()) await relate(world, name, WORKERS.indexOf(name) + 1)
@@ -293,7 +293,7 @@ describe('the policies from outside', () => {
   const asked = (world: World): Record<string, unknown>[] =>
     toldBy(world, COORDINATOR, 'beacon').policies as Record<string, unknown>[]
 
-  test('ask the beacon for the metrics and those of the workers, then for the author’s own', async () => {
+  test('the policies from outside ask the beacon for the metrics and those of the workers, then for the author’s own', async () => {
     const world = await scraped({}, [{ type: 'app', relation: 'grafana-source', endpoints: [{ ports: [3200] }] }])
     expect(asked(world)).toMatchObject([
       { source_app_name: 'prometheus', target_type: 'unit', endpoints: [{ ports: [9113] }] },
@@ -307,7 +307,7 @@ describe('the policies from outside', () => {
     ])
   })
 
-  test('are what the beacon then grants', async () => {
+  test('the policies from outside are what the beacon then grants', async () => {
     const world = await scraped()
     const rules = policies(world, 'beacon').map(({ spec }) => spec)
     expect(rules).toMatchObject([
@@ -328,12 +328,12 @@ describe('the policies from outside', () => {
     ])
   })
 
-  test('follow TLS to the other port', async () => {
+  test('the policies from outside follow TLS to the other port', async () => {
     const world = await scraped({ tls: true })
     expect(asked(world)[1]).toMatchObject({ endpoints: [{ ports: [3301] }] })
   })
 
-  test('go with the mesh', async () => {
+  test('the policies from outside go with the mesh', async () => {
     const world = await scraped()
     await leaveMesh(world)
     expect(policies(world, 'beacon')).toEqual([])
@@ -341,7 +341,7 @@ describe('the policies from outside', () => {
 })
 
 describe('the mesh and the workers', () => {
-  test('may come in either order, and the mesh may go in between', async () => {
+  test('the mesh and the workers may come in either order, and the mesh may go in between', async () => {
     const workersFirst = await meshedCluster()
     const meshFirst = await createCluster()
     await joinMesh(meshFirst)
@@ -367,7 +367,7 @@ describe('when the coordinator goes', () => {
     )
   })
 
-  test('from the config alone, its policies and its file go', async () => {
+  test('when the coordinator goes from the config alone, its policies and its file go', async () => {
     const world = await meshedCluster()
     await world.send('config-changed', { application: COORDINATOR, config: {} })
     expect(policies(world)).toEqual([])

@@ -35,7 +35,7 @@ const hashOn = (world: World, application = COORDINATOR): string | undefined => 
 }
 
 describe('one relation that is too much', () => {
-  test('is named and left out, and all others are routed, now and later', async () => {
+  test('one relation that is too much is named and left out, and all others are routed, now and later', async () => {
     const world = await startedCluster()
     await tell(world, loki(20, ['http://loki-0.example/push']))
     const odd = Array.from({ length: 400 }, (_, number) => `http://loki-${number}.example/${'$'.repeat(440)}`)
@@ -51,7 +51,7 @@ describe('one relation that is too much', () => {
     expect(locations(world)).toContain('= /proxy/loki/odd-0/push')
   })
 
-  test('is left out as well where workers send straight to it: the memory has no room for more', async () => {
+  test('one relation that is too much is left out as well where workers send straight to it: the memory has no room for more', async () => {
     const world = await startedCluster({ telemetryProxy: undefined })
     const long = Array.from({ length: 400 }, (_, number) => `http://loki-${number}.example/${'x'.repeat(1900)}`)
     await tell(world, loki(21, long))
@@ -65,7 +65,7 @@ describe('a second backend of remote write behind one ingress', () => {
       units: { [`${name}/0`]: { remote_write: JSON.stringify({ url: `http://ingress.example/${name}/write` }) } },
     })
 
-  test('leaves the path of the first one as it was, when it comes and when it goes', async () => {
+  test('a second backend of remote write behind one ingress leaves the path of the first one as it was, when it comes and when it goes', async () => {
     const world = await startedCluster()
     const told = () => toldBy(world, COORDINATOR, 'querier').remote_write_endpoints
     await tell(world, ingress(20, 'prometheus'))
@@ -86,7 +86,7 @@ describe('a unit that goes', () => {
     return [...JSON.stringify(found).matchAll(/\/sa\/([-a-z0-9]+)/g)].map(([, name = '']) => name)
   }
 
-  test('takes its routes, its part in a role and its access with it, at the worker’s next event whatever that is', async () => {
+  test('a unit that goes takes its routes, its part in a role and its access with it, at the worker’s next event whatever that is', async () => {
     const world = await startedCluster()
     await tell(world, meshOf())
     expect(routed(world)).toContain('querier-1')
@@ -111,7 +111,7 @@ describe('a unit that goes', () => {
     expect(principals(world)).toContain('querier')
   })
 
-  test('is told of in the step that saw it, and in no step after it', async () => {
+  test('a unit that goes is told of in the step that saw it, and in no step after it', async () => {
     const world = await startedCluster()
     await scale(world, 'querier', 1)
     await world.send('leader-elected', { application: 'querier', unit: 'querier/0' })
@@ -206,7 +206,7 @@ describe('with reload', () => {
     expect((await world.send('resync', { application: COORDINATOR })).status).toBe('unchanged')
   })
 
-  test('is named where pods are labelled in place, as nothing restarts them', async () => {
+  test('a coordinator with reload is named where pods are labelled in place, as nothing restarts them', async () => {
     const world = await startedCluster()
     const handled = await world.send('config-changed', {
       application: COORDINATOR,
@@ -236,7 +236,7 @@ describe('the API of a cluster', () => {
     ],
   }
 
-  test('is in the file beside the telemetry, by the roles of the workers', async () => {
+  test('the API of a cluster is in the file beside the telemetry, by the roles of the workers', async () => {
     const world = await startedCluster({ nginx })
     const lines = linesOf(nginxFile(world) ?? '')
     expect(lines).toEqual(expect.arrayContaining(['listen 3300', 'listen 3200', 'location /api/', 'location /all']))
@@ -248,7 +248,7 @@ describe('the API of a cluster', () => {
     expect(unchanged).toContain('querier-endpoints')
   })
 
-  test('is all of the file where no telemetry is routed, and answers 503 while nobody has the role', async () => {
+  test('the API of a cluster is all of the file where no telemetry is routed, and answers 503 while nobody has the role', async () => {
     const world = await createCluster({ config: { nginx, telemetryProxy: undefined } })
     expect(locations(world)).toEqual(['= /status', '/api/', '/all', '/'])
     expect(linesOf(nginxFile(world) ?? '').filter((line) => line === 'return 503')).toHaveLength(2)

@@ -22,16 +22,19 @@ const resync = (world: World, application: string) => world.send('resync', { app
 const statusOf = async (world: World, application: string) => (await resync(world, application)).applicationStatus
 
 describe('a relation of the cluster', () => {
-  test.each<Side>(['worker', 'coordinator', 'both'])('that is told to %s ends the same', async (side) => {
-    const world = await createCluster()
-    for (const [index, name] of WORKERS.entries()) await relate(world, name, index + 1, side)
-    expect(seen(world)).toEqual(seen(await startedCluster()))
-    world.calls.length = 0
-    for (const name of [COORDINATOR, ...WORKERS]) await resync(world, name)
-    expect(world.calls.filter(isWrite)).toEqual([])
-  })
+  test.each<Side>(['worker', 'coordinator', 'both'])(
+    'a relation of the cluster that is told to %s ends the same',
+    async (side) => {
+      const world = await createCluster()
+      for (const [index, name] of WORKERS.entries()) await relate(world, name, index + 1, side)
+      expect(seen(world)).toEqual(seen(await startedCluster()))
+      world.calls.length = 0
+      for (const name of [COORDINATOR, ...WORKERS]) await resync(world, name)
+      expect(world.calls.filter(isWrite)).toEqual([])
+    },
+  )
 
-  test('is another one for each worker', async () => {
+  test('a relation of the cluster is another one for each worker', async () => {
     const world = await createCluster()
     for (const [index, name] of WORKERS.entries()) await relate(world, name, index + 1)
     for (const name of WORKERS) expect(toldBy(world, COORDINATOR, name).worker_config).toBe('target: all\n')
@@ -43,7 +46,7 @@ describe('a relation of the cluster', () => {
     expect(world.labels('ingester').template).toMatchObject(PART_OF)
   })
 
-  test('passes on what the config says, unchanged', async () => {
+  test('a relation of the cluster passes on what the config says, unchanged', async () => {
     const world = await startedCluster({
       workerConfig: 'server:\n  http_listen_port: 3200\n  "quoted": \'ünï\'\n',
       workerPorts: { querier: [3200, 9096], ingester: [9095], compactor: [] },
@@ -61,7 +64,7 @@ describe('a relation of the cluster', () => {
     expect(toldBy(world, COORDINATOR, 'ingester').worker_ports).toEqual([9095])
   })
 
-  test('tells the coordinator of each unit, and of the role', async () => {
+  test('a relation of the cluster tells the coordinator of each unit, and of the role', async () => {
     const world = await startedCluster()
     expect(toldBy(world, 'querier', COORDINATOR)).toEqual({ role: 'querier' })
     expect(saidBy(world, 'querier', COORDINATOR)?.units).toEqual({
@@ -77,7 +80,7 @@ describe('a relation of the cluster', () => {
   })
 
   test.each([1, 0])(
-    'is taken out of the cluster with its units: scaled to %i, each deleted pod is told',
+    'a relation of the cluster is taken out of the cluster with its units: scaled to %i, each deleted pod is told',
     async (left) => {
       const world = await startedCluster({ minimalDeployment: ['querier'] })
       const before = locations(world)
@@ -133,16 +136,19 @@ describe('what a worker tells', () => {
       { juju_topology: { application: 'mimir', unit: 'mimir/9', charm_name: 'x' } },
       'mimir/1.juju_topology.unit: expected "mimir/1", got "mimir/9"',
     ],
-  ])('in one unit is wrong (%s): it is skipped and named, the others count', async (_, changes, problem) => {
-    const world = await createCluster({ workers: [], config: { minimalDeployment: ['querier'] } })
-    const units = { 'mimir/0': unit('mimir', 'mimir/0'), 'mimir/1': unit('mimir', 'mimir/1', changes) }
-    const handled = await told(world, 'mimir', 4, units, 'querier')
-    expect(handled.messages).toEqual([expect.stringContaining(`relation 4 (cluster): ${problem}`)])
-    expect(handled.applicationStatus).toBeUndefined()
-    expect(locations(world).filter((one) => one.startsWith('= /proxy/'))).toEqual(['= /proxy/worker/mimir-0/metrics'])
-  })
+  ])(
+    'what a worker tells in one unit is wrong (%s): it is skipped and named, the others count',
+    async (_, changes, problem) => {
+      const world = await createCluster({ workers: [], config: { minimalDeployment: ['querier'] } })
+      const units = { 'mimir/0': unit('mimir', 'mimir/0'), 'mimir/1': unit('mimir', 'mimir/1', changes) }
+      const handled = await told(world, 'mimir', 4, units, 'querier')
+      expect(handled.messages).toEqual([expect.stringContaining(`relation 4 (cluster): ${problem}`)])
+      expect(handled.applicationStatus).toBeUndefined()
+      expect(locations(world).filter((one) => one.startsWith('= /proxy/'))).toEqual(['= /proxy/worker/mimir-0/metrics'])
+    },
+  )
 
-  test('under a hostile name is named, and every other unit is routed', async () => {
+  test('what a worker tells under a hostile name is named, and every other unit is routed', async () => {
     const world = await createCluster({ workers: [], config: { minimalDeployment: [] } })
     const evil = 'x/0; } server { listen 80'
     const units = { [evil]: unit('mimir', evil), 'mimir/0': unit('mimir', 'mimir/0') }
@@ -151,7 +157,7 @@ describe('what a worker tells', () => {
     expect(locations(world).filter((one) => one.startsWith('= /proxy/'))).toEqual(['= /proxy/worker/mimir-0/metrics'])
   })
 
-  test.each(['__proto__', 'constructor'])('under %s is harmless', async (key) => {
+  test.each(['__proto__', 'constructor'])('what a worker tells under %s is harmless', async (key) => {
     const world = await createCluster({ workers: [], config: { minimalDeployment: [] } })
     const units = JSON.parse(`{"${key}": {"address": 5}, "mimir/0": ${JSON.stringify(unit('mimir', 'mimir/0'))}}`)
     await told(world, 'mimir', 4, units, 'querier')

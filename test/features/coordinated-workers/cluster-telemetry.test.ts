@@ -43,7 +43,7 @@ const withSources = async (config: object = {}): Promise<World> => {
 }
 
 describe('the telemetry of workers', () => {
-  test('goes through the coordinator, whose nginx knows where to', async () => {
+  test('the telemetry of workers goes through the coordinator, whose nginx knows where to', async () => {
     const world = await withSources()
     expect(toldBy(world, COORDINATOR, 'querier')).toMatchObject({
       loki_endpoints: {
@@ -75,7 +75,7 @@ describe('the telemetry of workers', () => {
     )
   })
 
-  test('is in a ConfigMap of the coordinator’s own', async () => {
+  test('the telemetry of workers is in a ConfigMap of the coordinator’s own', async () => {
     const world = await withSources()
     expect(world.object('ConfigMap', 'tempo-nginx')).toMatchObject({
       metadata: { labels: { 'meshstep.dev/application': COORDINATOR, 'app.kubernetes.io/managed-by': 'meshstep' } },
@@ -83,7 +83,7 @@ describe('the telemetry of workers', () => {
     })
   })
 
-  test('is not written again in another order, nor when nothing changed', async () => {
+  test('the telemetry of workers is not written again in another order, nor when nothing changed', async () => {
     const world = await withSources()
     const units = Object.fromEntries(Object.entries(LOKI.remote.units ?? {}).toReversed())
     world.calls.length = 0
@@ -96,7 +96,7 @@ describe('the telemetry of workers', () => {
     expect(nginxFile(other)).toBe(ordered)
   })
 
-  test('changes to the ports and schemes of TLS and back', async () => {
+  test('the telemetry of workers changes to the ports and schemes of TLS and back', async () => {
     const world = await withSources()
     const before = nginxFile(world)
     await configure(world, { tls: true })
@@ -114,7 +114,7 @@ describe('the telemetry of workers', () => {
     expect(nginxFile(world)).toBe(before)
   })
 
-  test('goes straight to its end without telemetryProxy, and the ConfigMap goes', async () => {
+  test('the telemetry of workers goes straight to its end without telemetryProxy, and the ConfigMap goes', async () => {
     const world = await withSources()
     await configure(world, { telemetryProxy: undefined })
     expect(nginxFile(world)).toBeUndefined()
@@ -126,7 +126,7 @@ describe('the telemetry of workers', () => {
     expect(nginxFile(world)).toContain('/proxy/loki/loki-0/push')
   })
 
-  test('without telemetryProxy is named as soon as there is a mesh', async () => {
+  test('the telemetry of workers without telemetryProxy is named as soon as there is a mesh', async () => {
     const world = await startedCluster({ telemetryProxy: undefined })
     expect((await world.send('resync', { application: COORDINATOR })).messages).toEqual([])
     await world.send('relation-changed', { application: COORDINATOR, ...meshOf() })
@@ -167,7 +167,7 @@ describe('on a mesh whoever scrapes is let in', () => {
     }
   }
 
-  test('to each exporter at its pod, and to the metrics of workers through the coordinator, and to nothing else', async () => {
+  test('on a mesh whoever scrapes is let in to each exporter at its pod, and to the metrics of workers through the coordinator, and to nothing else', async () => {
     const isAllowed = await explained()
     const proxied = 'to=shop/tempo&port=3300&path=/proxy/worker/querier-0/metrics'
     expect(await isAllowed('to=shop/tempo&via=pod&port=9113')).toBe(true)
@@ -189,7 +189,7 @@ describe('a hostile backend', () => {
     ['with a line break', 'http://x/\n}'],
     ['of a file', 'file:///etc/passwd'],
     ['with a user and a password', 'http://a:b@x/'],
-  ])('at a URL %s is named, and everything else is routed', async (_, url) => {
+  ])('a hostile backend at a URL %s is named, and everything else is routed', async (_, url) => {
     const world = await withSources()
     const before = nginxFile(world)
     const units = { ...LOKI.remote.units, 'loki/2': { endpoint: JSON.stringify({ url }) } }
@@ -198,7 +198,7 @@ describe('a hostile backend', () => {
     expect(nginxFile(world)).toBe(before)
   })
 
-  test('at a URL with a variable of nginx is reached at that very URL', async () => {
+  test('a hostile backend at a URL with a variable of nginx is reached at that very URL', async () => {
     const world = await withSources()
     const units = { 'loki/2': { endpoint: '{"url": "http://x.example/$request_uri"}' } }
     await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })
@@ -207,7 +207,7 @@ describe('a hostile backend', () => {
     )
   })
 
-  test('under the name of no unit is named, and everything else is routed', async () => {
+  test('a hostile backend under the name of no unit is named, and everything else is routed', async () => {
     const world = await withSources()
     const units = { ...LOKI.remote.units, 'x/0 { return 200; }': { endpoint: '{"url": "http://x/"}' } }
     const handled = await tell(world, { ...LOKI, remote: { ...LOKI.remote, units } })
@@ -268,7 +268,7 @@ describe('what Prometheus has to scrape', () => {
     relabel_configs: relabelled('tempo', `tempo/${number}`),
   })
 
-  test('is published on the metrics relation: each worker through the coordinator, and each of its own exporters', async () => {
+  test('what Prometheus has to scrape is published on the metrics relation: each worker through the coordinator, and each of its own exporters', async () => {
     expect(JSON.parse((await published()).scrape_jobs ?? '')).toEqual([
       {
         job_name: 'juju_shop_querier-0',
@@ -281,7 +281,7 @@ describe('what Prometheus has to scrape', () => {
     ])
   })
 
-  test('says whose metrics they are, with the alert rules for each application', async () => {
+  test('what Prometheus has to scrape says whose metrics they are, with the alert rules for each application', async () => {
     const rule = { alert: 'Down', expr: 'up{%%juju_topology%%} == 0', for: '5m', labels: { severity: 'critical' } }
     const groups = [{ name: 'up', rules: [rule] }]
     const told = await published({ alertRules: { workers: { metrics: groups, logs: groups } }, charm: 'tempo-k8s' })
@@ -303,7 +303,7 @@ describe('what Prometheus has to scrape', () => {
     })
   })
 
-  test('is over TLS where the cluster is', async () => {
+  test('what Prometheus has to scrape is over TLS where the cluster is', async () => {
     expect(JSON.parse((await published({ tls: true })).scrape_jobs ?? '')).toMatchObject([
       { scheme: 'https', static_configs: [{ targets: ['tempo.shop.svc.cluster.local:3301'] }] },
       { scheme: 'https' },
@@ -311,7 +311,7 @@ describe('what Prometheus has to scrape', () => {
     ])
   })
 
-  test('is each worker itself where nothing is routed', async () => {
+  test('what Prometheus has to scrape is each worker itself where nothing is routed', async () => {
     expect(JSON.parse((await published({ telemetryProxy: undefined })).scrape_jobs ?? '')).toMatchObject([
       { metrics_path: '/metrics', static_configs: [{ targets: ['querier-0.example:8080'] }] },
       {},
@@ -319,7 +319,7 @@ describe('what Prometheus has to scrape', () => {
     ])
   })
 
-  test('follows the pods of the coordinator with the event of their coming and going', async () => {
+  test('what Prometheus has to scrape follows the pods of the coordinator with the event of their coming and going', async () => {
     const world = await scraped()
     await scale(world, COORDINATOR, 1)
     await world.send('resync', { application: COORDINATOR })
@@ -327,7 +327,7 @@ describe('what Prometheus has to scrape', () => {
     expect(jobs.map(({ job_name }) => job_name)).toEqual(['juju_shop_querier-0', 'juju_shop_tempo-0'])
   })
 
-  test('is in another cluster at the names of that one', async () => {
+  test('what Prometheus has to scrape is in another cluster at the names of that one', async () => {
     const told = await published({ clusterDomain: 'k8s.example', headlessService: 'tempo-pods' })
     const jobs = JSON.parse(told.scrape_jobs ?? '') as { static_configs: { targets: string[] }[] }[]
     expect(jobs.flatMap(({ static_configs }) => static_configs.flatMap(({ targets }) => targets))).toEqual([
@@ -337,7 +337,7 @@ describe('what Prometheus has to scrape', () => {
     ])
   })
 
-  test('may be told with an id of the model that the config gives', async () => {
+  test('what Prometheus has to scrape may be told with an id of the model that the config gives', async () => {
     const modelUuid = '11111111-2222-4333-8444-555555555555'
     expect(JSON.parse((await published({ modelUuid })).scrape_metadata ?? '')).toMatchObject({ model_uuid: modelUuid })
   })

@@ -200,7 +200,7 @@ describe('what follows from it', () => {
     })
   })
 
-  test('names that are given', () => {
+  test('the endpoints of a cluster have the names that are given', () => {
     const endpoints = {
       cluster: 'a',
       metrics: 'b',

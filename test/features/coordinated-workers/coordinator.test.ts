@@ -62,7 +62,7 @@ describe('while a role is missing', () => {
     })
   })
 
-  test('because nobody works', () => {
+  test('a role is missing because nobody works', () => {
     expect(status([])).toEqual({ status: 'blocked', message: '[consistency] Missing any worker relation.' })
     expect(coordination([])).toEqual({ meshPolicies: [], databags: {}, messages: [] })
   })
@@ -108,7 +108,7 @@ describe('on a mesh', () => {
     expect(coordination(relations).messages).toEqual([])
   })
 
-  test('without one there are no policies inside', () => {
+  test('without a mesh there are no policies inside a cluster', () => {
     const [on, off] = [coordination([READER, WRITER], { mesh: MESH }), coordination([READER, WRITER])]
     expect(on.meshPolicies).toHaveLength(5)
     expect(off.meshPolicies).toEqual([])

@@ -164,7 +164,7 @@ describe('what is written', () => {
     })
   })
 
-  test('is read as it was, whatever it is', () => {
+  test('what is written is read as it was, whatever it is', () => {
     fc.assert(
       fc.property(coordinatorData, (data) => {
         const withoutPrototype = JSON.parse(JSON.stringify(data), (key, value) =>

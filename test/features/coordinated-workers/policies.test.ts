@@ -86,23 +86,23 @@ describe('the policies of a cluster', () => {
     ])
   })
 
-  test('without workers the coordinator alone', () => {
+  test('the policies of a cluster without workers are for the coordinator alone', () => {
     expect(policies([])).toEqual([toPods('tempo')])
   })
 
-  test('are good ones', () => {
+  test('the policies of a cluster are good ones', () => {
     const all = policies([READER, inNamespace('other', WRITER)])
     expect(all.map((policy) => MeshPolicy.parse(policy))).toEqual(all)
   })
 
-  test('say which relation asked', () => {
+  test('the policies of a cluster say which relation asked', () => {
     expect(objects([READER, WRITER]).map(parseRequesters)).toEqual([
       ['cluster of shop/tempo', 'relation 4 (cluster) of shop/tempo', 'relation 5 (cluster) of shop/tempo'],
       ['relation 4 (cluster) of shop/tempo', 'relation 5 (cluster) of shop/tempo'],
     ])
   })
 
-  test('as objects are two, however many workers there are', () => {
+  test('the policies of a cluster are two objects, however many workers there are', () => {
     const application = fc.stringMatching(/^[a-z]{1,8}$/)
     fc.assert(
       fc.property(fc.uniqueArray(application, { minLength: 1, maxLength: 40 }), fc.boolean(), (names, least) => {
@@ -149,7 +149,7 @@ describe('with the least privilege', () => {
     expect(policies([READER], config)).toEqual([toPods('tempo', [8080, 9095]), toPods('reader', [8080, 9095])])
   })
 
-  test('not when it is false', () => {
+  test('ports of the Service stay open without the least privilege', () => {
     expect(policies([READER], configWith({ leastPrivilege: false }))).toEqual(policies([READER]))
   })
 })
@@ -157,7 +157,7 @@ describe('with the least privilege', () => {
 describe('a worker in another namespace', () => {
   const foreign = inNamespace('other', READER)
 
-  test('may reach the cluster under its own identity', () => {
+  test('a worker in another namespace may reach the cluster under its own identity', () => {
     expect(policies([foreign]).slice(1)).toEqual([
       { ...toPods('reader'), source_namespace: 'other' },
       { ...toService('reader'), source_namespace: 'other' },
@@ -166,7 +166,7 @@ describe('a worker in another namespace', () => {
     expect(reaches([foreign], 'reader', 'writer', 'shop')).toBe(false)
   })
 
-  test('is named, as nothing lets the cluster reach its pods', () => {
+  test('a worker in another namespace is named, as nothing lets the cluster reach its pods', () => {
     expect(notCovered('shop', topology([foreign, WRITER]))).toEqual([
       'relation 4 (cluster): reader is in other; it may reach the cluster, but the cluster reaches its pods only if a policy in other allows that',
     ])

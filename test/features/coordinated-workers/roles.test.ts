@@ -62,9 +62,12 @@ describe('the status of a coordinator', () => {
       '[consistency] Degraded. Recommended: read (2 of 3). Superfluous roles: write (4, at most 3).',
     ],
     [{ read: 3, write: 2 }, 'active', ''],
-  ] as const)('by rules for units, of which there are %j', (present, status, message) => {
-    expect(coordinatorStatus(UNITS, true, present)).toEqual({ status, message })
-  })
+  ] as const)(
+    'the status of a coordinator goes by rules for units, of which there are %j',
+    (present, status, message) => {
+      expect(coordinatorStatus(UNITS, true, present)).toEqual({ status, message })
+    },
+  )
 
   test('a rule for a meta role is one for each role that it stands for', () => {
     const config = configWith({ minimalDeployment: [], units: { all: { minimum: 2 } } })

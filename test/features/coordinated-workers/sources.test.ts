@@ -132,7 +132,7 @@ describe('protocols', () => {
   const asked = (changes: object, ...ones: Relation[]) => tracingRequests(byId(...ones), configWith(changes))
   const data = (...receivers: string[]) => ({ data: { receivers: `["${receivers.join('", "')}"]` } })
 
-  test('are asked for', () => {
+  test('protocols are asked for', () => {
     expect(tracingRequests(byId(...relations), CONFIG)).toEqual({ 7: data('otlp_http') })
     expect(asked({ workloadTracingProtocols: ['zipkin', 'otlp_http'] }, ...relations)).toEqual({
       7: data('otlp_http'),
@@ -142,7 +142,7 @@ describe('protocols', () => {
     expect(asked({}, { ...tracing(7, 'charm-tracing', []), role: 'provides' })).toEqual({})
   })
 
-  test('are asked for together where one endpoint is for both', () => {
+  test('protocols are asked for together where one endpoint is for both', () => {
     const endpoints = { charmTracing: 'tracing', workloadTracing: 'tracing' }
     const both = { endpoints, workloadTracingProtocols: ['zipkin', 'otlp_http'] }
     expect(asked(both, tracing(3, 'tracing', []))).toEqual({ 3: data('otlp_http', 'zipkin') })

@@ -64,7 +64,7 @@ describe('a role that does not count is named', () => {
     expect(topology([workers(4, 'reader', '__proto__,read,toString')]).roles).toEqual({ read: 1 })
   })
 
-  test('not where none is announced yet', () => {
+  test('a role that does not count is named, not where none is announced yet', () => {
     expect(topology([workers(4, 'reader', undefined)])).toMatchObject({ roles: {}, problems: [], units: { length: 1 } })
   })
 })
@@ -134,7 +134,7 @@ describe('a worker in another namespace', () => {
   const elsewhere = (units: Readonly<Record<string, Databag>>) =>
     inNamespace('other', workers(4, 'alias', 'read', units))
 
-  test('is called what its units say, not what it is called here', () => {
+  test('a worker in another namespace is called what its units say, not what it is called here', () => {
     const { units, relations, problems } = topology([
       elsewhere({ 'remote-1/0': unitData('reader/0'), 'remote-1/1': unitData('reader/1') }),
     ])
@@ -147,7 +147,7 @@ describe('a worker in another namespace', () => {
     expect(relations[0]?.applications).toEqual([{ namespace: 'other', application: 'reader' }])
   })
 
-  test('has no name while none of its units can be read', () => {
+  test('a worker in another namespace has no name while none of its units can be read', () => {
     expect(topology([elsewhere({ 'remote-1/0': broken })]).relations[0]?.applications).toEqual([])
   })
 

@@ -27,7 +27,7 @@ const carrying = (world: World): string[] =>
   [COORDINATOR, 'querier', 'ingester'].filter((name) => world.labels(name).template[ENROLMENT] === 'ambient')
 
 describe('a namespace that is on the mesh as a whole', () => {
-  test('stays there until the workers of a coordinator carry labels of their own', async () => {
+  test('a namespace that is on the mesh as a whole stays there until the workers of a coordinator carry labels of their own', async () => {
     const world = await inModel()
     expect([isNamespaceOn(world), carrying(world)]).toEqual([true, []])
     world.intercept = ({ method, path }) =>
@@ -43,7 +43,7 @@ describe('a namespace that is on the mesh as a whole', () => {
     expect([isNamespaceOn(world), carrying(world)]).toEqual([false, [COORDINATOR, 'querier', 'ingester']])
   })
 
-  test('stays there until the pods of the workers that run do so, too', async () => {
+  test('a namespace that is on the mesh as a whole stays there until the pods of the workers that run do so, too', async () => {
     const world = await inModel()
     const querier = '/apis/apps/v1/namespaces/shop/statefulsets/querier'
     edit(world, querier, { spec: { updateStrategy: { type: 'OnDelete', rollingUpdate: null } } })
@@ -86,7 +86,7 @@ const farLabels = (world: World): Record<string, string> => {
 }
 
 describe('a worker in another namespace than the coordinator, whose namespace is on the mesh as a whole', () => {
-  test('has labels of its own, which the coordinator hands on', async () => {
+  test('a worker in another namespace than the coordinator, whose namespace is on the mesh as a whole has labels of its own, which the coordinator hands on', async () => {
     const world = await inModel()
     await relateFar(world)
     expect([farLabels(world), carrying(world)]).toEqual([ON_MESH, []])
@@ -95,7 +95,7 @@ describe('a worker in another namespace than the coordinator, whose namespace is
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-  test('keeps them where the namespace joins or leaves', async () => {
+  test('a worker in another namespace than the coordinator, whose namespace is on the mesh as a whole keeps them where the namespace joins or leaves', async () => {
     const world = await inModel()
     await relateFar(world)
     const written: string[] = []
@@ -110,7 +110,7 @@ describe('a worker in another namespace than the coordinator, whose namespace is
     expect(written).toEqual([])
   })
 
-  test('keeps the waypoint as long as it is led there', async () => {
+  test('a worker in another namespace than the coordinator, whose namespace is on the mesh as a whole keeps the waypoint as long as it is led there', async () => {
     const world = await inModel()
     await relateFar(world)
     world.intercept = ({ method, path }) => (method === 'PATCH' && path.startsWith(FAR) ? FORBIDDEN : undefined)
@@ -123,7 +123,7 @@ describe('a worker in another namespace than the coordinator, whose namespace is
     expect(world.object('Gateway', 'shop-beacon-waypoint')).toBeUndefined()
   })
 
-  test('is named where the beacon names no labels for it', async () => {
+  test('a worker in another namespace than the coordinator, whose namespace is on the mesh as a whole is named where the beacon names no labels for it', async () => {
     const world = await createCluster({ config: { minimalDeployment: [] }, workers: [] })
     const { relation } = meshOf()
     const beacon = { application: 'elsewhere', data: { labels: '{}', mesh_type: '"istio"' } }

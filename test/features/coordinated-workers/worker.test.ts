@@ -70,7 +70,7 @@ test('it tells its roles, and of each unit what it is and where', () => {
   expect(Object.keys(databags[3]?.units ?? {})).toEqual(['reader/9', 'reader/10'])
 })
 
-test('without a role it tells none', () => {
+test('a worker without a role tells none', () => {
   const { databags, status } = worker([coordinator(3, { worker_config: 'a' })], [])
   expect(databags[3]?.data).toEqual({})
   expect(status.status).toBe('blocked')

@@ -53,7 +53,7 @@ const LEFT = 'shop/beacon-shop-policy-web-shop-db-1234abcd'
 const OURS = expect.stringMatching(/^shop\/beacon-shop-policy-db-[0-9a-f]{10}$/)
 
 describe('what the charm library left', () => {
-  test('stays where the config does not say to adopt it', async () => {
+  test('what the charm library left stays where the config does not say to adopt it', async () => {
     const world = createLeft(librarys(), GATEWAY)
     expect(await configure(world, { mesh: {} })).toMatchObject({
       status: 'conflict',
@@ -74,7 +74,7 @@ describe('what the charm library left', () => {
     ['of another purpose', { scope: 'something-else' }],
     ['for a target that nobody asked for', { spec: { targetRefs: [{ kind: 'Service', name: 'cart' }], rules: [{}] } }],
     ['named after another application', { name: 'bea-con-shop-policy-web-shop-db-1234abcd', instance: 'beacon' }],
-  ])('stays when it is %s', async (_, made) => {
+  ])('what the charm library left stays when it is %s', async (_, made) => {
     const world = createLeft(librarys(made))
     await ask(world, [wire()])
     await configure(world, { mesh: { adopt: true } })
@@ -86,7 +86,7 @@ describe('what the charm library left', () => {
     ['of the one before', { instance: 'beacon-shop' }],
     ['of the first one', { instance: 'beacon' }],
     ['for its own units', { instance: 'beacon-shop', scope: 'beacon-shop-cluster-internal' }],
-  ])('is removed by the step after that which writes ours: %s', async (_, made) => {
+  ])('what the charm library left is removed by the step after that which writes ours: %s', async (_, made) => {
     const world = createLeft(librarys(made))
     await ask(world, [wire()])
     const events: string[] = []
@@ -107,7 +107,7 @@ describe('what the charm library left', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
-  test('stays while Istio has not taken ours', async () => {
+  test('what the charm library left stays while Istio has not taken ours', async () => {
     const world = createWorld([])
     const istio = startIstio(world)
     world.api.seed([librarys()], { manager: 'beacon' })
@@ -122,7 +122,7 @@ describe('what the charm library left', () => {
     expect(names(world)).toEqual([OURS])
   })
 
-  test('stays while ours are audited, and goes once they are enforced', async () => {
+  test('what the charm library left stays while ours are audited, and goes once they are enforced', async () => {
     const world = createLeft(librarys())
     await ask(world, [wire()])
     await configure(world, { mesh: { adopt: true, enforcement: 'audit' } })
@@ -132,7 +132,7 @@ describe('what the charm library left', () => {
     expect(names(world)).toEqual([OURS])
   })
 
-  test('is not taken over in place by a dry run', async () => {
+  test('what the charm library left is not taken over in place by a dry run', async () => {
     const name = 'beacon-shop-external-traffic'
     const spec = { targetRefs: [{ kind: 'Gateway', group: 'gateway.networking.k8s.io', name: 'beacon' }], rules: [] }
     const world = createLeft(librarys({ name, scope: 'external-traffic-authorization-policy', spec }))
@@ -142,7 +142,7 @@ describe('what the charm library left', () => {
     expect(annotations()).toEqual([{}])
   })
 
-  test('is taken over in place where ours has the same name', async () => {
+  test('what the charm library left is taken over in place where ours has the same name', async () => {
     const name = 'beacon-shop-policy-all-sources-modeloperator'
     const spec = { selector: { matchLabels: { 'juju-modeloperator': 'modeloperator' } }, rules: [{}] }
     const world = createLeft(librarys({ name, scope: 'modeloperator-authorization-policy', spec }), GATEWAY)
@@ -154,7 +154,7 @@ describe('what the charm library left', () => {
     expect([...policiesIn(world), ...objectsOf(world, 'Gateway')]).toEqual([])
   })
 
-  test('stays until a relation asks for ours, and that is told', async () => {
+  test('what the charm library left stays until a relation asks for ours, and that is told', async () => {
     const world = createLeft(librarys())
     expect(await configure(world, { mesh: { adopt: true } })).toMatchObject({
       messages: expect.arrayContaining([
@@ -184,7 +184,7 @@ describe('what the charm library left', () => {
           ]),
         ),
     ],
-  ])('goes for each target on its own, while another one waits: %s', async (_, miss) => {
+  ])('what the charm library left goes for each target on its own, while another one waits: %s', async (_, miss) => {
     const web = 'beacon-shop-policy-a-shop-web-1234abcd'
     const world = createLeft(
       librarys(),
@@ -197,7 +197,7 @@ describe('what the charm library left', () => {
     expect(names(world)).toEqual([`shop/${web}`, OURS])
   })
 
-  test('is told apart from that of an application whose namespace and name are joined to the same label', async () => {
+  test('what the charm library left is told apart from that of an application whose namespace and name are joined to the same label', async () => {
     const theirs = librarys({ name: 'c-a-b-policy-web-shop-db-1234abcd', instance: 'a-b-c' })
     const world = createMesh([], false)
     for (const name of ['a', 'a-b']) world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }])
@@ -209,7 +209,7 @@ describe('what the charm library left', () => {
     expect(names(world)).toHaveLength(2)
   })
 
-  test('stays while the API server refuses one of ours', async () => {
+  test('what the charm library left stays while the API server refuses one of ours', async () => {
     const world = createLeft(librarys())
     await ask(world, [wire()])
     world.intercept = ({ method, path }) =>

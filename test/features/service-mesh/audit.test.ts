@@ -21,7 +21,7 @@ const createAudited = async (mesh: object) => {
 }
 
 describe('a beacon in audit', () => {
-  test('writes what waypoints enforce as dry runs, and leaves out and tells what ztunnels would', async () => {
+  test('a beacon in audit writes what waypoints enforce as dry runs, and leaves out and tells what ztunnels would', async () => {
     const { world, outcome } = await createAudited({ enforcement: 'audit' })
     expect(dryRuns(world)).toEqual({ 'beacon-shop-policy-db': 'true' })
     expect(outcome.messages).toEqual([
@@ -33,7 +33,7 @@ describe('a beacon in audit', () => {
     expect(policiesIn(world).some(isDenying)).toBe(false)
   })
 
-  test('closes nothing with a hardened mesh or an ingress', async () => {
+  test('a beacon in audit closes nothing with a hardened mesh or an ingress', async () => {
     const { world, outcome } = await createAudited({
       enforcement: 'audit',
       hardened: true,
@@ -52,7 +52,7 @@ describe('a beacon in audit', () => {
     expect(policiesIn(world).some(isDenying)).toBe(false)
   })
 
-  test('enforces with one apply, and a second writes nothing', async () => {
+  test('a beacon in audit enforces with one apply, and a second writes nothing', async () => {
     const { world } = await createAudited({ enforcement: 'audit' })
     const specs = policiesIn(world).map(({ spec }) => spec)
     await configure(world, { mesh: { enforcement: 'enforce' } })
@@ -74,7 +74,7 @@ describe('an application in audit', () => {
     await world.send('resync', BEACON)
   }
 
-  test('is audited by its beacon, which enforces what others ask for, and enforced when it says so', async () => {
+  test('an application in audit is audited by its beacon, which enforces what others ask for, and enforced when it says so', async () => {
     const world = createMesh(['db', 'web'], false)
     await configure(world, { mesh: {} })
     await ask(world, [wire({ target_app_name: 'web', source_app_name: 'db' })], { id: 8, application: 'web' })
@@ -95,7 +95,7 @@ describe('an application in audit', () => {
     spec: { targetRefs: [{ kind: 'Service', name: 'db' }], ...spec },
   })
 
-  test('audits the policies of its own, and leaves an AUDIT as it is', async () => {
+  test('an application in audit audits the policies of its own, and leaves an AUDIT as it is', async () => {
     const world = createMesh(['db', 'web'], false)
     const rawPolicies = [
       raw('deny', { action: 'DENY', rules: [{}] }),
@@ -107,7 +107,7 @@ describe('an application in audit', () => {
     expect(outcome.messages).toContainEqual(expect.stringMatching(/^enforcement is audit: .*: shop\/ask$/))
   })
 
-  test.each(['dry', '', true])('may not be %j instead', async (enforcement) => {
+  test.each(['dry', '', true])('an application in audit may not be %j instead', async (enforcement) => {
     const world = createMesh(['db'], false)
     await expect(configure(world, { enforcement }, DB)).rejects.toThrow(/enforcement: expected audit or enforce/)
   })

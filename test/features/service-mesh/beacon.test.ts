@@ -72,7 +72,7 @@ describe('a beacon tells its consumers', () => {
     expect(others).toMatchObject({ mesh_type: '"istio"', _supported_versions: '["v0", "v1"]' })
   })
 
-  test('in events that are told apart', async () => {
+  test('a beacon tells its consumers in events that are told apart', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     for (const [id, of] of [
@@ -84,7 +84,7 @@ describe('a beacon tells its consumers', () => {
     expect(new Set(world.published.map(({ id }) => id)).size).toBe(2)
   })
 
-  test('again when its config changes, and nothing when nothing does', async () => {
+  test('a beacon tells its consumers again when its config changes, and nothing when nothing does', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     await ask(world, undefined)
@@ -96,13 +96,13 @@ describe('a beacon tells its consumers', () => {
 })
 
 describe('consumers', () => {
-  test('are enrolled, and let in whom they ask for', async () => {
+  test('consumers are enrolled, and let in whom they ask for', async () => {
     const world = await createShop()
     expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([LABELS, LABELS])
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
   })
 
-  test('are let in before they are enrolled, and un-enrolled before that is revoked', async () => {
+  test('consumers are let in before they are enrolled, and un-enrolled before that is revoked', async () => {
     const world = createMesh(['db', 'web'])
     await configure(world, { mesh: {} })
     await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, db)
@@ -133,7 +133,7 @@ describe('consumers', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
-  test('that turn to another beacon are on its mesh, and the former one revokes what it granted', async () => {
+  test('consumers that turn to another beacon are on its mesh, and the former one revokes what it granted', async () => {
     const world = await createShop()
     const other = { application: 'other' }
     await configure(world, { mesh: {} }, other)
@@ -151,7 +151,7 @@ describe('consumers', () => {
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-  test('are enrolled again when the config has a mesh again', async () => {
+  test('consumers are enrolled again when the config has a mesh again', async () => {
     const world = await createShop()
     await configure(world, {})
     await configure(world, { mesh: {} })
@@ -159,7 +159,7 @@ describe('consumers', () => {
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
   })
 
-  test('that something else runs are not spoken for: what the platform says they ask for stays', async () => {
+  test('consumers that something else runs are not spoken for: what the platform says they ask for stays', async () => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     await ask(world, [wire()])
@@ -169,7 +169,7 @@ describe('consumers', () => {
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/web'])
   })
 
-  test('that have asked themselves are believed when they ask for nothing any more', async () => {
+  test('consumers that have asked themselves are believed when they ask for nothing any more', async () => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     await ask(world, [wire()])
@@ -187,7 +187,7 @@ describe('consumers', () => {
   test.each([
     ['the beacon is removed', (world: World) => world.send('application-removed', BEACON)],
     ['its config has no mesh any more', (world: World) => configure(world, {})],
-  ])('are un-enrolled when %s, and nothing of it is left', async (_, end) => {
+  ])('consumers are un-enrolled when %s, and nothing of it is left', async (_, end) => {
     const world = await createShop({ hardened: true })
     await end(world)
     expect([enrolled(world, 'db'), enrolled(world, 'web')]).toEqual([{}, {}])

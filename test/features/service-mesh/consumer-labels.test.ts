@@ -63,16 +63,19 @@ describe('a relation with another model', () => {
       { cmr_data: { app_name: '*', juju_model_name: 'clients' } },
       /^relation 3 \(db\): source_app_name: expected .*it gets no policy/,
     ],
-  ])('that has told %s: no policy, and it is said what is missing', async (_, data, message) => {
-    const world = await createDb()
-    await world.send('relation-changed', crossModel)
-    if (data) await world.send('relation-changed', identity(data, { application: 'alias', namespace: 'clients' }))
-    const outcome = await world.send('resync', DB)
-    expect(outcome.messages).toContainEqual(expect.stringMatching(message))
-    expect(published(world)).toEqual([])
-  })
+  ])(
+    'a relation with another model that has told %s: no policy, and it is said what is missing',
+    async (_, data, message) => {
+      const world = await createDb()
+      await world.send('relation-changed', crossModel)
+      if (data) await world.send('relation-changed', identity(data, { application: 'alias', namespace: 'clients' }))
+      const outcome = await world.send('resync', DB)
+      expect(outcome.messages).toContainEqual(expect.stringMatching(message))
+      expect(published(world)).toEqual([])
+    },
+  )
 
-  test('is waited for, and gets its policy once its name is known, whichever comes first', async () => {
+  test('a relation with another model is waited for, and gets its policy once its name is known, whichever comes first', async () => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -85,7 +88,7 @@ describe('a relation with another model', () => {
     }
   })
 
-  test('that is known by its cross_model_mesh alone is not taken for a local application of that name', async () => {
+  test('a relation with another model that is known by its cross_model_mesh alone is not taken for a local application of that name', async () => {
     const world = await createDb()
     await world.send('relation-changed', identity({}, { application: 'web' }))
     expect(await world.send('relation-changed', related(3, 'db', { application: 'web' }, DB))).toMatchObject({
@@ -106,7 +109,7 @@ describe('a relation with another model', () => {
     expect(sources(world)).toEqual(['clients/web'])
   })
 
-  test('loses its policy with its name, and that is published', async () => {
+  test('a relation with another model loses its policy with its name, and that is published', async () => {
     const world = await createDb()
     await world.send('relation-changed', crossModel)
     await world.send('relation-changed', identity(WEB))
@@ -114,7 +117,7 @@ describe('a relation with another model', () => {
     expect(published(world)).toEqual([])
   })
 
-  test('is told its name by the side that requires it', async () => {
+  test('a relation with another model is told its name by the side that requires it', async () => {
     const world = createMesh(['db'], false)
     await world.send(
       'relation-changed',
@@ -140,14 +143,14 @@ describe('a relation with another model', () => {
 })
 
 describe('a consumer asks', () => {
-  test('for nothing where it has no policies', async () => {
+  test('a consumer asks for nothing where it has no policies', async () => {
     const world = await createDb({})
     await world.send('relation-changed', related(3, 'db', { application: 'web' }, DB))
     expect(published(world)).toEqual([])
     expect(world.published.map(({ subject }) => subject)).toEqual(['shop/beacon', 'shop/web'])
   })
 
-  test('for each of its policies and relations, in their order, in the library’s form', async () => {
+  test('a consumer asks for each of its policies and relations, in their order, in the library’s form', async () => {
     const world = await createDb({ policies: [UNIT, APP, { ...APP, service: 'db-read' }] })
     for (const [id, endpoint, application] of [
       [9, 'db', 'cart'],
@@ -169,13 +172,13 @@ describe('a consumer asks', () => {
     ])
   })
 
-  test('for itself in a peer relation', async () => {
+  test('a consumer asks for itself in a peer relation', async () => {
     const world = await createDb({ policies: [{ ...UNIT, relation: 'peers' }] })
     await world.send('relation-changed', related(1, 'peers', { application: 'db' }, DB, { role: 'peers' }))
     expect(sources(world)).toEqual(['shop/db'])
   })
 
-  test('again whenever the answer is another: a relation, the config, a relation that breaks', async () => {
+  test('a consumer asks again whenever the answer is another: a relation, the config, a relation that breaks', async () => {
     const world = await createDb()
     const seen: string[][] = []
     const look = async (sending: Promise<unknown>) => {

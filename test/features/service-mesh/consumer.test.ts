@@ -75,7 +75,7 @@ test.each<[string, readonly Relation[], string[]]>([
     [relation(3, 'db', { namespace: 'shop' }), identity(9, 'web', 'a', { namespace: 'a', application: 'other' })],
     ['shop/alias'],
   ],
-])('is let in: %s', (_, relations, sources) => {
+])('a consumer is let in: %s', (_, relations, sources) => {
   expect(ask(relations)).toEqual({ sources, waiting: 0, messages: 0 })
 })
 

@@ -74,7 +74,7 @@ describe('policies of its own that an application may not have', () => {
 })
 
 describe('policies of its own', () => {
-  test('are held without a beacon, and say whose they are', async () => {
+  test('policies of its own are held without a beacon, and say whose they are', async () => {
     const world = createDb()
     const outcome = await configure(world, { meshPolicies: [POLICY], rawPolicies: [RAW] }, DB)
     expect(outcome).toMatchObject({ status: 'changed', conflicts: [], messages: [] })
@@ -93,7 +93,7 @@ describe('policies of its own', () => {
     expect(raw?.spec).toEqual(RAW.spec)
   })
 
-  test('may be about anything, in any namespace: the config is trusted', async () => {
+  test('policies of its own may be about anything, in any namespace: the config is trusted', async () => {
     const world = createDb()
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }])
     await configure(
@@ -112,7 +112,7 @@ describe('policies of its own', () => {
     expect(names(world)).toEqual([])
   })
 
-  test('cost one LIST and no write when nothing differs, and none a day after the last', async () => {
+  test('policies of its own cost one LIST and no write when nothing differs, and none a day after the last', async () => {
     const world = createDb()
     await configure(world, { meshPolicies: [POLICY], rawPolicies: [RAW] }, DB)
     for (const [config, count] of [
@@ -133,7 +133,7 @@ describe('policies of its own', () => {
     expect(lists(world, 'authorizationpolicies')).toEqual([])
   })
 
-  test('are allowed before the application is enrolled, and go after it is not any more', async () => {
+  test('policies of its own are allowed before the application is enrolled, and go after it is not any more', async () => {
     const world = createDb()
     const events: string[] = []
     world.api.subscribe(({ type, object: { kind, metadata } }) => {
@@ -158,7 +158,7 @@ describe('policies of its own', () => {
     ])
   })
 
-  test('that are there twice are told, and written once', async () => {
+  test('policies of its own that are there twice are told, and written once', async () => {
     const world = createDb()
     const rawPolicies = [RAW, { ...RAW, metadata: { name: 'no-deletes', namespace: 'shop' }, spec: {} }]
     expect((await configure(world, { rawPolicies }, DB)).messages).toEqual([
@@ -181,7 +181,7 @@ describe('policies of its own', () => {
 describe('an object of the same name', () => {
   const THEIRS = { ...RAW, metadata: { ...RAW.metadata, namespace: 'shop' }, spec: { rules: [{}] } }
 
-  test('that is somebody else’s is a conflict and stays, and the rest is done', async () => {
+  test('an object of the same name that is somebody else’s is a conflict and stays, and the rest is done', async () => {
     const world = createDb()
     world.api.seed([THEIRS], { manager: 'argocd' })
     expect(await configure(world, { meshPolicies: [POLICY], rawPolicies: [RAW] }, DB)).toMatchObject({
@@ -194,7 +194,7 @@ describe('an object of the same name', () => {
     expect(names(world)).toEqual(['shop/no-deletes'])
   })
 
-  test('that carries our labels as well is a conflict, too: somebody copied one of ours', async () => {
+  test('an object of the same name that carries our labels as well is a conflict, too: somebody copied one of ours', async () => {
     const world = createDb()
     await configure(world, { rawPolicies: [RAW] }, DB)
     const [ours] = policiesIn(world)
@@ -207,7 +207,7 @@ describe('an object of the same name', () => {
     expect(policiesIn(world).map(({ spec }) => spec)).toEqual([THEIRS.spec])
   })
 
-  test('that comes between looking and writing is not taken over', async () => {
+  test('an object of the same name that comes between looking and writing is not taken over', async () => {
     const world = createDb()
     world.intercept = ({ method, path: where }) => {
       if (method !== 'PATCH' || !where.includes('no-deletes')) return undefined
@@ -219,7 +219,7 @@ describe('an object of the same name', () => {
     expect(policiesIn(world)[0]?.spec).toEqual(THEIRS.spec)
   })
 
-  test('that takes the place of ours between looking and writing is not written', async () => {
+  test('an object of the same name that takes the place of ours between looking and writing is not written', async () => {
     const world = createDb()
     await configure(world, { rawPolicies: [RAW] }, DB)
     const [ours] = policiesIn(world)

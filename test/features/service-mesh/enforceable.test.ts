@@ -84,7 +84,7 @@ describe('without a waypoint', () => {
 })
 
 describe('a Service that policies name', () => {
-  test('gets the label of the waypoint once it exists, and loses it with the policy', async () => {
+  test('a Service that policies name gets the label of the waypoint once it exists, and loses it with the policy', async () => {
     const world = await createShop([ofService('db-rw')])
     const { status, messages } = await world.send('resync', DB)
     expect([status, messages]).toEqual(['waiting', [expect.stringMatching(/^Service shop\/db-rw does not exist: /)]])
@@ -110,7 +110,7 @@ describe('a Service that policies name', () => {
   test.each([
     ['by default', ofService()],
     ['by name', ofService('db')],
-  ])('is labelled where the config names no Service: %s', async (_, policy) => {
+  ])('a Service that policies name is labelled where the config names no Service: %s', async (_, policy) => {
     const world = await createShop([policy], {}, { service: null })
     expect(labelOf(world, 'db')).toBe('shop-beacon-waypoint')
   })
@@ -118,7 +118,7 @@ describe('a Service that policies name', () => {
   test.each([
     ['the one of its name', 'db'],
     ['another', 'db-rw'],
-  ])('is said to be headless: %s', async (_, name) => {
+  ])('a Service that policies name is said to be headless: %s', async (_, name) => {
     const world = await createShop([ofService(name)])
     if (name === 'db') remove(world, '/api/v1/namespaces/shop/services/db')
     world.api.seed([serviceOf(name, { clusterIP: 'None' })])
@@ -127,7 +127,7 @@ describe('a Service that policies name', () => {
     expect(messages).toEqual([expect.stringMatching(new RegExp(`^Service shop/${name} is headless, .* type unit$`))])
   })
 
-  test('that is headless is granted to nobody', async () => {
+  test('a Service that policies name and that is headless is granted to nobody', async () => {
     const world = createMesh(['db'], false)
     world.api.seed([serviceOf('db-rw', { clusterIP: 'None' })])
     await configure(world, { mesh: {} })

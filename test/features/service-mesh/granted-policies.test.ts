@@ -139,7 +139,7 @@ describe('what a consumer asks for and may have', () => {
     expect(policy?.metadata.annotations).toEqual({ [REQUESTED_BY]: 'relation 7 (service-mesh) of shop/db' })
   })
 
-  test('in its own namespace, from a beacon in another', async () => {
+  test('a consumer has what it asks for in its own namespace, from a beacon in another', async () => {
     const world = await createBeacon()
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }])
     await ask(world, [wire({ target_namespace: 'bank' })], { namespace: 'bank' })
@@ -165,7 +165,7 @@ describe('what a consumer asks for and may have', () => {
     ])
   })
 
-  test('under the names of the config: its trust domain, and the ServiceAccounts that are not called as their application', async () => {
+  test('a consumer has what it asks for under the names of the config: its trust domain, and the ServiceAccounts that are not called as their application', async () => {
     const world = await createBeacon({ mesh: { trustDomain: 'example.org' }, serviceAccounts: { 'shop/web': 'robot' } })
     await ask(world, [wire()])
     expect(policiesIn(world)[0]?.spec.rules).toEqual([
@@ -173,7 +173,7 @@ describe('what a consumer asks for and may have', () => {
     ])
   })
 
-  test('until the beacon does not manage policies any more', async () => {
+  test('a consumer has what it asks for until the beacon does not manage policies any more', async () => {
     const world = await createBeacon()
     await ask(world, [wire()])
     await configure(world, { mesh: { manageAuthorizationPolicies: false } })
@@ -184,7 +184,7 @@ describe('what a consumer asks for and may have', () => {
 })
 
 describe('a databag that cannot be read any more', () => {
-  test('leaves what was granted before, and says so', async () => {
+  test('a databag that cannot be read any more leaves what was granted before, and says so', async () => {
     const world = await createBeacon()
     await ask(world, [wire()])
     for (const policies of ['[{', '"x"', 7])
@@ -200,23 +200,26 @@ describe('a databag that cannot be read any more', () => {
   test.each<[string, Record<string, unknown>]>([
     ['is broken', { policies: '[{' }],
     ['is of another version', { _supported_versions: '["v7"]' }],
-  ])('leaves it also when it %s and the memory was lost in between, and no more than that', async (_, data) => {
-    const world = await createBeacon()
-    await ask(world, [wire()])
-    await ask(world, [wire({ target_app_name: 'web', source_app_name: 'cart' })], { id: 8, application: 'web' })
-    remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels')
-    await world.send('relation-changed', { ...provides(7, DB, []), remote: { ...DB, data } })
-    await configure(world, { mesh: {} })
-    // of `web`, which runs, nothing is known
-    expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart', 'shop/web'])
-    remove(world, '/apis/apps/v1/namespaces/shop/statefulsets/web')
-    await world.send('resync', BEACON)
-    expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])
-  })
+  ])(
+    'a databag that cannot be read any more leaves it also when it %s and the memory was lost in between, and no more than that',
+    async (_, data) => {
+      const world = await createBeacon()
+      await ask(world, [wire()])
+      await ask(world, [wire({ target_app_name: 'web', source_app_name: 'cart' })], { id: 8, application: 'web' })
+      remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels')
+      await world.send('relation-changed', { ...provides(7, DB, []), remote: { ...DB, data } })
+      await configure(world, { mesh: {} })
+      // of `web`, which runs, nothing is known
+      expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart', 'shop/web'])
+      remove(world, '/apis/apps/v1/namespaces/shop/statefulsets/web')
+      await world.send('resync', BEACON)
+      expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])
+    },
+  )
 })
 
 describe('a relation whose remote side has vanished', () => {
-  test('with its namespace: it is named, and the others are granted', async () => {
+  test('a relation whose remote side has vanished with its namespace: it is named, and the others are granted', async () => {
     const world = await createBeacon()
     await ask(world, [wire({ target_namespace: 'gone' })], { namespace: 'gone' })
     const outcome = await ask(world, [wire({ target_app_name: 'web' })], { id: 8, application: 'web' })
@@ -230,7 +233,7 @@ describe('a relation whose remote side has vanished', () => {
     expect(policiesOf(world, 'web')).toHaveLength(1)
   })
 
-  test('and then breaks: the beacon has nobody to tell, and is done', async () => {
+  test('a relation whose remote side has vanished, and then breaks: the beacon has nobody to tell, and is done', async () => {
     const world = createMesh()
     await configure(world, { mesh: {} })
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }])

@@ -69,7 +69,7 @@ describe('a Service of another name', () => {
       [wire({ target_namespace: 'bank', target_service: 'x' }), wire({ target_app_name: 'x', target_service: 'y' })],
     ],
     ['what cannot be read', [{ target_service: 'x' }, 7]],
-  ])('is not looked up for %s', (_, policies) => {
+  ])('a Service of another name is not looked up for %s', (_, policies) => {
     expect(requestedServices(BEACON, stateWith(relation(policies)))).toEqual([])
   })
 })

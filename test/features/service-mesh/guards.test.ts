@@ -36,7 +36,7 @@ const lose = (world: World, name: string) =>
   remove(world, `/api/v1/namespaces/shop/configmaps/juju-service-mesh-${name}-labels`)
 
 describe('a target that an application declares', () => {
-  test('is guarded before anybody is related, and both sides say that nobody may reach it', async () => {
+  test('a target that an application declares is guarded before anybody is related, and both sides say that nobody may reach it', async () => {
     const world = await createShop()
     expect([guardsIn(world), policiesIn(world)]).toEqual([CLOSED, []])
     expect(enrolled(world, 'db')['istio.io/dataplane-mode']).toBe('ambient')
@@ -46,7 +46,7 @@ describe('a target that an application declares', () => {
     expect(await (await world.app.request('/applications/shop/db')).json()).toMatchObject({ messages: [nobody] })
   })
 
-  test('is granted and closed again in place, in one write each', async () => {
+  test('a target that an application declares is granted and closed again in place, in one write each', async () => {
     const world = await createShop()
     const events: string[] = []
     world.api.subscribe(({ type, object: { kind, metadata } }) => {
@@ -60,13 +60,13 @@ describe('a target that an application declares', () => {
     expect(events).toHaveLength(2)
   })
 
-  test('opens once it is declared no more', async () => {
+  test('a target that an application declares opens once it is declared no more', async () => {
     const world = await createShop()
     await configure(world, { policies: [] }, DB)
     expect([guardsIn(world), enrolled(world, 'db')['istio.io/dataplane-mode']]).toEqual([[], 'ambient'])
   })
 
-  test('is guarded until its application is off the mesh', async () => {
+  test('a target that an application declares is guarded until its application is off the mesh', async () => {
     const world = await createShop()
     const open: string[] = []
     world.api.subscribe(({ object: { kind, metadata } }) => {
@@ -80,7 +80,7 @@ describe('a target that an application declares', () => {
   test.each<[string, unknown[], string[]]>([
     ['the pods alone', [{ type: 'unit', relation: 'db', ports: [80] }], ['pods db: waypoint']],
     ['another Service', [{ ...POLICY, service: 'db-rw' }], ['Service db-rw: nobody', 'pods db: waypoint']],
-  ])('may be %s', async (_, policies, guards) => {
+  ])('a target that an application declares may be %s', async (_, policies, guards) => {
     const world = await createShop({}, policies)
     expect(guardsIn(world)).toEqual(guards)
   })
@@ -101,7 +101,7 @@ describe('a target that an application declares', () => {
     expect(order.lastIndexOf('AuthorizationPolicy')).toBeLessThan(order.indexOf('StatefulSet'))
   })
 
-  test('is open until somebody is let in where the beacon guards only what is granted', async () => {
+  test('a target that an application declares is open until somebody is let in where the beacon guards only what is granted', async () => {
     const world = await createShop({ guard: 'whenGranted' })
     expect(guardsIn(world)).toEqual([])
     expect((await world.send('resync', DB)).messages).toEqual([])
@@ -115,16 +115,19 @@ describe('a target that an application declares', () => {
     ['the beacon', ['beacon']],
     ['its application', ['db']],
     ['both', ['db', 'beacon']],
-  ])('stays guarded when the memory of %s is lost, and a config comes first', async (_, names) => {
-    const world = await createShop()
-    for (const name of names) lose(world, name)
-    await configure(world, { mesh: {} })
-    expect(guardsIn(world)).toEqual(CLOSED)
-    await configure(world, { policies: [POLICY] }, DB)
-    expect(guardsIn(world)).toEqual(CLOSED)
-    await world.send('relation-changed', requires(7, DB))
-    expect(guardsIn(world)).toEqual(CLOSED)
-  })
+  ])(
+    'a target that an application declares stays guarded when the memory of %s is lost, and a config comes first',
+    async (_, names) => {
+      const world = await createShop()
+      for (const name of names) lose(world, name)
+      await configure(world, { mesh: {} })
+      expect(guardsIn(world)).toEqual(CLOSED)
+      await configure(world, { policies: [POLICY] }, DB)
+      expect(guardsIn(world)).toEqual(CLOSED)
+      await world.send('relation-changed', requires(7, DB))
+      expect(guardsIn(world)).toEqual(CLOSED)
+    },
+  )
 })
 
 describe('a databag in which something is wrong', () => {
@@ -135,7 +138,7 @@ describe('a databag in which something is wrong', () => {
     ['the only policy of pods', [wire({ target_type: 'unit', endpoints: [{ ports: [0] }] })], ['pods db: waypoint']],
     ['who is let in', [wire({ source_app_name: '*' })], CLOSED],
     ['all of a policy', [7], CLOSED],
-  ])('keeps its target guarded: %s', async (_, policies, guards) => {
+  ])('a databag in which something is wrong keeps its target guarded: %s', async (_, policies, guards) => {
     const world = createMesh(['db'], false)
     await configure(world, { mesh: {} })
     await ask(world, [wire()])
@@ -144,7 +147,7 @@ describe('a databag in which something is wrong', () => {
     expect([guardsIn(world), policiesIn(world)]).toEqual([guards, []])
   })
 
-  test('says that nobody may reach the target', async () => {
+  test('a databag in which something is wrong says that nobody may reach the target', async () => {
     const world = createMesh(['db'], false)
     await configure(world, { mesh: {} })
     expect((await ask(world, [wire(bad)])).messages).toEqual([
@@ -153,7 +156,7 @@ describe('a databag in which something is wrong', () => {
     ])
   })
 
-  test('guards nothing that is not its own', async () => {
+  test('a databag in which something is wrong guards nothing that is not its own', async () => {
     const world = createMesh(['db', 'web'], false)
     await configure(world, { mesh: {} })
     await ask(world, [wire({ target_app_name: 'web', ...bad }), wire({ target_namespace: 'bank' })])
@@ -166,7 +169,7 @@ describe('a databag in which something is wrong', () => {
   test.each<[string, unknown, RegExp]>([
     ['is no list', '{}', /guarded: .*expected a list of targets/],
     ['is broken JSON', '[{', /guarded: .*expected a list of targets/],
-  ])('keeps what was guarded last where it %s', async (_, guarded, message) => {
+  ])('a databag in which something is wrong keeps what was guarded last where it %s', async (_, guarded, message) => {
     const world = createMesh(['db'], false)
     await configure(world, { mesh: {} })
     await tell(world, { guarded: [{ type: 'app' }] })
@@ -181,7 +184,7 @@ describe('a databag in which something is wrong', () => {
     ['of a type that is none', { type: 'all' }],
     ['of another application', { type: 'app', service: 'web' }],
     ['with a name that is none', { type: 'app', service: '*' }],
-  ])('guards no target %s', async (_, guarded) => {
+  ])('a databag in which something is wrong guards no target %s', async (_, guarded) => {
     const world = createMesh(['db', 'web'], false)
     await configure(world, { mesh: {} })
     await tell(world, { guarded: [guarded] })
@@ -195,7 +198,7 @@ describe('trust domains', () => {
       .flatMap(({ spec }) => spec.rules ?? [])
       .flatMap(({ from = [] }) => from.flatMap(({ source }) => source?.principals ?? []))
 
-  test('are those of the mesh and its aliases, and of a namespace that has others those', async () => {
+  test('trust domains are those of the mesh and its aliases, and of a namespace that has others those', async () => {
     const world = createMesh(['db'], false)
     const mesh = {
       trustDomain: 'east.example',
@@ -218,7 +221,7 @@ describe('trust domains', () => {
     ['no domain', { trustDomains: { bank: [] } }],
     ['no namespace', { trustDomains: { 'bank/sa': 'east.example' } }],
     ['an alias that is none', { trustDomainAliases: ['a/b'] }],
-  ])('are refused where there is %s', async (_, mesh) => {
+  ])('trust domains are refused where there is %s', async (_, mesh) => {
     await expect(configure(createMesh([], false), { mesh })).rejects.toThrow(/400/)
   })
 })

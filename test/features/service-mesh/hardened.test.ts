@@ -14,7 +14,7 @@ import {
 } from '../../helpers/beacon-world.ts'
 import { application } from '../../helpers/mesh.ts'
 import { passes, worldOf } from '../../helpers/safety.ts'
-import { createWorld, type World } from '../../helpers/world.ts'
+import { createWorld, FORBIDDEN, type World } from '../../helpers/world.ts'
 
 const ZTUNNEL = 'beacon-shop-policy-global-allow-nothing-ztunnel'
 const WAYPOINT = 'beacon-shop-policy-global-allow-nothing-waypoint'
@@ -79,7 +79,7 @@ describe('hardened mode of another beacon', () => {
     return (await answer.json()) as { allowed: boolean; sentence: string }
   }
 
-  test('refuses nobody whom its members let in, and everybody else, and an answer says whose it is', async () => {
+  test('hardened mode of another beacon refuses nobody whom its members let in, and everybody else, and an answer says whose it is', async () => {
     const world = await createShop()
     const OPEN = ['true/true', 'true/true', 'true/false', 'true/true']
     expect(reach(world, 'web')).toEqual(OPEN)
@@ -100,7 +100,7 @@ describe('hardened mode of another beacon', () => {
     expect(seen.filter((one) => one.includes('false'))).toEqual([])
   })
 
-  test('is another than the own one: the mesh is hardened until both are off', async () => {
+  test('hardened mode of another beacon is another than the own one: the mesh is hardened until both are off', async () => {
     const world = await createShop()
     for (const of of [BEACON, OTHER]) await configure(world, { mesh: { hardened: true } }, of)
     await configure(world, { mesh: {} }, OTHER)
@@ -111,7 +111,7 @@ describe('hardened mode of another beacon', () => {
 })
 
 describe('hardened mode', () => {
-  test("says when its namespace is not the root of Istio's own config", async () => {
+  test("hardened mode says when its namespace is not the root of Istio's own config", async () => {
     const world = createMesh([], false)
     world.api.seed([ROOT, { ...ROOT, metadata: { name: 'istio-sytem' } }, istioConfig('trustDomain: example.org\n')])
     expect(await configure(world, { mesh: { hardened: true, rootNamespace: 'istio-sytem' } })).toMatchObject({
@@ -123,7 +123,7 @@ describe('hardened mode', () => {
     expect((await configure(world, { mesh: { hardened: true, rootNamespace: 'istio-sytem' } })).messages).toEqual([])
   })
 
-  test('waits for the root namespace, and everything else is done', async () => {
+  test('hardened mode waits for the root namespace, and everything else is done', async () => {
     const world = createMesh([], false)
     await ask(world, [wire()])
     expect(await configure(world, { mesh: { hardened: true } })).toMatchObject({
@@ -133,7 +133,7 @@ describe('hardened mode', () => {
     expect(names(world)).toEqual([expect.stringMatching(WEB_TO_DB)])
   })
 
-  test('denies what no policy allows, at the ztunnels and at the waypoints', async () => {
+  test('hardened mode denies what no policy allows, at the ztunnels and at the waypoints', async () => {
     const world = createRoot()
     expect((await configure(world, { mesh: { hardened: true } })).status).toBe('changed')
     const written = policiesIn(world).map(({ apiVersion, kind, metadata, spec }) => ({
@@ -160,7 +160,7 @@ describe('hardened mode', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
-  test('comes after what is allowed, and goes before it', async () => {
+  test('hardened mode comes after what is allowed, and goes before it', async () => {
     const world = createRoot()
     await ask(world, [wire()])
     const events = watched(world)
@@ -172,7 +172,19 @@ describe('hardened mode', () => {
     expect(names(world)).toEqual([])
   })
 
-  test('moves with the root namespace: it stands in the new one before it goes from the old one', async () => {
+  test('hardened mode waits until the policies stand that allow something to everybody', async () => {
+    const world = createRoot()
+    world.intercept = ({ method, path: to }) =>
+      method === 'PATCH' && to.includes(MODELOPERATOR) ? FORBIDDEN : undefined
+    expect((await configure(world, { mesh: { hardened: true, modelOnMesh: true } })).status).toBe('waiting')
+    await ask(world, [wire()])
+    expect(names(world)).toEqual([expect.stringMatching(WEB_TO_DB)])
+    world.intercept = undefined
+    await world.send('resync', BEACON)
+    expect(names(world)).toContain(`istio-system/${ZTUNNEL}`)
+  })
+
+  test('hardened mode moves with the root namespace: it stands in the new one before it goes from the old one', async () => {
     const world = createRoot()
     world.api.seed([{ ...ROOT, metadata: { name: 'mesh-root' } }])
     await configure(world, { mesh: { hardened: true } })
@@ -196,7 +208,7 @@ describe('hardened mode', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
-  test('that somebody has loosened is said so at each event, until it is as it was', async () => {
+  test('hardened mode that somebody has loosened is said so at each event, until it is as it was', async () => {
     const world = createRoot()
     await configure(world, { mesh: { hardened: true } })
     const ztunnel = policiesIn(world).find(({ metadata }) => metadata.name === ZTUNNEL)

@@ -23,7 +23,7 @@ describe('an ingress', () => {
     ],
     ['a backend without ports', { backends: [{ application: 'web' }] }, /mesh.backends.0.ports/],
     ['a key that is not known', { backend: [] }, /mesh: Unrecognized key: .*backend/],
-  ])('refuses %s', async (_, mesh, message) => {
+  ])('an ingress refuses %s', async (_, mesh, message) => {
     await expect(configure(createBank(), { mesh })).rejects.toThrow(message)
   })
 
@@ -34,7 +34,7 @@ describe('an ingress', () => {
       [{ from: [{ source: { ipBlocks: ['10.0.0.0/8', '192.168.0.1'] } }] }],
     ],
     ['from nowhere', [], undefined],
-  ])('is reached %s', async (_, externalTraffic, rules) => {
+  ])('an ingress is reached %s', async (_, externalTraffic, rules) => {
     const world = createBank()
     expect(await configure(world, { mesh: { externalTraffic } })).toMatchObject({
       status: 'waiting',
@@ -53,7 +53,7 @@ describe('an ingress', () => {
     expect(specs(world)).toEqual({})
   })
 
-  test('reaches its backends, on their ports', async () => {
+  test('an ingress reaches its backends, on their ports', async () => {
     const world = createBank()
     await configure(world, {
       mesh: {
@@ -77,7 +77,7 @@ describe('an ingress', () => {
     })
   })
 
-  test('reaches a backend that is named twice on all of its ports, and writes nothing the second time', async () => {
+  test('an ingress reaches a backend that is named twice on all of its ports, and writes nothing the second time', async () => {
     const world = createBank()
     const backend = { application: 'web', ports: [80] }
     await configure(world, { mesh: { backends: [backend, { ...backend, ports: [443, 80], namespace: 'shop' }] } })
@@ -100,7 +100,7 @@ describe('an ingress', () => {
     expect(policiesIn(world)).toHaveLength(1)
   })
 
-  test('is authorized by an extension provider', async () => {
+  test('an ingress is authorized by an extension provider', async () => {
     const world = createBank()
     await configure(world, { mesh: { externalAuthorizer: 'oauth' } })
     expect(specs(world)).toEqual({
@@ -113,7 +113,7 @@ describe('the metrics of a beacon', () => {
   const scraper = (id: number, remote: { application: string; namespace?: string }) =>
     related(id, 'metrics-endpoint', remote, BEACON, { interface: 'prometheus_scrape' })
 
-  test('are open to whom it is related, on their port alone', async () => {
+  test('the metrics of a beacon are open to whom it is related, on their port alone', async () => {
     const world = createBank()
     await world.send('relation-changed', scraper(9, { application: 'prometheus' }))
     await configure(world, { mesh: {} })
@@ -161,7 +161,7 @@ describe('the metrics of a beacon', () => {
     expect(sourcesOf(policiesIn(world))).toEqual(['bank/prom'])
   })
 
-  test('are not opened to a whole namespace by a name that is a wildcard', async () => {
+  test('the metrics of a beacon are not opened to a whole namespace by a name that is a wildcard', async () => {
     const world = createBank()
     await configure(world, { mesh: {} })
     await world.send('relation-changed', scraper(9, { application: 'prometheus', namespace: 'bank' }))

@@ -58,7 +58,7 @@ describe('a grant that the labels of an ended relation keep', () => {
 
   const end = (id: number, name: string) => ({ ...DB, relation: { id, interface: name } })
 
-  test('ends with the relation that it was asked for by, while another beacon is waited for', async () => {
+  test('a grant that the labels of an ended relation keep ends with the relation that it was asked for by, while another beacon is waited for', async () => {
     const world = await granted()
     await world.send('relation-changed', requires(8, DB, { application: 'other' }))
     await world.send('relation-broken', end(7, 'service_mesh'))
@@ -67,7 +67,7 @@ describe('a grant that the labels of an ended relation keep', () => {
     expect(sourcesOf(policiesOf(world, 'db'))).toEqual(['shop/api'])
   })
 
-  test('ends with the relation that it was asked for by, while the labels may not be taken off', async () => {
+  test('a grant that the labels of an ended relation keep ends with the relation that it was asked for by, while the labels may not be taken off', async () => {
     const world = await granted()
     world.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes('/statefulsets/') ? FORBIDDEN : undefined

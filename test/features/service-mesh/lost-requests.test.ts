@@ -46,29 +46,32 @@ describe('a consumer that lost its memory and changes its beacon', () => {
     ['another one', SECOND, (world, beacon) => world.send('relation-changed', requires(32, DB, beacon))],
     ['another one, which alone is told so', SECOND, (world) => world.send('relation-changed', provided)],
     ['the same in a new relation', FIRST, (world, beacon) => world.send('relation-changed', requires(32, DB, beacon))],
-  ])('stays on its mesh as it was until its config is known: to %s', async (_, beacon, relate) => {
-    const world = await createBeacons()
-    const before = [enrolled(world, 'db'), guardsIn(world), sourcesOf(policiesOf(world, 'db'))]
-    const now = () => [enrolled(world, 'db'), guardsIn(world), sourcesOf(policiesOf(world, 'db'))]
-    loseMemory(world, DB)
-    await relate(world, beacon)
-    expect(now()).toEqual(before)
-    const { messages } = await world.send('relation-broken', endFirst)
-    expect(messages).toContainEqual(
-      expect.stringContaining('waiting for the config of shop/db, {} if it has none; its grants stay'),
-    )
-    expect(now()).toEqual(before)
-    for (const data of [{}, DB]) {
-      await world.send('resync', data)
+  ])(
+    'a consumer that lost its memory and changes its beacon stays on its mesh as it was until its config is known: to %s',
+    async (_, beacon, relate) => {
+      const world = await createBeacons()
+      const before = [enrolled(world, 'db'), guardsIn(world), sourcesOf(policiesOf(world, 'db'))]
+      const now = () => [enrolled(world, 'db'), guardsIn(world), sourcesOf(policiesOf(world, 'db'))]
+      loseMemory(world, DB)
+      await relate(world, beacon)
       expect(now()).toEqual(before)
-    }
-    await configure(world, ASKED, DB)
-    await world.send('resync', {})
-    const [, ...guarded] = before
-    expect(now()).toEqual([expect.objectContaining(AMBIENT), ...guarded])
-    expect(enrolled(world, 'db')['istio.io/use-waypoint']).toBe(beacon === FIRST ? 'shop-first-waypoint' : undefined)
-    expect(await world.send('resync', {})).toMatchObject({ status: 'unchanged' })
-  })
+      const { messages } = await world.send('relation-broken', endFirst)
+      expect(messages).toContainEqual(
+        expect.stringContaining('waiting for the config of shop/db, {} if it has none; its grants stay'),
+      )
+      expect(now()).toEqual(before)
+      for (const data of [{}, DB]) {
+        await world.send('resync', data)
+        expect(now()).toEqual(before)
+      }
+      await configure(world, ASKED, DB)
+      await world.send('resync', {})
+      const [, ...guarded] = before
+      expect(now()).toEqual([expect.objectContaining(AMBIENT), ...guarded])
+      expect(enrolled(world, 'db')['istio.io/use-waypoint']).toBe(beacon === FIRST ? 'shop-first-waypoint' : undefined)
+      expect(await world.send('resync', {})).toMatchObject({ status: 'unchanged' })
+    },
+  )
 })
 
 test('what is granted to a consumer that leaves stays until it has left, though both lose their memory', async () => {

@@ -22,7 +22,7 @@ describe('a config is refused', () => {
     ['a path with NUL', { paths: ['/a\0'] }, /endpoints\.0\.paths\.0: .*blanks and control characters/],
     ['a host with a blank', { hosts: ['a b'] }, /endpoints\.0\.hosts\.0: .*blanks and control characters/],
     ['a host with NUL', { hosts: ['a\0'] }, /endpoints\.0\.hosts\.0: .*blanks and control characters/],
-  ])('with %s', async (_, endpoint, message) => {
+  ])('a config is refused with %s', async (_, endpoint, message) => {
     expect(await answer(createMesh(['db']), endpoint)).toEqual([400, expect.stringMatching(message)])
   })
 })

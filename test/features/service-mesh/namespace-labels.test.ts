@@ -74,7 +74,7 @@ describe('a namespace that somebody else has put on the mesh', () => {
     expect(labelsOf(world)).toEqual(labels)
   })
 
-  test('is said so at each event, and taken once it is free', async () => {
+  test('a namespace that somebody else has put on the mesh is said so at each event, and taken once it is free', async () => {
     const world = createNamespace(FOREIGN)
     await configure(world, { mesh: { modelOnMesh: true } })
     expect((await world.send('resync', BEACON)).status).toBe('conflict')
@@ -91,7 +91,7 @@ describe('modelOnMesh', () => {
     ['ours in part', { ...OURS, ...AMBIENT }],
     ['all of ours, as the charm library leaves them', ALL],
     ['ours, of another waypoint', { ...ALL, ...FOREIGN }],
-  ])('labels a namespace with %s', async (_, labels) => {
+  ])('modelOnMesh labels a namespace with %s', async (_, labels) => {
     const world = createNamespace(labels)
     expect(await configure(world, { mesh: { modelOnMesh: true } })).toMatchObject({ conflicts: [] })
     expect(labelsOf(world)).toEqual({ ...labels, ...ALL })
@@ -103,7 +103,7 @@ describe('modelOnMesh', () => {
     ['all of ours', ALL],
     ['ours in part', OURS],
     ['labels of others', {}],
-  ])('takes its labels off a namespace with %s, and no others', async (_, labels) => {
+  ])('modelOnMesh takes its labels off a namespace with %s, and no others', async (_, labels) => {
     const world = createNamespace({ foo: 'bar', ...labels })
     await configure(world, { mesh: {} })
     expect(labelsOf(world)).toEqual({ foo: 'bar' })
@@ -120,7 +120,7 @@ describe('modelOnMesh', () => {
     expect(labelsOf(world)).toEqual({ foo: 'bar' })
   })
 
-  test('names no waypoint where none is run', async () => {
+  test('modelOnMesh names no waypoint where none is run', async () => {
     const world = createNamespace({})
     await configure(world, { mesh: { modelOnMesh: true, waypoint: false } })
     expect(labelsOf(world)).toEqual({ ...AMBIENT, ...OURS })
@@ -130,7 +130,7 @@ describe('modelOnMesh', () => {
     ['that was removed by hand', { 'istio.io/dataplane-mode': null }],
     ['that was changed by hand', FOREIGN],
     ['that says whose they are', { [MANAGED_BY]: null }],
-  ])('brings back a label %s, and takes none off for it', async (_, labels) => {
+  ])('modelOnMesh brings back a label %s, and takes none off for it', async (_, labels) => {
     const world = createNamespace({})
     await configure(world, { mesh: { modelOnMesh: true } })
     label(world, labels)
@@ -144,7 +144,7 @@ describe('modelOnMesh', () => {
     if (!('istio.io/dataplane-mode' in labels)) for (const one of seen) expect(one).toMatchObject(AMBIENT)
   })
 
-  test('puts applications on the mesh with their namespace, in place of their own labels, and back', async () => {
+  test('modelOnMesh puts applications on the mesh with their namespace, in place of their own labels, and back', async () => {
     const world = createMesh(['db'])
     await configure(world, { mesh: {} })
     await world.send('relation-changed', requires(7, { application: 'db' }))
@@ -184,38 +184,44 @@ describe('modelOnMesh', () => {
     ],
   ]
 
-  test.each(HINDRANCES)('leaves applications their own labels while their namespace %s', async (_, hinder, free) => {
-    const world = createMesh(['db'])
-    await configure(world, { mesh: {} })
-    await world.send('relation-changed', requires(7, { application: 'db' }))
-    hinder(world)
-    const { messages } = await configure(world, { mesh: { modelOnMesh: true } })
-    expect(messages).toContainEqual(
-      'shop/db stays on the mesh by labels of its own until Namespace shop has those of the mesh',
-    )
-    expect(enrolled(world, 'db')).toEqual(OWN)
-    await world.send('resync', {})
-    expect(enrolled(world, 'db')).toEqual(OWN)
-    free(world)
-    await world.send('resync', BEACON)
-    expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
-  })
+  test.each(HINDRANCES)(
+    'modelOnMesh leaves applications their own labels while their namespace %s',
+    async (_, hinder, free) => {
+      const world = createMesh(['db'])
+      await configure(world, { mesh: {} })
+      await world.send('relation-changed', requires(7, { application: 'db' }))
+      hinder(world)
+      const { messages } = await configure(world, { mesh: { modelOnMesh: true } })
+      expect(messages).toContainEqual(
+        'shop/db stays on the mesh by labels of its own until Namespace shop has those of the mesh',
+      )
+      expect(enrolled(world, 'db')).toEqual(OWN)
+      await world.send('resync', {})
+      expect(enrolled(world, 'db')).toEqual(OWN)
+      free(world)
+      await world.send('resync', BEACON)
+      expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
+    },
+  )
 
-  test.each(HINDRANCES)('gives a new application labels of its own while its namespace %s', async (_, hinder, free) => {
-    const world = createMesh(['db'])
-    hinder(world)
-    await configure(world, { mesh: { modelOnMesh: true } })
-    await world.send('relation-changed', requires(7, { application: 'db' }))
-    expect(enrolled(world, 'db')).toEqual(OWN)
-    free(world)
-    await world.send('resync', BEACON)
-    expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
-  })
+  test.each(HINDRANCES)(
+    'modelOnMesh gives a new application labels of its own while its namespace %s',
+    async (_, hinder, free) => {
+      const world = createMesh(['db'])
+      hinder(world)
+      await configure(world, { mesh: { modelOnMesh: true } })
+      await world.send('relation-changed', requires(7, { application: 'db' }))
+      expect(enrolled(world, 'db')).toEqual(OWN)
+      free(world)
+      await world.send('resync', BEACON)
+      expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
+    },
+  )
 
   test.each<[string, (world: World, beacon: { application: string }) => Promise<unknown>]>([
     ['is switched off', (world, beacon) => configure(world, { mesh: {} }, beacon)],
     ['is removed', (world, beacon) => world.send('application-removed', beacon)],
-  ])('keeps applications on the mesh when another beacon, whose namespace it is, %s', async (_, end) => {
+  ])('modelOnMesh keeps applications on the mesh when another beacon, whose namespace it is, %s', async (_, end) => {
     const world = createMesh(['db'])
     world.api.seed([{ ...waypoint(), metadata: { ...waypoint().metadata, name: 'shop-other-waypoint' } }], {
       manager: 'istio',
@@ -231,7 +237,7 @@ describe('modelOnMesh', () => {
     expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
   })
 
-  test('that is refused for the namespace writes to no memory', async () => {
+  test('modelOnMesh that is refused for the namespace writes to no memory', async () => {
     const world = createMesh(['db'])
     refusing(world)
     await configure(world, { mesh: { modelOnMesh: true } })
@@ -244,7 +250,7 @@ describe('modelOnMesh', () => {
     }
   })
 
-  test('gives applications of other namespaces labels of their own', async () => {
+  test('modelOnMesh gives applications of other namespaces labels of their own', async () => {
     const world = createMesh()
     const [far, farService] = [workload('StatefulSet', 'far'), service('far')]
     for (const object of [far, farService])

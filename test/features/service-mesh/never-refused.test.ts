@@ -69,32 +69,44 @@ const CASES = DELIVERIES.flatMap((delivery) =>
 ).filter(({ guard, policies }) => guard.guard !== undefined || policies.includes(PODS))
 
 describe('a client that is granted two Services before and after is refused at none of them', () => {
-  test.each(CASES)('while the waypoint is switched off: $title', async ({ delivery, guard, policies }) => {
-    const world = await createShop(delivery, guard, policies)
-    await tellRelation(world, 'details', MESH)
-    const off = () => configure(world, 'beacon', { mesh: { ...guard, waypoint: false } })
-    expect(await refused(world, off)).toEqual([])
-  })
+  test.each(CASES)(
+    'a client that is granted two Services before and after is refused at none of them while the waypoint is switched off: $title',
+    async ({ delivery, guard, policies }) => {
+      const world = await createShop(delivery, guard, policies)
+      await tellRelation(world, 'details', MESH)
+      const off = () => configure(world, 'beacon', { mesh: { ...guard, waypoint: false } })
+      expect(await refused(world, off)).toEqual([])
+    },
+  )
 
-  test.each(CASES)('while the waypoint is switched on: $title', async ({ delivery, guard, policies }) => {
-    const world = await createShop(delivery, { ...guard, waypoint: false }, policies)
-    await tellRelation(world, 'details', MESH)
-    const on = async () => {
-      await configure(world, 'beacon', { mesh: guard })
-      await resync(world, 'beacon') // now the waypoint serves
-    }
-    expect(await refused(world, on)).toEqual([])
-    expect(reached(world).includes('pods')).toBe(policies.includes(PODS))
-  })
+  test.each(CASES)(
+    'a client that is granted two Services before and after is refused at none of them while the waypoint is switched on: $title',
+    async ({ delivery, guard, policies }) => {
+      const world = await createShop(delivery, { ...guard, waypoint: false }, policies)
+      await tellRelation(world, 'details', MESH)
+      const on = async () => {
+        await configure(world, 'beacon', { mesh: guard })
+        await resync(world, 'beacon') // now the waypoint serves
+      }
+      expect(await refused(world, on)).toEqual([])
+      expect(reached(world).includes('pods')).toBe(policies.includes(PODS))
+    },
+  )
 
-  test.each(CASES)('while the application joins the mesh: $title', async ({ delivery, guard, policies }) => {
-    const world = await createShop(delivery, guard, policies)
-    expect(await refused(world, () => tellRelation(world, 'details', MESH))).toEqual([])
-  })
+  test.each(CASES)(
+    'a client that is granted two Services before and after is refused at none of them while the application joins the mesh: $title',
+    async ({ delivery, guard, policies }) => {
+      const world = await createShop(delivery, guard, policies)
+      expect(await refused(world, () => tellRelation(world, 'details', MESH))).toEqual([])
+    },
+  )
 
-  test.each(CASES)('while the application leaves the mesh: $title', async ({ delivery, guard, policies }) => {
-    const world = await createShop(delivery, guard, policies)
-    await tellRelation(world, 'details', MESH)
-    expect(await refused(world, () => endRelation(world, 'details', MESH))).toEqual([])
-  })
+  test.each(CASES)(
+    'a client that is granted two Services before and after is refused at none of them while the application leaves the mesh: $title',
+    async ({ delivery, guard, policies }) => {
+      const world = await createShop(delivery, guard, policies)
+      await tellRelation(world, 'details', MESH)
+      expect(await refused(world, () => endRelation(world, 'details', MESH))).toEqual([])
+    },
+  )
 })

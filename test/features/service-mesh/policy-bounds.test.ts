@@ -18,7 +18,7 @@ describe('10,000 policies in one databag', () => {
     return world
   }
 
-  test('are granted, in one step and in one object', async () => {
+  test('10,000 policies in one databag are granted, in one step and in one object', async () => {
     const world = await createGranted()
     expect(policiesIn(world)).toHaveLength(1)
     expect(sourcesOf(policiesIn(world))).toHaveLength(10_000)
@@ -40,7 +40,7 @@ describe('10,000 policies in one databag', () => {
     expect(policiesIn(world)).toEqual([])
   })
 
-  test('that do not fit into the memory are refused, and what was granted stays', async () => {
+  test('10,000 policies in one databag that do not fit into the memory are refused, and what was granted stays', async () => {
     const world = await createGranted()
     const long = short.map((policy) => ({ ...policy, source_namespace: 'a-longer-name' }))
     const { messages } = await ask(world, long, D)
@@ -52,7 +52,7 @@ describe('10,000 policies in one databag', () => {
     expect(sourcesOf(policiesIn(world))).toHaveLength(10_000)
   })
 
-  test('for which there is no room leave their relation without policies, and the others as they are', async () => {
+  test('10,000 policies in one databag for which there is no room leave their relation without policies, and the others as they are', async () => {
     const world = await createGranted()
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 't' } }])
     const { messages } = await ask(world, short, { id: 8, namespace: 't', application: 'd' })

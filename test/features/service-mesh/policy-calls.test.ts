@@ -106,7 +106,7 @@ describe('at no moment is a target without its policy', () => {
     ['it shrinks to what one object holds', many(600), many(2)],
     ['its order changes', many(5), many(5).toReversed()],
     ['it is at the pods instead of the Service', [to('db', 'web')], [{ ...to('db', 'web'), target_type: 'unit' }]],
-  ])('while %s', async (_, before, after) => {
+  ])('at no moment is a target without its policy while %s', async (_, before, after) => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     await ask(world, before)

@@ -85,7 +85,7 @@ describe('what somebody adds to a policy', () => {
   test.each<[string, Record<string, unknown>]>([
     ['a label that narrows its selector', { spec: { selector: { matchLabels: { version: 'v1' } } } }],
     ['a provider', { spec: { provider: { name: 'theirs' } } }],
-  ])('to its spec is a conflict until it is gone: %s', async (_, patch) => {
+  ])('what somebody adds to the spec of a policy is a conflict until it is gone: %s', async (_, patch) => {
     const { world, policy } = await createGranted('pods')
     edit(world, path(policy), patch)
     for (const __ of [1, 2])
@@ -100,7 +100,7 @@ describe('what somebody adds to a policy', () => {
     expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })
   })
 
-  test('as labels and annotations stays, and is no business of ours', async () => {
+  test('what somebody adds to a policy as labels and annotations stays, and is no business of ours', async () => {
     const { world, policy } = await createGranted('Service')
     edit(world, path(policy), { metadata: { labels: { team: 'red' }, annotations: { seen: 'yes' } } })
     expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })

@@ -62,7 +62,7 @@ describe('a kind that the API server does not know', () => {
     expect(objectsOf(world, kind).length).toBeGreaterThan(0)
   })
 
-  test('that goes for a while: nothing is removed', async () => {
+  test('a kind that the API server does not know for a while: nothing is removed', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     await ask(world, both)
@@ -74,7 +74,7 @@ describe('a kind that the API server does not know', () => {
     expect(policiesIn(world)).toEqual([])
   })
 
-  test('when the beacon is removed: the rest of it goes, and it is not stuck', async () => {
+  test('a kind that the API server does not know when the beacon is removed: the rest of it goes, and it is not stuck', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     answerTo(world, POLICIES, UNKNOWN)
@@ -122,7 +122,7 @@ describe('what the API server refuses', () => {
     ['to list', ['GET'], /LIST AuthorizationPolicy shop: 403 .*cannot list resource.*Grant it with a Role/],
     ['to write', ['PATCH'], /APPLY AuthorizationPolicy .*403 .*Grant it with a Role/],
   ])(
-    'for want of a permission %s: nobody is granted anything, and it is said what to grant',
+    'what the API server refuses for want of a permission %s: nobody is granted anything, and it is said what to grant',
     async (_, methods, message) => {
       const world = createMesh(['beacon', 'db'], false)
       await ask(world, both)
@@ -150,7 +150,7 @@ describe('what the API server refuses', () => {
     },
   )
 
-  test('for want of a permission to list: what is there is not removed', async () => {
+  test('what the API server refuses for want of a permission to list: what is there is not removed', async () => {
     const world = createMesh([], false)
     await configure(world, { mesh: {} })
     await ask(world, both)
@@ -184,7 +184,7 @@ describe('a beacon that lost its memory', () => {
     return world
   }
 
-  test('keeps what it made through resyncs of its namespace, and lets go of all when it is removed, wherever that is', async () => {
+  test('a beacon that lost its memory keeps what it made through resyncs of its namespace, and lets go of all when it is removed, wherever that is', async () => {
     const world = await createLost()
     expect(policiesIn(world).length).toBeGreaterThan(2)
     world.calls.length = 0
@@ -205,7 +205,7 @@ describe('a beacon that lost its memory', () => {
     expect(world.memory('beacon')).toBeUndefined()
   })
 
-  test('takes up what is there when its events come again', async () => {
+  test('a beacon that lost its memory takes up what is there when its events come again', async () => {
     const world = await createLost()
     const uids = () => policiesIn(world).map(({ metadata }) => metadata.uid)
     const before = uids()

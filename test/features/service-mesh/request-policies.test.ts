@@ -58,7 +58,7 @@ describe('a relation with another model waits until its name is known', () => {
     expect(result.waiting).toEqual([expect.stringContaining('relation 7 (db)')])
   })
 
-  test('not for a relation that no policy is about', () => {
+  test('a relation with another model waits until its name is known, not for a relation that no policy is about', () => {
     expect(request({ relations: [relation(7, 'logging', 'alias', 'clients')] })).toEqual({ policies: [], waiting: [] })
   })
 })

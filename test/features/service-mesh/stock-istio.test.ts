@@ -86,7 +86,7 @@ describe.each(tables)('%s', (_, mesh, rows) => {
 })
 
 describe('a workload that is not on the mesh', () => {
-  test('is no business of the beacon, hardened or not', async () => {
+  test('a workload that is not on the mesh is no business of the beacon, hardened or not', async () => {
     const { api } = await createShop({ hardened: true }, [READ])
     const seen = worldOf(api, { autoAllow: false })
     expect(passes(seen, 'web', { application: 'idle', service: 'idle' })).toBe(true)

@@ -46,7 +46,7 @@ describe('a waypoint that does not serve', () => {
     expect([gateways(world), autoscalers(world)].map(({ length }) => length)).toEqual([1, 1])
   })
 
-  test('is looked at again with the next event', async () => {
+  test('a waypoint that does not serve is looked at again with the next event', async () => {
     const world = createWorld([waypoint()])
     setStatus(world, { replicas: 1 })
     expect((await configure(world, { mesh: {} })).status).toBe('waiting')
@@ -61,7 +61,7 @@ describe('a waypoint that does not serve', () => {
 })
 
 describe('a waypoint', () => {
-  test('is a Gateway, and an autoscaler that keeps its number of pods', async () => {
+  test('a waypoint is a Gateway, and an autoscaler that keeps its number of pods', async () => {
     const world = createWorld([waypoint()])
     expect((await configure(world, { mesh: {} })).status).toBe('changed')
     expect(gateways(world)).toMatchObject([
@@ -92,7 +92,7 @@ describe('a waypoint', () => {
     ])
   })
 
-  test('has as many pods as the beacon has units, and is not there for none', async () => {
+  test('a waypoint has as many pods as the beacon has units, and is not there for none', async () => {
     const world = createWorld([waypoint(5)])
     for (const units of [1, 3, 5]) {
       expect((await configure(world, { mesh: { units } })).status).toBe('changed')
@@ -105,7 +105,7 @@ describe('a waypoint', () => {
     }
   })
 
-  test('has a name of at most 63 characters, whatever the names of application and namespace', async () => {
+  test('a waypoint has a name of at most 63 characters, whatever the names of application and namespace', async () => {
     const [namespace, application] = ['n'.repeat(63), 'a'.repeat(63)]
     const world = createWorld([])
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }])
@@ -113,7 +113,7 @@ describe('a waypoint', () => {
     expect(gateways(world).map(({ metadata }) => metadata.name.length)).toEqual([63])
   })
 
-  test('is as it should be again after a hand edit, and what others add stays', async () => {
+  test('a waypoint is as it should be again after a hand edit, and what others add stays', async () => {
     const world = createWorld([waypoint()])
     await configure(world, { mesh: {} })
     edit(world, `${GATEWAYS}/${WAYPOINT}`, {
@@ -136,7 +136,7 @@ describe('a waypoint', () => {
     expect(writes(world)).toEqual([])
   })
 
-  test('is not written again for what the API server and its controllers add', async () => {
+  test('a waypoint is not written again for what the API server and its controllers add', async () => {
     const world = createWorld([waypoint()])
     await configure(world, { mesh: {} })
     edit(
@@ -228,7 +228,7 @@ describe('what somebody adds to a waypoint is told until it is gone', () => {
     expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', conflicts: [] })
   })
 
-  test('but not annotations, nor a status', async () => {
+  test('what somebody adds to a waypoint is told until it is gone, but not annotations, nor a status', async () => {
     const world = await createWaypoint()
     edit(world, `${GATEWAYS}/${WAYPOINT}`, { metadata: { annotations: { seen: 'yes' } } })
     const addresses = [{ type: 'IPAddress', value: '10.0.0.1' }]

@@ -45,7 +45,7 @@ describe('a provider', () => {
     return world
   }
 
-  test('says the name of its Service, good in every namespace, and the port as text, whichever unit leads', async () => {
+  test('a provider says the name of its Service, good in every namespace, and the port as text, whichever unit leads', async () => {
     const world = createServed('db-primary')
     await world.send('config-changed', offers({ database: { name: 'db-primary', port: 5432 } }))
     await world.send('relation-changed', related({}, { application: 'api', role: 'provides' }))
@@ -57,7 +57,7 @@ describe('a provider', () => {
     expect(world.published.filter(({ subject }) => subject === 'shop/api')).toHaveLength(1)
   })
 
-  test('offers no Service that does not exist, and says so until it does', async () => {
+  test('a provider offers no Service that does not exist, and says so until it does', async () => {
     const world = createEmptyWorld()
     await world.send('relation-changed', related({}, { application: 'api', role: 'provides' }))
     const message =
@@ -73,7 +73,7 @@ describe('a provider', () => {
     expect(databagFor(world, 'api')).toMatchObject({ 'service-name': 'nosuch.shop.svc.cluster.local' })
   })
 
-  test('says it again when it changes, and nothing when it offers none', async () => {
+  test('a provider says it again when it changes, and nothing when it offers none', async () => {
     const world = createServed('db')
     await world.send('relation-changed', related({}, { application: 'api', role: 'provides' }))
     expect(databagFor(world, 'api')).not.toHaveProperty('service-name')
@@ -87,7 +87,7 @@ describe('a provider', () => {
     ['an address', { name: '10.0.0.1', port: 1 }],
     ['the name of a pod', { name: 'db-0.db-endpoints', port: 1 }],
     ['no port', { name: 'db', port: 0 }],
-  ])('is refused %s', async (_, database) => {
+  ])('a provider is refused %s', async (_, database) => {
     const response = await createEmptyWorld().post(event('config-changed', offers({ database })))
     expect([response.status, await response.text()]).toEqual([
       400,
@@ -106,7 +106,7 @@ describe('a requirer', () => {
       'a document in JSON',
       { _supported_versions: '["v0", "v1"]', data: '{"service-name": "db.data", "service-port": 5432}' },
     ],
-  ])('reads %s', async (_, data) => {
+  ])('a requirer reads %s', async (_, data) => {
     const world = createEmptyWorld()
     await world.send('relation-changed', related(data))
     expect((await view(world)).services).toEqual([
@@ -115,7 +115,7 @@ describe('a requirer', () => {
     expect(told(world)).toEqual(['service-available - db:5432'])
   })
 
-  test('is told when a service is newly complete, changed and gone, once each, and not in between', async () => {
+  test('a requirer is told when a service is newly complete, changed and gone, once each, and not in between', async () => {
     const world = createEmptyWorld()
     const steps: [Data, number][] = [
       [{}, 0],
@@ -148,7 +148,7 @@ describe('a requirer', () => {
     expect(world.memory()).toBeUndefined()
   })
 
-  test('has several by the id of the relation, in whatever order they are told', async () => {
+  test('a requirer has several by the id of the relation, in whatever order they are told', async () => {
     for (const ids of [
       [1, 2, 10],
       [10, 2, 1],
@@ -162,7 +162,7 @@ describe('a requirer', () => {
     }
   })
 
-  test('keeps what it has while it cannot be read, and is told why', async () => {
+  test('a requirer keeps what it has while it cannot be read, and is told why', async () => {
     const world = createEmptyWorld()
     await world.send('relation-changed', related(flat('db')))
     for (const data of [flat('10.1.2.3'), flat('db', 'http'), { _supported_versions: '["v1"]', data: '{' }]) {
@@ -173,7 +173,7 @@ describe('a requirer', () => {
     expect(told(world)).toEqual(['service-available - db:5432'])
   })
 
-  test('has nothing of it in a unit’s memory: a pod that comes or goes changes nothing', async () => {
+  test('a requirer has nothing of it in a unit’s memory: a pod that comes or goes changes nothing', async () => {
     const world = createEmptyWorld()
     await world.send('config-changed', { config: { workload: { podSpec: podSpec() } } })
     await world.send('relation-changed', related(flat('db')))
@@ -181,7 +181,7 @@ describe('a requirer', () => {
     expect(told(world)).toEqual(['service-available - db:5432'])
   })
 
-  test('is told again, later than before, when its memory was lost', async () => {
+  test('a requirer is told again, later than before, when its memory was lost', async () => {
     const world = createEmptyWorld()
     await world.send('relation-changed', related(flat('db')))
     forget(world)
@@ -190,7 +190,7 @@ describe('a requirer', () => {
     expect(told(world)).toEqual(['service-available - db:5432', 'service-available - db:5432'])
   })
 
-  test('that is removed is told that all is gone', async () => {
+  test('a requirer that is removed is told that all is gone', async () => {
     const world = createEmptyWorld()
     await world.send('relation-changed', related(flat('db')))
     await world.send('application-removed', {})
@@ -241,7 +241,7 @@ describe('a provider that lost its memory', () => {
     ['its requirer', { application: 'web' }],
     ['itself', { application: 'db' }],
     ['the namespace', { namespace: 'shop' }],
-  ])('still offers what it did, with a resync of %s', async (_, about) => {
+  ])('a provider that lost its memory still offers what it did, with a resync of %s', async (_, about) => {
     const world = await lostWorld()
     for (let times = 0; times < 2; times += 1) await say(world, 'resync', about)
     expect(world.memory('db')).toBeDefined()
@@ -249,7 +249,7 @@ describe('a provider that lost its memory', () => {
     expect((await view(world)).services).toMatchObject([{ host: 'db.shop.svc.cluster.local', port: 5432 }])
   })
 
-  test('still offers what it did once it is told data that are no config', async () => {
+  test('a provider that lost its memory still offers what it did once it is told data that are no config', async () => {
     const world = await lostWorld()
     await say(world, 'config-changed', { application: 'db', databag: { database: { quota: '5' } } })
     expect(told(world)).toEqual(['service-available - db:5432'])
@@ -265,7 +265,7 @@ describe('a provider that lost its memory', () => {
     ],
     ['none', 'config-changed', { ...OFFER, config: {} }, ['service-unavailable db:5432 -']],
     ['none, as it is removed', 'application-removed', { application: 'db' }, ['service-unavailable db:5432 -']],
-  ])('offers what is told then: %s', async (_, name, data, expected) => {
+  ])('a provider that lost its memory offers what is told then: %s', async (_, name, data, expected) => {
     const world = await lostWorld()
     await say(world, 'resync', { application: 'web' })
     await say(world, name, data)
@@ -294,7 +294,7 @@ const withCrashAt = async (crash: number): Promise<{ world: World; calls: number
 const STORY = ['service-available - db:5432', 'service-changed db:5432 db:1', 'service-unavailable db:1 -']
 
 describe('a crash', () => {
-  test('at any call loses no announcement, and repeats one at most as the same event', async () => {
+  test('a crash at any call loses no announcement, and repeats one at most as the same event', async () => {
     const { calls } = await withCrashAt(0)
     expect(calls).toBeGreaterThan(10)
     for (let crash = 1; crash <= calls; crash += 1) {
@@ -323,7 +323,7 @@ describe('a crash', () => {
     }
   })
 
-  test('that outlasts a change leaves what is true in the end', async () => {
+  test('a crash that outlasts a change leaves what is true in the end', async () => {
     const world = createEmptyWorld()
     world.refusePublishing = new Unavailable('away')
     for (const port of [1, 2, 3]) await world.post(event('relation-changed', related(flat('db', port))))

@@ -102,7 +102,7 @@ describe('one Service, whatever form it is told in', () => {
     expect(offeredBy([relation(7, {}, { remote })]).services).toMatchObject([{ host: 'db.data.svc.cluster.local' }])
   })
 
-  test('only where the application is the requirer, and of this interface', () => {
+  test('one Service, in whatever form, is read only where the application is the requirer, and of this interface', () => {
     const others = [relation(1, FLAT, { role: 'provides' }), relation(2, FLAT, { interface: 'db' })]
     expect(offeredBy(others)).toEqual({ services: [], waiting: [], problems: [] })
   })

@@ -7,7 +7,7 @@ import { FLAT, forms, offeredBy, relation } from './relations.ts'
 const DB = 'db.shop.svc.cluster.local:5432'
 
 describe('an event that nobody heard', () => {
-  test('is sent again, as the same one, until the sink has it', () => {
+  test('an event that nobody heard is sent again, as the same one, until the sink has it', () => {
     const before = folded(nothing, { 7: FLAT })
     expect(told(before)).toEqual([`service-available 7 ${DB}`])
     const afterCrash: Memory = JSON.parse(JSON.stringify(before))
@@ -45,7 +45,7 @@ describe('a service that goes is announced', () => {
 })
 
 describe('the same service, removed and added again', () => {
-  test('is announced again, under an id of its own', () => {
+  test('the same service, removed and added again is announced again, under an id of its own', () => {
     const first = folded(nothing, { 7: FLAT })
     const gone = folded(settled(first), { 7: undefined })
     const again = folded(settled(gone), { 7: FLAT })
@@ -108,7 +108,7 @@ describe('a provider publishes for the application', () => {
 describe('several providers', () => {
   const three = { 10: { ...FLAT, 'service-name': 'ten' }, 9: { ...FLAT, 'service-name': 'nine' }, 2: FLAT }
 
-  test('are in the order of their relations’ ids, whichever came first', () => {
+  test('several providers are in the order of their relations’ ids, whichever came first', () => {
     const memory = folded(folded(folded(nothing, { 10: three[10] }), { 2: three[2] }), { 9: three[9] })
     for (const { relations } of [memory, { relations: memory.relations.toReversed() }])
       expect(offeredBy(relations).services.map(({ relation: id, host }) => [id, host])).toEqual([
@@ -118,7 +118,7 @@ describe('several providers', () => {
       ])
   })
 
-  test('are announced in this order', () => {
+  test('several providers are announced in this order', () => {
     expect(told(folded(nothing, three)).map((line) => line.split(' ')[1])).toEqual(['2', '9', '10'])
     const used = settled(folded(nothing, { 10: three[10] }))
     expect(told(folded(used, { 10: undefined, 2: FLAT }))).toEqual([
@@ -129,13 +129,13 @@ describe('several providers', () => {
 })
 
 describe('an event that was missed', () => {
-  test('is made good by the next one, whatever it is about', () => {
+  test('an event that was missed is made good by the next one, whatever it is about', () => {
     const used = settled(folded(nothing, { 7: FLAT, 8: FLAT }))
     const missed: Memory = { ...used, relations: used.relations.filter(({ id }) => id !== 7) }
     expect(told(folded(missed, { 9: {} }))).toEqual(['service-unavailable 7'])
   })
 
-  test('that came and went in between is no change', () => {
+  test('what came and went before a missed event is made good is no change', () => {
     const used = settled(folded(nothing, { 7: FLAT }))
     const both = folded({ ...used, relations: [] }, { 7: FLAT })
     expect(told(both)).toEqual([])
@@ -152,7 +152,7 @@ describe('the same in other words is no change', () => {
   test.each([
     [{ 'service-name': 'db.shop', 'service-port': '5433' }, 'db.shop.svc.cluster.local:5433'],
     [{ 'service-name': 'db.data', 'service-port': '5432' }, 'db.data.svc.cluster.local:5432'],
-  ])('but %j is one', (data, address) => {
+  ])('the same in other words is no change, but %j is one', (data, address) => {
     expect(told(folded(used, { 7: data }))).toEqual([`service-changed 7 ${address}`])
   })
 })

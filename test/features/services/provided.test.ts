@@ -23,7 +23,7 @@ describe('a pod’s address cannot be offered', () => {
     expect(Services.safeParse({ db: { name, port: 80 } }).success).toBe(false)
   })
 
-  test.each([0, 65536, 'http', null, undefined])('nor the port %j', (port) => {
+  test.each([0, 65536, 'http', null, undefined])('a pod’s address cannot be offered, nor the port %j', (port) => {
     expect(Services.safeParse({ db: { name: 'db', port } }).success).toBe(false)
   })
 

@@ -100,7 +100,7 @@ describe('an object is not taken yet', () => {
     expect(heldIn([gateway([said('Accepted', 1)])])).toEqual(['pending Gateway shop/way'])
   })
 
-  test('and says since when, and what ends it', () => {
+  test('an object is not taken yet, and says since when, and what ends it', () => {
     const [wait] = unenforced([ofPods([said('ZtunnelAccepted', '1')])])
     expect(wait && describeWait(wait)).toBe(
       'Istio has not taken AuthorizationPolicy shop/pods yet: proxies enforce the previous state until istiod takes it; istiod may be away (since 2026-01-02T00:00:00Z)',
@@ -179,7 +179,7 @@ describe('the reason why Istio takes nothing of a namespace', () => {
     expect(causeWith(mesh, labels)?.message).toBe(expected)
   })
 
-  test('is named with what is not taken', () => {
+  test('the reason why Istio takes nothing of a namespace is named with what is not taken', () => {
     const [pending] = unenforced([ofPods([said('ZtunnelAccepted', '1')])])
     const cause = causeWith('discoverySelectors: [{matchLabels: {a: x}}]', {})
     expect(pending && withCause(pending, cause).message).toBe(

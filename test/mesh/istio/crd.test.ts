@@ -37,11 +37,14 @@ describe('the schema of the CRD', () => {
   const problems = (object: AuthorizationPolicy) =>
     validate?.(object) ? [] : (validate?.errors ?? ['there is no schema'])
 
-  test.each(fixed.map((object) => [object.metadata.name, object] as const))('takes %s', (_, object) => {
-    expect(problems(object)).toEqual([])
-  })
+  test.each(fixed.map((object) => [object.metadata.name, object] as const))(
+    'the schema of the CRD takes %s',
+    (_, object) => {
+      expect(problems(object)).toEqual([])
+    },
+  )
 
-  test('takes every granted object', () => {
+  test('the schema of the CRD takes every granted object', () => {
     always(
       fc.property(granted, (objects) => {
         for (const object of objects) expect(problems(object)).toEqual([])
@@ -49,7 +52,7 @@ describe('the schema of the CRD', () => {
     )
   })
 
-  test('would not take a port that is a number, nor 513 rules', () => {
+  test('the schema of the CRD would not take a port that is a number, nor 513 rules', () => {
     const [object] = authorizationPolicies([request(meshPolicy())], owner)
     const withRules = (rules: unknown) => ({ ...object, spec: { ...object?.spec, rules } }) as AuthorizationPolicy
     expect(problems(withRules([{ to: [{ operation: { ports: [80] } }] }]))).not.toEqual([])
@@ -103,7 +106,7 @@ test('the CEL rules of the CRD and the webhook hold for every object', () => {
 })
 
 describe('objects as the API server has them', () => {
-  test('are read as they were made', () => {
+  test('objects as the API server has them are read as they were made', () => {
     always(
       fc.property(granted, (objects) => {
         for (const object of [...objects, ...fixed]) expect(readAuthorizationPolicy(object)).toEqual({ policy: object })

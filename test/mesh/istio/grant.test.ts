@@ -140,7 +140,7 @@ describe('what cannot be granted never becomes more', () => {
     expect(granted([policy])).toEqual([])
   })
 
-  test('and leaves the rest as it is', () => {
+  test('what cannot be granted never becomes more, and leaves the rest as it is', () => {
     expect(rulesOf([{ endpoints: [endpoint({}), endpoint({ ports: [80] })] }])).toEqual([
       [{ from: from('web'), to: [{ operation: { ports: ['80'] } }] }],
     ])
@@ -164,7 +164,7 @@ describe('names', () => {
   const nameOf = (policy: Partial<MeshPolicy>, changes: Partial<PolicyOwner> = {}) =>
     granted([policy], changes)[0]?.metadata.name ?? ''
 
-  test('depend on the target alone, not on who may do what there', () => {
+  test('names depend on the target alone, not on who may do what there', () => {
     expect(nameOf({ source_app_name: 'cart', endpoints: [endpoint({ ports: [80] })] })).toBe(nameOf({}))
   })
 
@@ -175,7 +175,7 @@ describe('names', () => {
     ['another kind of target', { target_type: 'unit' }, {}],
     ['another namespace', { target_namespace: 'bank' }, {}],
     ['another Service', { target_service: 'db-read' }, {}],
-  ])('differ for %s', (_, policy, changes) => {
+  ])('names differ for %s', (_, policy, changes) => {
     expect(nameOf(policy, changes)).not.toBe(nameOf({}))
   })
 
@@ -245,7 +245,7 @@ describe('split where the limits of the CRD force it', () => {
 })
 
 describe('the annotation', () => {
-  test('names each relation once, sorted, and can be read back', () => {
+  test('the annotation names each relation once, sorted, and can be read back', () => {
     const relations = ['relation 9 (mesh) of shop/db', 'relation 12 (mesh) of shop/db', 'relation 9 (mesh) of shop/db']
     const [object] = authorizationPolicies(
       relations.map((relation) => request(meshPolicy(), relation)),
@@ -257,7 +257,7 @@ describe('the annotation', () => {
     expect(object && parseRequesters(object)).toEqual(['relation 12 (mesh) of shop/db', 'relation 9 (mesh) of shop/db'])
   })
 
-  test('is bounded', () => {
+  test('the annotation is bounded', () => {
     const text = requestedBy(
       Array.from({ length: 10_000 }, (_, index) => `relation ${index} (service-mesh) of shop/db`),
     )

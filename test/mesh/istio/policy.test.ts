@@ -19,7 +19,7 @@ describe('policies of the config', () => {
       /"port"/,
     ],
     ['a port', { type: 'unit', relation: 'db', ports: [80, 0] }, ['ports', 1], /a port/],
-  ])('refused: %s', (_, policy, path, message) => {
+  ])('policies of the config are refused: %s', (_, policy, path, message) => {
     expect(issuesOf(Policy, policy)).toEqual([{ path, message: expect.stringMatching(message) }])
   })
 
@@ -28,7 +28,7 @@ describe('policies of the config', () => {
     { type: 'app', relation: 'db', endpoints: [{ hosts: [], ports: [80] }], service: null },
     { type: 'unit', relation: 'db' },
     { type: 'unit', relation: 'db', ports: [] },
-  ])('accepted as it is: %j', (policy) => {
+  ])('policies of the config are accepted as they are: %j', (policy) => {
     expect(Policy.parse(policy)).toEqual(policy)
   })
 })

@@ -60,18 +60,18 @@ describe('positionOf', () => {
     expect(positionAt(sent)).toEqual({ source: '/a', id: expect.any(String), arrived: NOW.getTime(), ...position })
   })
 
-  test('has the same id for a redelivery alone', () => {
+  test('positionOf has the same id for a redelivery alone', () => {
     const { id } = positionAt({ id: '1' })
     expect(positionAt({ id: '1', time: '2026-01-01T00:00:00Z', sequence: '1' }).id).toBe(id)
     expect([positionAt({ id: '2' }).id, positionAt({ id: '1', source: '/b' }).id]).not.toContain(id)
   })
 
-  test('refuses a sequence of unreasonable length', () => {
+  test('positionOf refuses a sequence of unreasonable length', () => {
     expect(positionAt({ sequence: '1'.repeat(256) })).toHaveProperty('sequence')
     expect(() => positionAt({ sequence: '1'.repeat(257) })).toThrow(/at most 256 characters, got 257/)
   })
 
-  test('refuses a source that no record can have as a key', () => {
+  test('positionOf refuses a source that no record can have as a key', () => {
     expect(() => positionAt({ source: '__proto__' })).toThrow(/__proto__ cannot be remembered/)
   })
 })
@@ -112,22 +112,22 @@ const ORDERED: readonly Pair[] = [
 describe.each(ORDERED)('%s', (_, earlier, later) => {
   const [first, second] = [event(earlier), event(later)]
 
-  test('counts when it comes first', () => {
+  test('an event counts when it comes first', () => {
     expect(isCounted(advance(undefined, first))).toBe(true)
     expect(isCounted(advance(markOf(first), second))).toBe(true)
     expect(markOf(first, second).at).toBeGreaterThan(markOf(first).at)
   })
 
-  test('is stale when it comes last', () => {
+  test('an event is stale when it comes last', () => {
     expect(advance(markOf(second), first)).toBe('stale')
   })
 
-  test('is stale when another side knows the later one', () => {
+  test('an event is stale when another side knows the later one', () => {
     expect(advance(undefined, first, [undefined, markOf(second)])).toBe('stale')
     expect(isCounted(advance(markOf(first), second, [markOf(first)]))).toBe(true)
   })
 
-  test('comes before the mark of the later one', () => {
+  test('an event comes before the mark of the later one', () => {
     expect([isAfter(markOf(second), first), isAfter(markOf(first), second)]).toEqual([true, false])
   })
 })
@@ -162,7 +162,7 @@ describe('an event with no order with regard to what is known counts when it com
     expect(advance(known, later)).toMatchObject({ at: NOW.getTime() + 1_000 })
   })
 
-  test('later than what all sides know', () => {
+  test('an event with no order with regard to what is known counts when it comes later than what all sides know', () => {
     const others = [markOf(event({ time: '2026-01-01T00:00:05Z' })), undefined, { at: START }]
     expect(advance({ at: 3 }, event(), others)).toMatchObject({ at: START + 5_001 })
   })
@@ -173,7 +173,7 @@ describe('a redelivery', () => {
     ['by sequence', { sequence: '1' }],
     ['by time', { time: '2026-01-01T00:00:00Z' }],
     ['by neither', {}],
-  ])('says nothing new, %s', (_, sent) => {
+  ])('a redelivery says nothing new, %s', (_, sent) => {
     const first = event(sent)
     const known = markOf(first)
     expect(advance(known, first)).toBe('repeated')
@@ -181,12 +181,12 @@ describe('a redelivery', () => {
     expect(advance(next, first), 'after a later one').toBe('repeated')
   })
 
-  test('is known by source and id: the same id of another source is another event', () => {
+  test('a redelivery is known by source and id: the same id of another source is another event', () => {
     const first = positionAt({ id: 'x' })
     expect(advance(markOf(first), positionAt({ id: 'x', source: '/b' }))).toMatchObject({ at: expect.any(Number) })
   })
 
-  test('is known where another side took the event, once both marks are one', () => {
+  test('a redelivery is known where another side took the event, once both marks are one', () => {
     const [first, second] = [event({ time: '2026-01-01T00:00:01Z' }), event({ time: '2026-01-01T00:00:02Z' })]
     const merged = mergeMarks(markOf(first), markOf(second))
     expect([first, second].map((position) => advance(merged, position))).toEqual(['repeated', 'repeated'])
@@ -227,7 +227,7 @@ describe('compareMarks', () => {
       1,
     ],
     ['as the same', { at: 5, ids: ['a'] }, { at: 5, ids: ['b'] }, 0],
-  ])('compares %s', (_, one, other, order) => {
+  ])('compareMarks compares %s', (_, one, other, order) => {
     expect([Math.sign(compareMarks(one, other)), 0 - Math.sign(compareMarks(other, one))]).toEqual([order, order])
   })
 })
@@ -239,7 +239,7 @@ describe('mergedMarks', () => {
   test.each([
     ['the later one last', one, other],
     ['the later one first', other, one],
-  ])('is as late as the later one, and knows all events: %s', (_, left, right) => {
+  ])('mergedMarks is as late as the later one, and knows all events: %s', (_, left, right) => {
     const { ids = [], ...merged } = mergeMarks(left, right)
     expect(merged).toEqual({ at: 7, sequences: { '/a': '10', '/b': '1', '/c': '1' } })
     expect(ids.toSorted()).toEqual(['a', 'b', 'c'])
@@ -249,7 +249,7 @@ describe('mergedMarks', () => {
     expect([mergeMarks(one, one), mergeMarks({ at: 3 }, { at: 3 })]).toEqual([one, { at: 3 }])
   })
 
-  test('takes nothing back: a later mark with a lower sequence leaves the higher one', () => {
+  test('mergedMarks takes nothing back: a later mark with a lower sequence leaves the higher one', () => {
     expect(mergeMarks({ at: 1, sequences: { '/a': '10' } }, { at: 2, sequences: { '/a': '9' } }).sequences).toEqual({
       '/a': '10',
     })
@@ -259,16 +259,16 @@ describe('mergedMarks', () => {
 describe('a sender that changes with every event does not fill the memory', () => {
   const senders = Array.from({ length: 100 }, (_, index) => event({ source: `/source/${index}`, sequence: '1' }))
 
-  test('by its source: the last 16 are remembered', () => {
+  test('a sender that changes with every event does not fill the memory by its source: the last 16 are remembered', () => {
     const { sequences = {} } = markOf(...senders)
     expect(Object.keys(sequences)).toEqual(senders.slice(-16).map(({ source }) => source))
   })
 
-  test('by its id: the last 16 are remembered', () => {
+  test('a sender that changes with every event does not fill the memory by its id: the last 16 are remembered', () => {
     expect(markOf(...senders).ids).toEqual(senders.slice(-16).map(({ id }) => id))
   })
 
-  test('through what both sides know of it', () => {
+  test('a sender that changes with every event does not fill the memory through what both sides know of it', () => {
     const merged = senders
       .map((position) => markOf(position))
       .reduce((before, mark) => mergeMarks(before, mark), { at: 0 })
@@ -321,7 +321,7 @@ describe('whatever the order of arrival', () => {
     )
   })
 
-  test('and without an order the last to come, redelivered or not', () => {
+  test('without an order the last event to come counts, redelivered or not', () => {
     fc.assert(
       fc.property(numbers, (sent) => {
         const arrivals = [...sent, ...sent].map((number) => positionAt({ id: String(number) }))

@@ -82,7 +82,7 @@ describe('YAML that is not plain is not read', () => {
     })
   })
 
-  test('and the library warns of nothing', () => {
+  test('YAML that is not plain is not read, and the library warns of nothing', () => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     for (const text of ['? [mesh]\n: {}', '!!binary bWVzaA==: {}', 'a: !unknown b', '!u : 1']) readText(text)
     for (const text of ['!unknown b', '? [mesh]\n: {}']) readScalar(text)
@@ -91,7 +91,7 @@ describe('YAML that is not plain is not read', () => {
 })
 
 describe('one value', () => {
-  test.each(['a: b', '- a', '[a]', ' '])('is not %j', (text) => {
+  test.each(['a: b', '- a', '[a]', ' '])('one value is not %j', (text) => {
     expect(readScalar(text)).toEqual({ unreadable: 'expected a single value' })
   })
 
@@ -102,7 +102,7 @@ describe('one value', () => {
     ['an anchor', '&a web', 'anchors'],
     ['a directive', '%YAML 1.1\n---\nweb', 'directives'],
     ['a directive that renames a tag', '%TAG ! tag:yaml.org,2002:\n---\n!str web', 'directives'],
-  ])('is not read with %s', (_, text, what) => {
+  ])('one value is not read with %s', (_, text, what) => {
     expect(readScalar(text)).toEqual({
       unreadable: expect.stringMatching(`^neither JSON nor YAML: expected plain YAML, without ${what}`),
     })

@@ -49,7 +49,7 @@ describe('required attributes (CloudEvents 3.1)', () => {
   ]
   for (const [what, request, expected] of rows) test(what, () => expect(refusal(request)).toBe(expected))
 
-  test('reads them, and nothing else, from a request without more', () => {
+  test('required attributes are read, and nothing else, from a request without more', () => {
     expect(readEvent(binary())).toEqual({ id: '1', source: '/shop/db', type: 'example.changed', extensions: {} })
   })
 

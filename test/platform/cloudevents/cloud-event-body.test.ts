@@ -113,7 +113,7 @@ describe('body (HTTP binding 3.1.2)', () => {
     expect(Object.keys(Object.prototype)).toEqual([])
   })
 
-  test('takes a megabyte', () => {
+  test('body (HTTP binding 3.1.2) takes a megabyte', () => {
     const long = 'x'.repeat(1 << 20)
     expect(readEvent(binary(JSON_TYPE, JSON.stringify(long))).data).toBe(long)
   })

@@ -47,7 +47,7 @@ describe('round trip', () => {
     return JSON.parse(JSON.stringify(value))
   }
 
-  test('reads what it wrote, headers being printable ASCII', () => {
+  test('a reader reads what the writer wrote, headers being printable ASCII', () => {
     fc.assert(
       fc.property(core, extensions, payload, (attributes, others, data) => {
         const given: Event = { ...attributes, ...data, extensions: others }

@@ -47,7 +47,7 @@ describe('the envelope (JSON format 3)', () => {
     })
   }
 
-  test('reads after white space and a byte order mark, the last of duplicate keys', () => {
+  test('an envelope is read after white space and a byte order mark, the last of duplicate keys', () => {
     const { specversion, ...others } = REQUIRED
     const text = JSON.stringify({ specversion, ...others }).replace('{', '{"id":"0",')
     expect(readEvent(json(`\ufeff \n${text}`)).id).toBe('1')

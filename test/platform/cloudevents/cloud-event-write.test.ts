@@ -71,13 +71,13 @@ describe('writeEvent refuses, as a defect of the caller and not of a request', (
 })
 
 describe('writeEvent', () => {
-  test('writes no header but those of the event', () => {
+  test('writeEvent writes no header but those of the event', () => {
     const { headers, body } = writeEvent(event())
     expect(headers).toEqual({ 'ce-specversion': '1.0', 'ce-id': '1', 'ce-source': '/s', 'ce-type': 't' })
     expect(body).toBe('')
   })
 
-  test('writes every attribute, the time to its last digit', () => {
+  test('writeEvent writes every attribute, the time to its last digit', () => {
     const all = {
       subject: 'shop/db',
       time: '2026-01-01T00:00:00.123456789+02:00',

@@ -52,13 +52,13 @@ describe('RFC 3339', () => {
 })
 
 describe('compareTimes', () => {
-  test('refuses what is no time, on either side, and says what came', () => {
+  test('compareTimes refuses what is no time, on either side, and says what came', () => {
     const message = 'Expected an RFC 3339 time, got "soon"'
     expect(() => compareTimes('soon', '2026-11-20T20:38:00Z')).toThrow(new TypeError(message))
     expect(() => compareTimes('2026-11-20T20:38:00Z', 'soon')).toThrow(new TypeError(message))
   })
 
-  test('takes a fraction of many zeros in linear time', () => {
+  test('compareTimes takes a fraction of many zeros in linear time', () => {
     const zeros = '0'.repeat(200_000)
     expect(compareTimes(`2026-11-20T20:38:00.${zeros}1Z`, `2026-11-20T20:38:00.${zeros}Z`)).toBe(1)
   }, 5_000)
@@ -102,7 +102,7 @@ describe('compareTimes', () => {
     return `${local}.${`${nano}`.padStart(9, '0')}${minutes < 0 ? '-' : '+'}${hours}:${rest}`
   }
 
-  test('orders any two as their seconds and nanoseconds, whatever the offsets', () => {
+  test('compareTimes orders any two as their seconds and nanoseconds, whatever the offsets', () => {
     fc.assert(
       fc.property(instant, instant, offset, offset, (a, b, here, there) => {
         const expected = Math.sign(a.second - b.second) || Math.sign(a.nano - b.nano)
@@ -111,7 +111,7 @@ describe('compareTimes', () => {
     )
   })
 
-  test('agrees with Date on milliseconds over four digits of years', () => {
+  test('compareTimes agrees with Date on milliseconds over four digits of years', () => {
     const date = fc.date({
       min: new Date('0001-01-01T00:00:00Z'),
       max: new Date('9998-12-31T00:00:00Z'),

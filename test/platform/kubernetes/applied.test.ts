@@ -165,15 +165,15 @@ describe('an apply that would change something', () => {
     ['a number of pods', AUTOSCALER, { spec: { minReplicas: 1 } }],
     ['a listener', GATEWAY, { spec: { listeners: [{ name: 'mesh', port: 1, protocol: 'TCP' }] } }],
     ['what was empty', EMPTY, { spec: { rules: [{}] } }],
-  ])('as somebody has changed %s', (_, applied, patch) => {
+  ])('an apply would change something as somebody has changed %s', (_, applied, patch) => {
     expect(isApplied(serverWith(applied, [patch]), applied, MANAGER)).toBe(false)
   })
 
-  test('as somebody else applied it', () => {
+  test('an apply would change something as somebody else applied it', () => {
     expect(isApplied(serverWith(POLICY, [], 'kubectl'), POLICY, MANAGER)).toBe(false)
   })
 
-  test('as nobody is known to have applied it', () => {
+  test('an apply would change something as nobody is known to have applied it', () => {
     expect(isApplied(POLICY, POLICY, MANAGER)).toBe(false)
   })
 })

@@ -126,12 +126,12 @@ describe('applying one object', () => {
     ['an object that is not valid', refusal(422, 'spec is invalid', [{ field: 'spec' }])],
     ['a webhook that denies it', refusal(400, 'denied')],
     ['a namespace that is not there', refusal(404, 'namespaces "gone" not found')],
-  ])('rejects for %s', async (_, error) => {
+  ])('applying one object rejects for %s', async (_, error) => {
     const { kubernetes } = kubernetesWith(undefined, error)
     await expect(applyObject(kubernetes, { desired: policy('a'), live: live(policy('a')) }, US)).rejects.toBe(error)
   })
 
-  test('names who has an object in the place of a desired one', () => {
+  test('applying one object names who has an object in the place of a desired one', () => {
     expect(namesakeConflict(policy('a'), live(policy('a'), 'argo'), US)).toEqual({
       object: 'AuthorizationPolicy shop/a',
       manager: 'argo',
@@ -141,7 +141,7 @@ describe('applying one object', () => {
   test.each<[string, KubernetesObject | undefined, object]>([
     ['a new one, where none is', undefined, { resourceVersion: ABSENT }],
     ['a changed one, as it was seen', live(policy('a')), { uid: 'uid-a', resourceVersion: '1' }],
-  ])('writes %s, by force', async (_, seen, bound) => {
+  ])('applying one object writes %s, by force', async (_, seen, bound) => {
     const after = { ...live(policy('a')), metadata: { ...live(policy('a')).metadata, resourceVersion: '2' } }
     const { kubernetes, calls } = kubernetesWith(undefined, after)
     expect(await applyObject(kubernetes, { desired: policy('a'), live: seen }, US)).toEqual({
@@ -154,7 +154,7 @@ describe('applying one object', () => {
     ])
   })
 
-  test('tells of no write where nothing changed', async () => {
+  test('applying one object tells of no write where nothing changed', async () => {
     const { kubernetes } = kubernetesWith(undefined, live(policy('a')))
     expect(await applyObject(kubernetes, { desired: policy('a'), live: live(policy('a')) }, US)).toEqual({
       applied: live(policy('a')),

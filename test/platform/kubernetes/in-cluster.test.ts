@@ -50,13 +50,13 @@ const outcome = <T>(promise: Promise<T>): Promise<unknown> => promise.catch((err
 
 describe('a pod', () => {
   test.each([{}, { KUBERNETES_SERVICE_HOST: '10.0.0.1' }, { KUBERNETES_SERVICE_PORT: '443' }])(
-    'is what has both host and port: %o is none',
+    'a pod is what has both host and port: %o is none',
     (environment) => {
       expect(inClusterEndpoint(environment)).toBeUndefined()
     },
   )
 
-  test.each(['token', 'ca.crt'])('without a mounted %s is told so at once', async (missing) => {
+  test.each(['token', 'ca.crt'])('a pod without a mounted %s is told so at once', async (missing) => {
     const directory = await mount({ token: 't', 'ca.crt': 'c' })
     await rm(join(directory, missing))
     const error = await outcome(connectTo(endpointAt('127.0.0.1', 443, directory), 60_000).find(REFERENCE))
@@ -68,11 +68,11 @@ describe('a pod', () => {
     ['10.96.0.1', 'https://10.96.0.1:443'],
     ['kubernetes.default', 'https://kubernetes.default:443'],
     ['fd00::1', 'https://[fd00::1]:443'],
-  ])('finds %s at %s', (host, server) => {
+  ])('a pod finds %s at %s', (host, server) => {
     expect(endpointAt(host, 443, '/nowhere').server).toBe(server)
   })
 
-  test('does not send the end of the line of its token', async () => {
+  test('a pod does not send the end of the line of its token', async () => {
     const endpoint = endpointAt('127.0.0.1', 443, await mount({ token: 'secret\n', 'ca.crt': 'c\n' }))
     expect(await endpoint.credentials()).toEqual({ ca: 'c', headers: { authorization: 'Bearer secret' } })
   })

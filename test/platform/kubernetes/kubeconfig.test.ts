@@ -41,13 +41,13 @@ const find = async (endpoint: ApiServerEndpoint) => {
 }
 
 describe('a kubeconfig that does not lead to a cluster', () => {
-  test('because it does not exist', () => {
+  test('a kubeconfig does not lead to a cluster because it does not exist', () => {
     const error = thrown(() => kubeconfigEndpoint('/does/not/exist'))
     expect(error).toBeInstanceOf(ConfigurationError)
     expect(error).toMatchObject({ message: 'KUBECONFIG names /does/not/exist, which does not exist' })
   })
 
-  test('because one of several files does not exist', async () => {
+  test('a kubeconfig does not lead to a cluster because one of several files does not exist', async () => {
     const file = await write(configFor({ server: SERVER }))
     const error = thrown(() => kubeconfigEndpoint([file, '/does/not/exist'].join(delimiter)))
     expect(error).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining('/does/not/exist') })
@@ -57,20 +57,20 @@ describe('a kubeconfig that does not lead to a cluster', () => {
     ['no current context', { 'current-context': undefined }],
     ['a current context that it does not have', { 'current-context': 'elsewhere' }],
     ['a current context of a cluster that it does not have', { clusters: [] }],
-  ])('because it has %s', async (_, change) => {
+  ])('a kubeconfig does not lead to a cluster because it has %s', async (_, change) => {
     const file = await write({ ...configFor({ server: SERVER }), ...change })
     const error = thrown(() => kubeconfigEndpoint(file))
     expect(error).toBeInstanceOf(ConfigurationError)
     expect(error).toMatchObject({ message: expect.stringContaining(file) })
   })
 
-  test('but to a proxy', async () => {
+  test('a kubeconfig that leads to a proxy is refused', async () => {
     const file = await write(configFor({ server: SERVER, 'proxy-url': 'http://proxy.example.invalid' }))
     const error = thrown(() => kubeconfigEndpoint(file))
     expect(error).toMatchObject({ name: 'ConfigurationError', message: expect.stringContaining('proxy-url') })
   })
 
-  test('because it is no YAML', async () => {
+  test('a kubeconfig does not lead to a cluster because it is no YAML', async () => {
     const file = await write('clusters: [')
     const error = thrown(() => kubeconfigEndpoint(file))
     expect(error).toBeInstanceOf(ConfigurationError)
@@ -79,16 +79,16 @@ describe('a kubeconfig that does not lead to a cluster', () => {
 })
 
 describe('a user', () => {
-  test('with a token', async () => {
+  test('a user of a kubeconfig may have a token', async () => {
     expect((await credentialsOf({ token: 'secret' })).headers).toEqual({ Authorization: 'Bearer secret' })
   })
 
-  test('with a name and a password', async () => {
+  test('a user of a kubeconfig may have a name and a password', async () => {
     const { headers } = await credentialsOf({ username: 'me', password: 'pass:word' })
     expect(headers).toEqual({ authorization: `Basic ${base64('me:pass:word')}` })
   })
 
-  test('with a client certificate, for a cluster with an authority of its own', async () => {
+  test('a user of a kubeconfig may have a client certificate, for a cluster with an authority of its own', async () => {
     const data = { 'client-certificate-data': base64('cert'), 'client-key-data': base64('key') }
     const { cert, key, ca, headers } = await credentialsOf(data, { 'certificate-authority-data': base64(CERTIFICATE) })
     expect({ cert: String(cert), key: String(key), ca: String(ca) }).toEqual({
@@ -99,7 +99,7 @@ describe('a user', () => {
     expect(headers).toEqual({})
   })
 
-  test('with files named relative to the kubeconfig', async () => {
+  test('a user of a kubeconfig may have files named relative to the kubeconfig', async () => {
     const directory = await temporaryDirectory()
     const user = { 'client-certificate': 'tls.crt', 'client-key': 'tls.key' }
     const config = configFor({ server: SERVER, 'certificate-authority': 'ca.crt' }, user)
@@ -124,12 +124,12 @@ describe('an exec plugin', () => {
   const credential = (status: Record<string, string>) =>
     `echo '${JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status })}'`
 
-  test('that fails is the error of the call', async () => {
+  test('an exec plugin that fails is the error of the call', async () => {
     const { exec } = await plugin('echo no session >&2; exit 3')
     await expect(credentialsOf({ exec })).rejects.toThrow(/no session/)
   })
 
-  test('gives a token, and is not run again while that is valid', async () => {
+  test('an exec plugin gives a token, and is not run again while that is valid', async () => {
     const expirationTimestamp = new Date(Date.now() + 3_600_000).toISOString()
     const { exec, runs } = await plugin(credential({ token: 'fresh', expirationTimestamp }))
     const endpoint = kubeconfigEndpoint(await write(configFor({ server: SERVER }, { exec })))
@@ -138,7 +138,7 @@ describe('an exec plugin', () => {
     expect(await runs()).toBe(1)
   })
 
-  test('is run again when its token has expired', async () => {
+  test('an exec plugin is run again when its token has expired', async () => {
     const { exec, runs } = await plugin(credential({ token: 'old', expirationTimestamp: '2020-01-01T00:00:00Z' }))
     const endpoint = kubeconfigEndpoint(await write(configFor({ server: SERVER }, { exec })))
     await endpoint.credentials()
@@ -148,11 +148,11 @@ describe('an exec plugin', () => {
 })
 
 describe('a cluster', () => {
-  test('keeps its address', async () => {
+  test('a cluster keeps its address', async () => {
     expect(kubeconfigEndpoint(await write(configFor({ server: `${SERVER}/k8s` }))).server).toBe(`${SERVER}/k8s`)
   })
 
-  test('without TLS, as kubectl proxy serves it, needs nothing but its address', async () => {
+  test('a cluster without TLS, as kubectl proxy serves it, needs nothing but its address', async () => {
     const endpoint = kubeconfigEndpoint(await write(configFor({ server: 'http://127.0.0.1:8001' })))
     expect((await endpoint.credentials()).headers).toEqual({})
   })

@@ -16,7 +16,7 @@ const forms = {
 const item = (name: string, text = '') => ({ metadata: { name, annotations: { text } }, spec: { metadata: {} } })
 
 describe.each(Object.entries(forms))('a list of %s', (_, write) => {
-  test('has the same objects while it has the same items, whatever its own metadata', () => {
+  test('a list has the same objects while it has the same items, whatever its own metadata', () => {
     const memo = createMemo()
     const moments: Metadata[] = [
       { resourceVersion: '1' },
@@ -29,7 +29,7 @@ describe.each(Object.entries(forms))('a list of %s', (_, write) => {
     expect(other?.metadata).toEqual({ continue: 'e30=', remainingItemCount: 3, resourceVersion: '22' })
   })
 
-  test('has other objects as soon as any item differs', () => {
+  test('a list has other objects as soon as any item differs', () => {
     const memo = createMemo()
     const metadata = { resourceVersion: '1' }
     parseList(write(metadata, [item('a'), item('b')]), memo)
@@ -37,7 +37,7 @@ describe.each(Object.entries(forms))('a list of %s', (_, write) => {
     expect(items).toMatchObject([item('a'), item('b', 'changed')])
   })
 
-  test('is read as it is, whatever stands in its items and its metadata', () => {
+  test('a list is read as it is, whatever stands in its items and its metadata', () => {
     const text = fc.oneof(
       fc.string(),
       fc.constantFrom(

@@ -37,7 +37,7 @@ const createReaders = (objects = OBJECTS) => {
 const nothing = () => undefined
 
 describe('lists that many readers share', () => {
-  test('answer for each object what a read of its own would, without a call', async () => {
+  test('lists that many readers share answer for each object what a read of its own would, without a call', async () => {
     const { kubernetes, listing, reading, calls } = createReaders()
     await listing.pages('ConfigMap', 'shop', undefined, nothing)
     for (const { metadata } of OBJECTS) {
@@ -49,7 +49,7 @@ describe('lists that many readers share', () => {
     }
   })
 
-  test('know what is not there only of a list that has all of a namespace', async () => {
+  test('lists that many readers share know what is not there only of a list that has all of a namespace', async () => {
     const { listing, reading, calls } = createReaders()
     await listing.pages('ConfigMap', 'shop', 'tier=a', nothing)
     const missing = { kind: 'ConfigMap', namespace: 'shop', name: 'missing' } as const
@@ -80,7 +80,7 @@ describe('lists that many readers share', () => {
     ['what must not be there', undefined, `${NAME}=web-1,!tier`, 1],
     ['another value than', undefined, `${NAME}=web-1,tier!=a`, 1],
     ['all, where some were listed', 'tier=a', undefined, 1],
-  ])('answer a list as the cluster does: %s', async (_, listed, asked, most) => {
+  ])('lists that many readers share answer a list as the cluster does: %s', async (_, listed, asked, most) => {
     const { kubernetes, listing, reading, calls } = createReaders()
     await listing.pages('ConfigMap', 'shop', listed, nothing)
     const own = await kubernetes.list('ConfigMap', 'shop', asked)
@@ -89,7 +89,7 @@ describe('lists that many readers share', () => {
     expect(calls).toHaveLength(most)
   })
 
-  test('keep no more than what a field manager wrote', async () => {
+  test('lists that many readers share keep no more than what a field manager wrote', async () => {
     const { listing, reading } = createReaders()
     await listing.pages('ConfigMap', 'shop', undefined, nothing)
     const counted: number[] = []
@@ -100,7 +100,7 @@ describe('lists that many readers share', () => {
     expect(counted).toHaveLength(13)
   })
 
-  test('keep of all namespaces what meshstep is said to have made, and no more in all than a bound', async () => {
+  test('lists that many readers share keep of all namespaces what meshstep is said to have made, and no more in all than a bound', async () => {
     const { kubernetes, api } = createReaders()
     const metadata = { name: 'ours', namespace: 'shop', labels: { tier: 'a' } }
     api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata }], { manager: 'meshstep/web' })
@@ -112,7 +112,7 @@ describe('lists that many readers share', () => {
     expect(kept.map((one) => one.metadata.name)).toEqual(['ours'])
   })
 
-  test('leave everything else to the cluster, and read it once for all', async () => {
+  test('lists that many readers share leave everything else to the cluster, and read it once for all', async () => {
     const { reading, calls } = createReaders()
     for (const _ of [1, 2]) await reading.find({ kind: 'Namespace', name: 'shop' })
     expect(calls).toEqual(['GET /api/v1/namespaces/shop'])
@@ -123,7 +123,7 @@ describe('lists that many readers share', () => {
     expect(await listing.pages('ConfigMap', 'shop', undefined, (objects) => objects.length)).toEqual([500, 500, 1])
   })
 
-  test('are read by nobody who writes', async () => {
+  test('lists that many readers share are read by nobody who writes', async () => {
     const { reading, calls } = createReaders()
     const [object] = OBJECTS
     if (object === undefined) throw new Error('expected an object')

@@ -38,7 +38,7 @@ const createSource = () => {
 const namesOf = (objects: KubernetesObject[]) => objects.map(({ metadata }) => metadata.name)
 
 describe('lists that are read at the same time', () => {
-  test('are two, however many read them', async () => {
+  test('lists that are read at the same time are two, however many read them', async () => {
     const [source, share] = [createSource(), createSharedLists()]
     const all = Array.from({ length: 20 }, () => share('memories', source.read, namesOf))
     await source.finish()
@@ -46,7 +46,7 @@ describe('lists that are read at the same time', () => {
     expect(source.begun).toBe(2)
   })
 
-  test('have what was there when they were asked for, though another one was being read', async () => {
+  test('lists that are read at the same time have what was there when they were asked for, though another one was being read', async () => {
     const [source, share] = [createSource(), createSharedLists()]
     const early = share('memories', source.read, namesOf)
     await turn()
@@ -59,7 +59,7 @@ describe('lists that are read at the same time', () => {
     ])
   })
 
-  test('keep of each page what each reader makes of it', async () => {
+  test('lists that are read at the same time keep of each page what each reader makes of it', async () => {
     const [source, share] = [createSource(), createSharedLists()]
     const first = share('memories', source.read, namesOf)
     const other = share('memories', source.read, async (objects) => objects.length)
@@ -70,7 +70,7 @@ describe('lists that are read at the same time', () => {
     ])
   })
 
-  test('fail for those alone who can keep nothing of them', async () => {
+  test('lists that are read at the same time fail for those alone who can keep nothing of them', async () => {
     const [source, share] = [createSource(), createSharedLists()]
     const first = share('memories', source.read, namesOf)
     const refused = share('memories', source.read, () => {
@@ -83,7 +83,7 @@ describe('lists that are read at the same time', () => {
     await expect(refused).rejects.toMatchObject({ status: 429 })
   })
 
-  test('are begun again for those who had more time than the one whose time is over', async () => {
+  test('lists that are read at the same time are begun again for those who had more time than the one whose time is over', async () => {
     const [source, share] = [createSource(), createSharedLists()]
     const first = share('memories', source.read, namesOf)
     const short = share('memories', async () => Promise.reject(new Unavailable('no time')), namesOf)
@@ -93,7 +93,7 @@ describe('lists that are read at the same time', () => {
     expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   })
 
-  test('fail for all when the API server refuses them', async () => {
+  test('lists that are read at the same time fail for all when the API server refuses them', async () => {
     const [source, share] = [createSource(), createSharedLists()]
     source.failing = new Error('forbidden')
     const settled = Promise.allSettled([1, 2, 3].map(() => share('memories', source.read, namesOf)))
@@ -102,7 +102,7 @@ describe('lists that are read at the same time', () => {
     expect(source.begun).toBe(2)
   })
 
-  test('are read a few at a time where they are different ones', async () => {
+  test('lists that are read at the same time are read a few at a time where they are different ones', async () => {
     const [source, share] = [createSource(), createSharedLists(3)]
     const all = Array.from({ length: 20 }, (_, index) => share(`memories of ${index}`, source.read, namesOf))
     await turn()

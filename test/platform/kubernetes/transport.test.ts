@@ -81,13 +81,13 @@ describe('a server that does not answer', () => {
     })
   })
 
-  test('at the first call is asked again', async () => {
+  test('a server that does not answer at the first call is asked again', async () => {
     const { url, requests } = await startServer(never, ok)
     expect(await connectTo(url, { callTimeoutMilliseconds: 100 }).find(REFERENCE)).toEqual(OBJECT)
     expect(requests).toHaveLength(2)
   })
 
-  test('because nothing listens is unavailable at the deadline', async () => {
+  test('a server that does not answer because nothing listens is unavailable at the deadline', async () => {
     const { url, stop } = await startServer()
     stop()
     const error = await outcome(connectTo(url, { milliseconds: 650 }).find(REFERENCE))
@@ -128,13 +128,13 @@ describe('a server that is busy', () => {
       response.writeHead(status, headers).end('{"message":"busy"}')
     }
 
-  test.each([429, 500, 503, 504])('with %i is asked again', async (status) => {
+  test.each([429, 500, 503, 504])('a server that is busy with %i is asked again', async (status) => {
     const { url, requests } = await startServer(busy(status), ok)
     expect(await connectTo(url).find(REFERENCE)).toEqual(OBJECT)
     expect(requests).toHaveLength(2)
   })
 
-  test('for longer than the deadline is not waited for: the sender is told when to come back', async () => {
+  test('a server that is busy for longer than the deadline is not waited for: the sender is told when to come back', async () => {
     const { url, requests } = await startServer(busy(429, { 'retry-after': '30' }))
     const error = await outcome(connectTo(url).find(REFERENCE))
     expect(error).toMatchObject({
@@ -147,7 +147,7 @@ describe('a server that is busy', () => {
 })
 
 describe('credentials', () => {
-  test('that cannot come are not waited for', async () => {
+  test('credentials that cannot come are not waited for', async () => {
     const { url, requests } = await startServer()
     const credentials = async () => {
       throw new ConfigurationError('no token')
@@ -157,7 +157,7 @@ describe('credentials', () => {
     expect(requests).toEqual([])
   })
 
-  test('are asked for before every call', async () => {
+  test('credentials are asked for before every call', async () => {
     const seen: (string | undefined)[] = []
     const { url } = await startServer((request, response) => {
       seen.push(request.headers.authorization)
@@ -194,7 +194,7 @@ describe('connections', () => {
     expect(connections()).toBe(3)
   })
 
-  test('that the server closed meanwhile are opened again', async () => {
+  test('connections that the server closed meanwhile are opened again', async () => {
     const { url, server, connections } = await startServer(ok)
     const kubernetes = connectTo(url)
     await kubernetes.find(REFERENCE)
@@ -205,13 +205,13 @@ describe('connections', () => {
 })
 
 describe('a request', () => {
-  test('keeps the path of the server’s address, as proxies in front of a cluster have one', async () => {
+  test('a request keeps the path of the server’s address, as proxies in front of a cluster have one', async () => {
     const { url, requests } = await startServer(ok)
     await connectTo(`${url}/k8s/clusters/c-1/`).find(REFERENCE)
     expect(requests).toEqual(['GET /k8s/clusters/c-1/api/v1/namespaces/shop/configmaps/one'])
   })
 
-  test('tells the length of its body in bytes, not in characters', async () => {
+  test('a request tells the length of its body in bytes, not in characters', async () => {
     const bodies: string[] = []
     const { url } = await startServer((request, response) => {
       let body = ''
@@ -229,7 +229,7 @@ describe('a request', () => {
     expect(bodies.map((body) => JSON.parse(body))).toEqual([OBJECT])
   })
 
-  test('escapes what comes from outside', async () => {
+  test('a request escapes what comes from outside', async () => {
     const { url, requests } = await startServer((request, response) => {
       const kind = request.url?.includes('?') ? 'ConfigMapList' : 'ConfigMap'
       response.end(JSON.stringify({ kind, metadata: {}, items: [] }))

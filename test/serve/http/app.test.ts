@@ -390,7 +390,7 @@ describe('the answer', () => {
     })
   })
 
-  test('to a structured event is the same', async () => {
+  test('the answer to a structured event is the same', async () => {
     const world = createWorld()
     const body = JSON.stringify({
       specversion: '1.0',
@@ -408,7 +408,7 @@ describe('the answer', () => {
     expect(await response.json()).toMatchObject({ status: 'changed', application: 'web' })
   })
 
-  test('to OPTIONS is the consent that webhooks ask for', async () => {
+  test('the answer to OPTIONS is the consent that webhooks ask for', async () => {
     for (const path of ['/', '/relation-changed']) {
       const response = await createWorld().app.request(path, {
         method: 'OPTIONS',
@@ -423,13 +423,16 @@ describe('the answer', () => {
     }
   })
 
-  test.each([['/health/liveness'], ['/health/readiness']])('to GET %s does not need the API server', async (path) => {
-    const world = createWorld()
-    expect((await world.app.request(path)).status).toBe(200)
-    expect(world.calls).toEqual([])
-  })
+  test.each([['/health/liveness'], ['/health/readiness']])(
+    'the answer to GET %s does not need the API server',
+    async (path) => {
+      const world = createWorld()
+      expect((await world.app.request(path)).status).toBe(200)
+      expect(world.calls).toEqual([])
+    },
+  )
 
-  test('to any other GET is 404', async () => {
+  test('the answer to any other GET is 404', async () => {
     expect((await createWorld().app.request('/')).status).toBe(404)
   })
 })

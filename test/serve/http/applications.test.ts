@@ -18,7 +18,7 @@ const createTaken = (data: Record<string, string> | undefined) => {
 }
 
 describe('an application under whose memory’s name there is a ConfigMap of somebody else', () => {
-  test('is answered with whose it is, as an event is', async () => {
+  test('an application under whose memory’s name there is a ConfigMap of somebody else is answered with whose it is, as an event is', async () => {
     const world = createTaken({ colour: 'blue' })
     const answer = await world.app.request('/applications/shop/web')
     expect([answer.status, await answer.json()]).toEqual([
@@ -36,7 +36,7 @@ describe('an application under whose memory’s name there is a ConfigMap of som
   })
 
   test.each([[undefined], [{ labels: '{"a":"b"}' }]])(
-    'that may be the charm library’s, %j, is not active',
+    'an application under whose memory’s name there is a ConfigMap of somebody else that may be the charm library’s, %j, is not active',
     async (data) => {
       const answer = await createTaken(data).app.request('/applications/shop/web')
       expect(await answer.json()).toMatchObject({
@@ -68,7 +68,7 @@ describe('GET /applications', () => {
   const namesIn = (items: Item[]) => items.map(({ namespace, application }) => `${namespace}/${application}`)
   const ALL = ['bank/web', 'shop/db', 'shop/web', 'shop-2/db']
 
-  test('answers the applications of all namespaces, each as its namespace does', async () => {
+  test('GET /applications answers the applications of all namespaces, each as its namespace does', async () => {
     const world = await createPlaces()
     const items = (await (await ask(world)).json()) as Item[]
     expect(namesIn(items)).toEqual(ALL)
@@ -78,21 +78,24 @@ describe('GET /applications', () => {
     expect(items).toEqual(byNamespace.flat())
   })
 
-  test.each([1, 2, 3, 4])('answers %i at a time, each once, with a link to those that follow', async (limit) => {
-    const world = await createPlaces()
-    const pages: string[][] = []
-    for (let query: string | undefined = `?limit=${limit}`; query !== undefined; ) {
-      const page = await ask(world, query)
-      pages.push(namesIn((await page.json()) as Item[]))
-      query = /^<(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1]
-    }
-    expect(pages.flat()).toEqual(ALL)
-    expect(pages.map(({ length }) => length)).toEqual(
-      Array.from({ length: Math.ceil(4 / limit) }, (_, page) => Math.min(limit, 4 - page * limit)),
-    )
-  })
+  test.each([1, 2, 3, 4])(
+    'GET /applications answers %i at a time, each once, with a link to those that follow',
+    async (limit) => {
+      const world = await createPlaces()
+      const pages: string[][] = []
+      for (let query: string | undefined = `?limit=${limit}`; query !== undefined; ) {
+        const page = await ask(world, query)
+        pages.push(namesIn((await page.json()) as Item[]))
+        query = /^<(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1]
+      }
+      expect(pages.flat()).toEqual(ALL)
+      expect(pages.map(({ length }) => length)).toEqual(
+        Array.from({ length: Math.ceil(4 / limit) }, (_, page) => Math.min(limit, 4 - page * limit)),
+      )
+    },
+  )
 
-  test('leaves out those that the asker may not send events about', async () => {
+  test('GET /applications leaves out those that the asker may not send events about', async () => {
     let isSetUp = false
     const world = await createPlaces({ allows: (about) => !isSetUp || about === 'db' })
     isSetUp = true
@@ -100,7 +103,7 @@ describe('GET /applications', () => {
     expect(namesIn((await (await ask(world)).json()) as Item[])).toEqual(['shop/db', 'shop-2/db'])
   })
 
-  test('reads nothing of the memories of others', async () => {
+  test('GET /applications reads nothing of the memories of others', async () => {
     const world = await createPlaces()
     const read: string[] = []
     const memo: Memo = (text, of) => {
@@ -123,7 +126,7 @@ describe('GET /applications', () => {
     expect(read).toEqual([])
   })
 
-  test('names one whose memory cannot be read, and goes on', async () => {
+  test('GET /applications names one whose memory cannot be read, and goes on', async () => {
     const world = await createPlaces()
     world.api.handle({
       method: 'PATCH',
@@ -136,7 +139,7 @@ describe('GET /applications', () => {
     expect(items[0]?.problem).toMatch(/ConfigMap bank\//)
   })
 
-  test('says where to ask instead of a process that may look into its own namespace alone', async () => {
+  test('GET /applications says where to ask instead of a process that may look into its own namespace alone', async () => {
     const world = await createPlaces()
     const body = JSON.stringify({ kind: 'Status', status: 'Failure', message: 'no', reason: 'Forbidden', code: 403 })
     world.intercept = ({ path }) =>
@@ -148,7 +151,7 @@ describe('GET /applications', () => {
     ])
   })
 
-  test.each(['limit=0', 'limit=501', 'limit=x', 'page=2'])('refuses %s', async (query) => {
+  test.each(['limit=0', 'limit=501', 'limit=x', 'page=2'])('GET /applications refuses %s', async (query) => {
     expect((await ask(createWorld(), `?${query}`)).status).toBe(400)
   })
 })

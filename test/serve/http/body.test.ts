@@ -24,15 +24,18 @@ describe('a body is refused', () => {
   test.each([
     ['announced', () => post('x'.repeat(60), { 'content-length': '60' })],
     ['found out while reading', () => post(stream('x'.repeat(30), 'x'.repeat(30)))],
-  ])('with 429 while too many bytes are worked on, %s, and fits when they are not', async (_, request) => {
-    const { promise: done, resolve: finish } = Promise.withResolvers<void>()
-    const intake = createIntake(100)
-    const first = intake.take(post('x'.repeat(50), { 'content-length': '50' }), () => done)
-    await expect(intake.take(request(), length)).rejects.toMatchObject({ status: 429, retryAfterSeconds: 1 })
-    finish()
-    await first
-    expect(await intake.take(request(), length)).toBe(60)
-  })
+  ])(
+    'a body is refused with 429 while too many bytes are worked on, %s, and fits when they are not',
+    async (_, request) => {
+      const { promise: done, resolve: finish } = Promise.withResolvers<void>()
+      const intake = createIntake(100)
+      const first = intake.take(post('x'.repeat(50), { 'content-length': '50' }), () => done)
+      await expect(intake.take(request(), length)).rejects.toMatchObject({ status: 429, retryAfterSeconds: 1 })
+      finish()
+      await first
+      expect(await intake.take(request(), length)).toBe(60)
+    },
+  )
 
   test('a body that is refused, or whose step fails, holds no bytes', async () => {
     const intake = createIntake(100)

@@ -39,11 +39,11 @@ const letters: [string, Event][] = [
 ]
 
 describe('a dead letter comes back as it was sent', () => {
-  test.each(letters)('from its Kubernetes Event, with %s', (_, letter) => {
+  test.each(letters)('a dead letter comes back as it was sent from its Kubernetes Event, with %s', (_, letter) => {
     expect(plain(lettersInEvents([told(letter)]).letters)).toEqual(plain([letter]))
   })
 
-  test.each(letters)('from the log of the sink, with %s', async (_, letter) => {
+  test.each(letters)('a dead letter comes back as it was sent from the log of the sink, with %s', async (_, letter) => {
     const lines: string[] = []
     const write = (fields: Record<string, unknown>, msg: string) => void lines.push(JSON.stringify({ ...fields, msg }))
     const app = createDeadLetterSink({ log: { info: write, warn: write, error: write } })
@@ -53,7 +53,7 @@ describe('a dead letter comes back as it was sent', () => {
     expect(plain(lettersInFile(lines.join('\n')).letters)).toEqual(plain([letter]))
   })
 
-  test('from a file of events, with bytes', () => {
+  test('a dead letter comes back as it was sent from a file of events, with bytes', () => {
     const letter = event('resync', {}, { subject: 'shop/web', datacontenttype: 'a/b', data: new Uint8Array([0, 255]) })
     const { letters: read, unreadable } = lettersInFile(`${JSON.stringify(structuredEvent(letter))}\n\nnonsense\n{}\n`)
     expect([read[0]?.data, unreadable]).toEqual([new Uint8Array([0, 255]), 2])
@@ -92,7 +92,7 @@ describe('npm run resend', () => {
       ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, stdout, stderr }),
     )
 
-  test('sends what a log holds to the sink, and says so', async () => {
+  test('npm run resend sends what a log holds to the sink, and says so', async () => {
     const ids: unknown[] = []
     const server = createServer((request, response) => {
       ids.push(request.headers['ce-id'])
@@ -111,12 +111,12 @@ describe('npm run resend', () => {
     expect(ids).toEqual([letter.id])
   })
 
-  test('fails where there is nothing to send', async () => {
+  test('npm run resend fails where there is nothing to send', async () => {
     const nothing = await run('--file', '/dev/null', '--sink', 'http://127.0.0.1:9')
     expect(nothing).toEqual({ code: 1, stdout: '', stderr: 'There are no dead letters to send again\n' })
   })
 
-  test('says how it is called when it is told no sink', async () => {
+  test('npm run resend says how it is called when it is told no sink', async () => {
     expect(await run()).toMatchObject({ code: 1, stderr: expect.stringContaining('--sink URL') })
   })
 })

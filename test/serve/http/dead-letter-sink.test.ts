@@ -29,7 +29,7 @@ const pod = {
 }
 
 describe('the Kubernetes Event of a dead letter', () => {
-  test('is on the memory of its application, and names type, id and reason', () => {
+  test('the Kubernetes Event of a dead letter is on the memory of its application, and names type, id and reason', () => {
     const sent = event('relation-broken', { relation: { id: 1 } })
     const told = deadLetterKubernetesEvent(sent, 'no such\nrelation', now)
     expect(told).toMatchObject({
@@ -52,7 +52,7 @@ describe('the Kubernetes Event of a dead letter', () => {
       fromApiServer('update', document('config', { application: 'web', config: '{' })),
     ],
     ['a relation document without more', fromApiServer('add', document('relation', { application: '"web"' }))],
-  ])('knows the application by %s', (_, sent) => {
+  ])('the Kubernetes Event of a dead letter knows the application by %s', (_, sent) => {
     expect(deadLetterKubernetesEvent(sent, undefined, now)?.regarding).toMatchObject({
       name: 'juju-service-mesh-web-labels',
     })
@@ -66,11 +66,11 @@ describe('the Kubernetes Event of a dead letter', () => {
     ['a document without one', fromApiServer('add', document('config', { config: '{}' }))],
     ['another kind', fromApiServer('add', { kind: 'Secret' })],
     ['no object', { ...fromApiServer('add', {}), data: 'x' }],
-  ])('is not made where there is %s', (_, sent) => {
+  ])('the Kubernetes Event of a dead letter is not made where there is %s', (_, sent) => {
     expect(deadLetterKubernetesEvent(sent, undefined, now)).toBeUndefined()
   })
 
-  test('has the same name when it comes again, and another for another reason', () => {
+  test('the Kubernetes Event of a dead letter has the same name when it comes again, and another for another reason', () => {
     const sent = event('resync', {})
     const nameOf = (reason: string, at: Date) => deadLetterKubernetesEvent(sent, reason, at)?.metadata.name
     expect(nameOf('a', new Date(0))).toBe(nameOf('a', now))
@@ -87,7 +87,7 @@ describe('the Kubernetes Event of a dead letter', () => {
     expect(nameOf('1', 'x')).not.toBe(nameOf('1', 'y'))
   })
 
-  test('is no longer than the API server takes, also in other letters', () => {
+  test('the Kubernetes Event of a dead letter is no longer than the API server takes, also in other letters', () => {
     for (const reason of ['x'.repeat(5000), '\u{1F600}'.repeat(2000)]) {
       const note = String(deadLetterKubernetesEvent(event('resync', {}), reason, now)?.note)
       expect(Buffer.byteLength(note)).toBeLessThanOrEqual(1024)
@@ -109,7 +109,7 @@ describe('the dead-letter sink', () => {
     return (await createDeadLetterSink({ log, record }).request('/', { method: 'POST', headers, body })).status
   }
 
-  test('takes an event that cannot be recorded, and says why in the log', async () => {
+  test('the dead-letter sink takes an event that cannot be recorded, and says why in the log', async () => {
     expect(await send(() => Promise.reject(new Error('events.events.k8s.io is forbidden')))).toBe(204)
     expect(lines).toMatchObject([
       ['error', 'dead letter', { reason: 'no labels' }],
@@ -151,7 +151,7 @@ describe('the dead-letter sink', () => {
       ] as const
     ).map(([what, data]): [string, Event] => [`${what} as text`, event('config-changed', {}, { data })]),
     ['a document', fromApiServer('add', document('config', { config: 'workload: { podSpec: { x: hush-5 } }' }))],
-  ])('leaves what is secret in %s out of the log', async (_, letter) => {
+  ])('the dead-letter sink leaves what is secret in %s out of the log', async (_, letter) => {
     lines.length = 0
     const { headers, body } = writeEvent(letter)
     await createDeadLetterSink({ log }).request('/', { method: 'POST', headers, body })
@@ -159,7 +159,7 @@ describe('the dead-letter sink', () => {
     expect(JSON.stringify(lines)).not.toContain('hush')
   })
 
-  test('records the event with the reason that Knative tells', async () => {
+  test('the dead-letter sink records the event with the reason that Knative tells', async () => {
     const recorded: unknown[] = []
     expect(await send(async (letter, reason) => void recorded.push([letter.type, reason]))).toBe(204)
     expect(recorded).toEqual([['dev.meshstep.resync.v1', 'no labels']])

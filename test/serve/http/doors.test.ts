@@ -62,7 +62,7 @@ const startFunctions = async (options: Parameters<typeof startPage>[1] = {}) => 
 }
 
 describe.each(Object.entries(ATTACKS))('%s', (_, attack) => {
-  test('sends no event, and reads nothing, where no token is asked for', async () => {
+  test('a page of another site sends no event, and reads nothing, where no token is asked for', async () => {
     const { api, url } = await startFunctions()
     const before = JSON.stringify(api.objects())
     const sent = await ask(url, { method: 'POST', headers: { ...told.headers, ...attack }, body: told.body })
@@ -75,7 +75,7 @@ describe.each(Object.entries(ATTACKS))('%s', (_, attack) => {
     expect(JSON.stringify(api.objects())).toBe(before)
   })
 
-  test('neither reads nor writes the embedded Kubernetes API', async () => {
+  test('a page of another site neither reads nor writes the embedded Kubernetes API', async () => {
     const api = createEmbeddedApi()
     const server = await startEmbeddedApi({ api, port: 0 })
     onTestFinished(() => server.close())
@@ -88,7 +88,7 @@ describe.each(Object.entries(ATTACKS))('%s', (_, attack) => {
     expect(api.objects().filter(({ metadata }) => metadata.name === 'a')).toEqual([])
   })
 
-  test('tells the dead-letter sink nothing', async () => {
+  test('a page of another site tells the dead-letter sink nothing', async () => {
     const errors: unknown[] = []
     const log = { info: () => undefined, warn: () => undefined, error: (fields: unknown) => errors.push(fields) }
     const app = createDeadLetterSink({ log, hosts: ['*.svc'] })
@@ -97,7 +97,7 @@ describe.each(Object.entries(ATTACKS))('%s', (_, attack) => {
     expect(JSON.stringify(errors)).not.toContain('"event"')
   })
 
-  test('is nothing to be afraid of where a token is asked for, which no page has', async () => {
+  test('a page of another site is nothing to be afraid of where a token is asked for, which no page has', async () => {
     const { url } = await startFunctions({ audience: 'meshstep' })
     expect((await ask(`${url}/applications/shop`, { headers: attack })).status).toBe(401)
     const headers = { ...attack, authorization: 'Bearer good' }

@@ -193,7 +193,7 @@ describe('what happens on the mesh, as the beacon and Istio make it', () => {
 })
 
 describe('the answer', () => {
-  test('echoes the question with its defaults, and names policy, relation and every step', async () => {
+  test('the answer echoes the question with its defaults, and names policy, relation and every step', async () => {
     const answer = await createMesh([...bookinfo, ...managed]).explain({ method: 'POST', host: 'details.shop:9080' })
     expect(answer).toEqual({
       status: 200,
@@ -220,7 +220,7 @@ describe('the answer', () => {
     })
   })
 
-  test('depends on the trust domain and the root namespace', async () => {
+  test('the answer depends on the trust domain and the root namespace', async () => {
     const mesh = createMesh([...bookinfo, ...managed])
     // a waypoint takes cluster.local for whatever the own trust domain is called, and a ztunnel does not
     expect(await mesh.explain({ trustDomain: 'example.org' })).toMatchObject({ allowed: true })
@@ -236,14 +236,14 @@ describe('the answer', () => {
     expect(await other.explain({ rootNamespace: 'mesh' })).toMatchObject({ allowed: false })
   })
 
-  test('comes after fifteen calls, none of which writes', async () => {
+  test('the answer comes after fifteen calls, none of which writes', async () => {
     const mesh = createMesh([...bookinfo, ...managed])
     await mesh.explain()
     expect(mesh.calls).toHaveLength(15)
     expect(mesh.calls.filter(isWrite)).toEqual([])
   })
 
-  test('is JSON', async () => {
+  test('the answer is JSON', async () => {
     const query = 'from=shop/productpage&to=shop/details&port=9080'
     const response = await createMesh(bookinfo).app.request(`/explain?${query}`)
     expect(response.headers.get('content-type')).toBe('application/json')
@@ -336,20 +336,20 @@ describe('who may ask', () => {
     ['with a token that is not known', 'Bearer bad', 'shop/details', 401],
     ['about an application that the sender may not send events for', 'Bearer good', 'shop/reviews', 403],
     ['about nothing, by somebody who may not know that', 'Bearer good', 'shop/nothing', 403],
-  ])('is not somebody %s', async (_, authorization, to, status) => {
+  ])('an answer is not for somebody %s', async (_, authorization, to, status) => {
     await expect(explainAs(authorization, to)).rejects.toMatchObject({ name: 'Refused', status })
   })
 
-  test('is not somebody who may send events about one side alone', async () => {
+  test('an answer is not for somebody who may send events about one side alone', async () => {
     for (const side of ['details', 'productpage'])
       await expect(explainAs('Bearer good', undefined, [side])).rejects.toMatchObject({ status: 403 })
   })
 
-  test('is who may send events about both sides', async () => {
+  test('an answer is for somebody who may send events about both sides', async () => {
     expect(await explainAs('Bearer good')).toMatchObject({ request: { to: 'shop/details' } })
   })
 
-  test('hears nothing of policies in a namespace whose policies the sender may not read, but that they have a say', async () => {
+  test('an answer tells nothing of policies in a namespace whose policies the sender may not read, but that they have a say', async () => {
     const deny = custom('secret-name', { ...pods('details'), action: 'DENY', rules: [{}] })
     const enrolled = application('details', { labels: { 'istio.io/dataplane-mode': 'ambient' } })
     const objects = [...enrolled, ...bookinfo.filter(({ metadata }) => metadata.name !== 'details'), deny]
@@ -503,7 +503,7 @@ describe('an answer knows what the beacon remembers', () => {
     return world
   }
 
-  test('and names the relation that a person made', async () => {
+  test('an answer knows what the beacon remembers, and names the relation that a person made', async () => {
     const world = await joined({})
     const answer = await world.explain()
     expect(answer).toMatchObject({ allowed: true, relations: ['relation 3 (details) of shop/details'] })
@@ -515,7 +515,7 @@ describe('an answer knows what the beacon remembers', () => {
     })
   })
 
-  test('and goes by its trust domain and its root namespace', async () => {
+  test('an answer knows what the beacon remembers, and goes by its trust domain and its root namespace', async () => {
     const world = await joined({ trustDomain: 'example.org', rootNamespace: 'mesh' })
     expect(await world.explain()).toMatchObject({
       allowed: true,
@@ -548,7 +548,7 @@ describe('pods that no workload has', () => {
   const mesh = () => createMesh([...bookinfo, ...others, ...closed])
 
   test.each([['reviews'], ['toolbox.1']])(
-    'are asked about by the name of what controls them, else their own: %s',
+    'pods that no workload has are asked about by the name of what controls them, else their own: %s',
     async (name) => {
       const answer = await mesh().explain({ to: `shop/pod/${name}`, port: '9100' })
       expect(answer).toMatchObject({ allowed: false, at: 'ztunnel', policy: 'shop/closed' })
@@ -558,22 +558,25 @@ describe('pods that no workload has', () => {
     },
   )
 
-  test.each([['pod/reviews'], ['sa/exporter']])('are asked about as clients: %s', async (name) => {
-    const asked = { from: `shop/${name}`, to: 'shop/details', port: '9080', via: 'pod' }
-    expect(await mesh().explain(asked)).toMatchObject({
-      allowed: false,
-      policy: 'shop/no-exporters',
-      request: { from: asked.from },
-    })
-  })
+  test.each([['pod/reviews'], ['sa/exporter']])(
+    'pods that no workload has are asked about as clients: %s',
+    async (name) => {
+      const asked = { from: `shop/${name}`, to: 'shop/details', port: '9080', via: 'pod' }
+      expect(await mesh().explain(asked)).toMatchObject({
+        allowed: false,
+        policy: 'shop/no-exporters',
+        request: { from: asked.from },
+      })
+    },
+  )
 
-  test('are asked about by an account that nothing runs as, too', async () => {
+  test('pods that no workload has are asked about by an account that nothing runs as, too', async () => {
     const denied = createMesh([...bookinfo, ...closed])
     const answer = await denied.explain({ from: 'shop/sa/exporter', to: 'shop/details', port: '9080', via: 'pod' })
     expect(answer).toMatchObject({ allowed: false, policy: 'shop/no-exporters' })
   })
 
-  test('that are not there are not answered for', async () => {
+  test('pods that no workload has and that are not there are not answered for', async () => {
     for (const side of ['from', 'to']) {
       const answer = await mesh().explain({ to: 'shop/details', [side]: 'shop/pod/details' })
       expect([side, answer.status]).toEqual([side, 404])
@@ -593,7 +596,7 @@ describe('an ingress gateway', () => {
   const external = (cidrs: string[]) => externalTraffic(ingress, { gateway: 'ingress', cidrs })
   const outside = { from: undefined, address: '10.200.0.1', to: 'shop/ingress', port: '80' }
 
-  test('is asked about by its kind where an application has its name', async () => {
+  test('an ingress gateway is asked about by its kind where an application has its name', async () => {
     const denied = custom('closed', {
       targetRefs: [{ group: 'gateway.networking.k8s.io', kind: 'Gateway', name: 'ingress' }],
       action: 'DENY',
@@ -610,13 +613,13 @@ describe('an ingress gateway', () => {
     })
   })
 
-  test('that is not there is not answered for', async () => {
+  test('an ingress gateway that is not there is not answered for', async () => {
     const answer = await createMesh(bookinfo).explain({ ...outside, to: 'shop/gateway/productpage' })
     expect(answer.status).toBe(404)
     expect(answer.message).toContain('there is no Gateway shop/productpage that takes traffic from outside')
   })
 
-  test('as a client is asked about by its kind as well', async () => {
+  test('an ingress gateway as a client is asked about by its kind as well', async () => {
     const mesh = createMesh([...bookinfo, ...application('ingress'), gateway()])
     const answer = await mesh.explain({ from: 'shop/gateway/ingress', to: 'shop/reviews', port: '9080' })
     expect(answer.sentence).toMatch(/^shop\/ingress-istio may /)
@@ -637,12 +640,12 @@ describe('an ingress gateway', () => {
     expect(answer.sentence).toContain('to the gateway shop/ingress on port 80')
   })
 
-  test('leaves it open for a client whose address is not told', async () => {
+  test('an ingress gateway leaves it open for a client whose address is not told', async () => {
     const mesh = createMesh([...bookinfo, gateway(), external(['10.0.0.0/8'])])
     expect(await mesh.explain({ to: 'shop/ingress', port: '80' })).toMatchObject({ allowed: false, decided: false })
   })
 
-  test('asks its external authorizer', async () => {
+  test('an ingress gateway asks its external authorizer', async () => {
     const mesh = createMesh([
       ...bookinfo,
       gateway(),
@@ -655,14 +658,14 @@ describe('an ingress gateway', () => {
     })
   })
 
-  test('sees no HTTP in what it does not decrypt', async () => {
+  test('an ingress gateway sees no HTTP in what it does not decrypt', async () => {
     const get = custom('get', { ...external([]).spec, rules: [{ to: [{ operation: { methods: ['GET'] } }] }] })
     const [http, tls] = [gateway(), gateway({ protocol: 'TLS' })].map((one) => createMesh([...bookinfo, one, get]))
     expect(await http?.explain(outside)).toMatchObject({ allowed: true })
     expect(await tls?.explain(outside)).toMatchObject({ allowed: false })
   })
 
-  test('goes by the policies that select its pods', async () => {
+  test('an ingress gateway goes by the policies that select its pods', async () => {
     const labels = { 'gateway.networking.k8s.io/gateway-name': 'ingress' }
     const selecting = custom('selecting', { selector: { matchLabels: labels } })
     expect(await createMesh([...bookinfo, gateway(), selecting]).explain(outside)).toMatchObject({
@@ -671,7 +674,7 @@ describe('an ingress gateway', () => {
     })
   })
 
-  test('is a client as well, under the identity of its pods', async () => {
+  test('an ingress gateway is a client as well, under the identity of its pods', async () => {
     const l4 = ingressToBackend(ingress, { namespace: 'shop', application: 'details', ports: [9080] }, 'cluster.local')
     const mesh = createMesh([...bookinfo, gateway(), ...hardened, ...l4])
     const answer = await mesh.explain({ from: 'shop/ingress' })
@@ -679,7 +682,7 @@ describe('an ingress gateway', () => {
     expect(answer.sentence).toContain('shop/ingress-istio may send')
   })
 
-  test('is not decided where it has no listener', async () => {
+  test('an ingress gateway is not decided where it has no listener', async () => {
     const answer = await createMesh([...bookinfo, gateway()]).explain({ ...outside, port: '81' })
     expect(answer).toMatchObject({ allowed: false, decided: false })
     expect(answer.sentence).toContain(': the gateway has no listener on port 81.')
@@ -701,7 +704,7 @@ describe("Istio's own config", () => {
     return mesh
   }
 
-  test('says which namespace is the root, whatever the beacon says', async () => {
+  test("Istio's own config says which namespace is the root, whatever the beacon says", async () => {
     const mesh = await cluster(config('istio-system', 'enableTracing: true\n'))
     expect(await mesh.explain()).toMatchObject({
       allowed: false,
@@ -746,7 +749,7 @@ describe("Istio's own config", () => {
     })
   })
 
-  test('that may not be read is as one that is not there', async () => {
+  test("Istio's own config that may not be read is as one that is not there", async () => {
     const mesh = await cluster(config('istio-system', ''))
     const { handle } = mesh.api
     mesh.api.handle = (request) => {
@@ -757,7 +760,7 @@ describe("Istio's own config", () => {
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: false })
   })
 
-  test('says the trust domain and its aliases', async () => {
+  test("Istio's own config says the trust domain and its aliases", async () => {
     const policy = custom('old', {
       ...service('details'),
       rules: [{ from: [{ source: { principals: ['old.example/ns/shop/sa/productpage'] } }] }],
@@ -808,7 +811,7 @@ describe('what a waypoint is for', () => {
     return mesh
   }
 
-  test('is said by its GatewayClass where it does not say so itself', async () => {
+  test('what a waypoint is for is said by its GatewayClass where it does not say so itself', async () => {
     expect(await answering(200, classes({})).explain()).toMatchObject({ allowed: true, at: 'waypoint' })
     expect(await answering(200, classes({ 'istio.io/waypoint-for': 'workload' })).explain()).toMatchObject({
       sentence: expect.stringContaining('is for workload, not for Services'),

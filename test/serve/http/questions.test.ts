@@ -10,7 +10,7 @@ describe('GET /applications', () => {
   const get = async <T>(place: Place, path: string): Promise<T> =>
     (await (await place.app.request(`/applications/${path}`)).json()) as T
 
-  test('shows config, relations with both sides, labels wanted and held, and policies with who asked for them', async () => {
+  test('GET /applications shows config, relations with both sides, labels wanted and held, and policies with who asked for them', async () => {
     const view = await get<ApplicationView>(await granted(), 'shop/db')
     expect(view.config).toEqual({ policies: [APP] })
     expect(view.relations).toMatchObject([
@@ -28,7 +28,7 @@ describe('GET /applications', () => {
     expect(Date.parse(view.saved ?? '')).not.toBeNaN()
   })
 
-  test('shows what is waited for', async () => {
+  test('GET /applications shows what is waited for', async () => {
     const place = createPlace(['db'])
     await place.happen(event('relation-changed', requires(1, DB)))
     await place.happen(event('config-changed', { application: 'beacon', config: { mesh: {} } }))
@@ -47,7 +47,7 @@ describe('GET /applications', () => {
     ])
   })
 
-  test('lists all of a namespace, also where a memory cannot be read', async () => {
+  test('GET /applications lists all of a namespace, also where a memory cannot be read', async () => {
     const place = await granted()
     const path = '/api/v1/namespaces/shop/configmaps/juju-service-mesh-web-labels?fieldManager=somebody'
     const headers = { 'content-type': 'application/merge-patch+json' }
@@ -65,11 +65,11 @@ const statusOf = async (place: Place, application: string): Promise<ApplicationV
 
 describe('GET /lint', () => {
   const lint = lintOf
-  test('finds nothing where all is as it should be', async () => {
+  test('GET /lint finds nothing where all is as it should be', async () => {
     expect(await lint(await granted())).toEqual([])
   })
 
-  test('names an endpoint that no relation has, and the one that was meant', async () => {
+  test('GET /lint names an endpoint that no relation has, and the one that was meant', async () => {
     const place = await granted({
       policies: [{ ...APP, relation: 'ues' }],
       services: { offered: { name: 'db', port: 80 } },
@@ -108,7 +108,7 @@ describe('GET /lint', () => {
       'allow-hidden',
       /its rules\[0\] no longer lets anybody in, because a DENY policy refuses all its requests: shop\/one, at Service shop\/db$/,
     ],
-  ])('names a policy that %s', async (_, object, rule, message) => {
+  ])('GET /lint names a policy that %s', async (_, object, rule, message) => {
     const place = await granted()
     place.api.seed([object])
     expect(await lint(place)).toContainEqual(expect.objectContaining({ rule, message: expect.stringMatching(message) }))
@@ -126,7 +126,7 @@ describe('GET /lint', () => {
       /ServiceAccount shared, .*set serviceAccountName: web/,
     ],
     ['in the network of their node', { hostNetwork: true }, /gives them no identity, .*: run them without hostNetwork/],
-  ])('names pods %s, which what is granted does not let in', async (_, changes, message) => {
+  ])('GET /lint names pods %s, which what is granted does not let in', async (_, changes, message) => {
     const place = await granted()
     place.api.handle({
       method: 'PATCH',
@@ -155,7 +155,7 @@ describe('GET /lint', () => {
     expect(reads).toHaveLength(new Set(reads).size)
   })
 
-  test('names a policy of a Service that no waypoint serves', async () => {
+  test('GET /lint names a policy of a Service that no waypoint serves', async () => {
     const place = createPlace(['db'])
     place.api.seed([policy('one', { ...forService('db'), rules: [{}] })])
     expect(await lint(place)).toMatchObject([
@@ -163,7 +163,7 @@ describe('GET /lint', () => {
     ])
   })
 
-  test('names a StatefulSet and a Deployment of one name, of which the first alone is labelled', async () => {
+  test('GET /lint names a StatefulSet and a Deployment of one name, of which the first alone is labelled', async () => {
     const place = await granted()
     const [set] = place.api.objects().filter(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'web')
     const { serviceName: _, ...spec } = set?.spec ?? {}
@@ -178,7 +178,7 @@ describe('GET /lint', () => {
     })
   })
 
-  test('names a document that was refused, and a memory that cannot be read', async () => {
+  test('GET /lint names a document that was refused, and a memory that cannot be read', async () => {
     const place = await granted()
     const labels = { 'meshstep.dev/kind': 'config' }
     const data = { application: 'web', config: '{ polices: [] }' }
@@ -194,7 +194,7 @@ describe('GET /lint', () => {
     ])
   })
 
-  test('names an expectation of a config that is not met', async () => {
+  test('GET /lint names an expectation of a config that is not met', async () => {
     const place = await granted({
       policies: [APP],
       expect: [{ from: 'shop/web', port: 80, method: 'POST', allowed: true }],
@@ -226,12 +226,12 @@ describe('an expectation in a config', () => {
     expect: [{ from: 'shop/web', port: 80, method: 'GET', allowed }],
   })
 
-  test('that is met says nothing', async () => {
+  test('an expectation in a config that is met says nothing', async () => {
     const place = await granted(expecting(true))
     expect(await place.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
   })
 
-  test('makes the answers to events say waiting as soon as the mesh does not meet it any more', async () => {
+  test('an expectation in a config makes the answers to events say waiting as soon as the mesh does not meet it any more', async () => {
     const place = await granted(expecting(true))
     const answer = await place.send('relation-broken', { ...DB, relation: { id: 3 } })
     const again = await place.send('resync', DB)
@@ -242,7 +242,7 @@ describe('an expectation in a config', () => {
   })
 
   test.each([true, false])(
-    'about a port that the Service does not have is not met, where allowed is %s',
+    'an expectation in a config about a port that the Service does not have is not met, where allowed is %s',
     async (allowed) => {
       const place = await granted({ policies: [APP], expect: [{ from: 'shop/web', port: 81, allowed }] })
       expect((await place.send('resync', DB)).messages).toContainEqual(
@@ -251,7 +251,7 @@ describe('an expectation in a config', () => {
     },
   )
 
-  test('about two other applications is none of its business', async () => {
+  test('an expectation in a config about two other applications is none of its business', async () => {
     const place = await granted({ expect: [{ from: 'shop/web', to: 'shop/beacon', port: 80, allowed: true }] })
     expect((await place.send('resync', DB)).messages.join()).not.toContain('expected')
   })

@@ -106,7 +106,7 @@ describe('a watcher of steps', () => {
 describe('a stream of steps', () => {
   const createOpen = () => createStepStream({ connect: vi.fn(), clock: fakeClock(), timeoutMilliseconds: 1_000 })
 
-  test('sends the steps of a namespace as they are taken, until it is closed', async () => {
+  test('a stream of steps sends the steps of a namespace as they are taken, until it is closed', async () => {
     const steps = createOpen()
     const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
     steps.publish(step('shop'))
@@ -125,7 +125,7 @@ describe('a stream of steps', () => {
     return [...messages].map(([, number, data = '']) => [number, JSON.parse(data)])
   }
 
-  test('goes on after the last step that a watcher has seen, and from the beginning for one of an earlier process', async () => {
+  test('a stream of steps goes on after the last step that a watcher has seen, and from the beginning for one of an earlier process', async () => {
     const steps = createOpen()
     const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
     for (const namespace of ['shop', 'bank', 'shop', 'elsewhere']) steps.publish(step(namespace))
@@ -139,14 +139,14 @@ describe('a stream of steps', () => {
     expect(await seen(steps, ['shop', 'bank'])).toEqual([])
   })
 
-  test('keeps the last 200 steps for who comes back', async () => {
+  test('a stream of steps keeps the last 200 steps for who comes back', async () => {
     const steps = createOpen()
     for (let count = 0; count < 300; count += 1) steps.publish(step('shop'))
     const kept = await seen(steps, ['shop'], '0')
     expect([kept.length, kept[0]?.[0]]).toEqual([200, '101'])
   })
 
-  test('lets go of a watcher that reads nothing with all that it has not read, and of no other', async () => {
+  test('a stream of steps lets go of a watcher that reads nothing with all that it has not read, and of no other', async () => {
     const steps = createOpen()
     const watch = () => steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
     const slow = await watch()
@@ -158,7 +158,7 @@ describe('a stream of steps', () => {
     expect((await other.text()).split('data: ')).toHaveLength(2)
   })
 
-  test('takes twenty watchers', async () => {
+  test('a stream of steps takes twenty watchers', async () => {
     const steps = createOpen()
     const watch = () => steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
     const first = await Promise.all(Array.from({ length: 20 }, watch))

@@ -329,7 +329,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await until('the edge is of no use', async () => (await drawn(page))[EDGE]?.includes('none') === true, 20_000)
   })
 
-  test('as a function it asks for a token, and shows with one what its bearer may see', async () => {
+  test('the page asks for a token where it is served as a function, and shows with one what its bearer may see', async () => {
     const api = createEmbeddedApi({
       tokens: { good: 'somebody' },
       audiences: ['meshstep'],

@@ -65,12 +65,12 @@ const MESH_POLICY = {
 }
 
 describe('the schemas', () => {
-  test('are kept in docs/reference as they are generated: npm run schemas writes them', () => {
+  test('the schemas are kept in docs/reference as they are generated: npm run schemas writes them', () => {
     const kept = readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), 'utf8')])
     expect(Object.fromEntries(kept)).toEqual(referenceFiles())
   })
 
-  test('take every event that the docs send', () => {
+  test('the schemas take every event that the docs send', () => {
     const sent = pages()
       .flatMap(commandsOf)
       .flatMap((one) => (one.sent.startsWith('{') ? [JSON.parse(one.sent)] : []))
@@ -148,7 +148,7 @@ describe('the schemas', () => {
     },
   )
 
-  test('are served by name', async () => {
+  test('the schemas are served by name', async () => {
     const { app } = createWorld()
     expect(await (await app.request('/schemas/config.json')).json()).toEqual(schemas.config?.())
     expect(await (await app.request('/schemas/asyncapi.json')).json()).toEqual(asyncApi())

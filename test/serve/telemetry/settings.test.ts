@@ -19,11 +19,11 @@ describe('settings of telemetry', () => {
     [{ OTEL_TRACES_SAMPLER_ARG: '2' }, /^OTEL_TRACES_SAMPLER_ARG: expected a number from 0 to 1$/],
     [{ OTEL_BSP_SCHEDULE_DELAY: 'soon' }, /^OTEL_BSP_SCHEDULE_DELAY: expected a number from 1 to /],
     [{ OTEL_METRIC_EXPORT_INTERVAL: '0' }, /^OTEL_METRIC_EXPORT_INTERVAL: expected a number from 1 to /],
-  ])('are refused for %j', (wrong, message) => {
+  ])('settings of telemetry are refused for %j', (wrong, message) => {
     expect(() => readTelemetrySettings({ ...ENDPOINT, ...wrong })).toThrow(message)
   })
 
-  test('have the defaults of the standard', () => {
+  test('settings of telemetry have the defaults of the standard', () => {
     expect(readTelemetrySettings({ ...ENDPOINT, OTEL_TRACES_SAMPLER: '' })).toEqual({
       ...{ isTraced: true, isMeasured: true, sampler: 'parentbased_always_on', ratio: 1 },
       ...{ scheduleDelayMilliseconds: 5_000, exportIntervalMilliseconds: 60_000 },
@@ -35,12 +35,12 @@ describe('settings of telemetry', () => {
     [{ OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://collector/v1/metrics' }, false, true],
     [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: 'none' }, false, true],
     [{ ...ENDPOINT, OTEL_METRICS_EXPORTER: 'none' }, true, false],
-  ])('send what is asked for by %j', (environment, isTraced, isMeasured) => {
+  ])('settings of telemetry send what is asked for by %j', (environment, isTraced, isMeasured) => {
     expect(readTelemetrySettings(environment)).toMatchObject({ isTraced, isMeasured })
   })
 
   test.each([{}, { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, { ...ENDPOINT, OTEL_SDK_DISABLED: 'true' }])(
-    'load nothing for %j',
+    'settings of telemetry load nothing for %j',
     async (environment) => {
       expect(await loadTelemetry(environment, log)).toBeUndefined()
     },

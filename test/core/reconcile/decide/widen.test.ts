@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { execute } from '../../../../src/core/reconcile/apply/execute.ts'
 import { plan } from '../../../../src/core/reconcile/decide/plan.ts'
 import type { Situation } from '../../../../src/core/reconcile/decide/situation.ts'
+import { inParts } from '../../../../src/core/reconcile/decide/widen.ts'
 import { findNamesakes, type Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { createEmbeddedApi } from '../../../../src/embedded/api.ts'
@@ -134,6 +135,9 @@ const check = async (before: Granted, after: Granted, isHardened: boolean): Prom
   }
 }
 
+/** Rights of three kinds, which are several objects. */
+const many: Granted = Object.fromEntries(CLIENTS.map((client, index) => [client, PORTS.slice(0, 1 + (index % 3))]))
+
 const granted: fc.Arbitrary<Granted> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Granted>('open', 'nothing') },
   {
@@ -152,8 +156,6 @@ describe('at every moment between two sets of grants', () => {
     )
   })
 
-  const many: Granted = Object.fromEntries(CLIENTS.map((client, index) => [client, PORTS.slice(0, 1 + (index % 3))]))
-
   test.each<[string, Granted, Granted]>([
     ['an open target becomes guarded in parts', 'open', many],
     ['a target in parts becomes open', many, 'open'],
@@ -164,4 +166,12 @@ describe('at every moment between two sets of grants', () => {
     await check(before, after, false)
     await check(before, after, true)
   })
+})
+
+test('a new part of a target stands before another part is narrowed, in whatever order they are desired', () => {
+  const [narrowed, ...added] = policiesFor(many)
+  if (narrowed === undefined || added.length === 0) throw new Error('expected parts of a target')
+  const pairs = [{ desired: narrowed, live: narrowed }, ...added.map((desired) => ({ desired, live: undefined }))]
+  const names = inParts(features.mesh, pairs, [narrowed]).map(({ desired }) => desired.metadata.name)
+  expect(names).toEqual([...added, narrowed].map(({ metadata }) => metadata.name))
 })

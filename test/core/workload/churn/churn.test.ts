@@ -129,7 +129,7 @@ describe.each([
     })
   })
 
-  test('has just the pods that live once everything was told, in any order and any number of times', () => {
+  test('an application has just the pods that live once everything was told, in any order and any number of times', () => {
     assert(
       () => undefined,
       (world) => {
@@ -140,7 +140,7 @@ describe.each([
     )
   })
 
-  test('has just the pods that live after a list, whatever is still to be told', () => {
+  test('an application has just the pods that live after a list, whatever is still to be told', () => {
     assert(
       () => undefined,
       (world) => {

@@ -53,7 +53,7 @@ describe('where two specs differ', () => {
 
 const json = fc.jsonValue({ maxDepth: 4 })
 
-test('nowhere, and the same hash, just when they are equal but for the order of keys', () => {
+test('two specs differ nowhere, and have the same hash, just when they are equal but for the order of keys', () => {
   fc.assert(
     fc.property(json, json, (one, other) => {
       expect(paths(one, reordered(one))).toEqual([])

@@ -59,7 +59,7 @@ const SEVEN = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
 const PATH = 'workload.podSpec.containers[web].env[COLOUR].value'
 
 describe('a spec that a unit makes new at each run', () => {
-  test('is applied five times within half an hour, then no more, and the place is named', () => {
+  test('a spec that a unit makes new at each run is applied five times within half an hour, then no more, and the place is named', () => {
     expect(churnOf(historyOf(colours(SEVEN.slice(0, 6))))).toBeUndefined()
     expect(running(historyOf(colours(SEVEN.slice(0, 6))))).toBe('web:1 f')
     const history = historyOf(colours(SEVEN))
@@ -71,36 +71,36 @@ describe('a spec that a unit makes new at each run', () => {
     })
   })
 
-  test('stays so for as long as it goes on, however slowly', () => {
+  test('a spec that a unit makes new at each run stays so for as long as it goes on, however slowly', () => {
     const history = historyOf([...colours(SEVEN), ...colours(['h', 'i', 'j', 'k'], { after: 29 * MINUTE })])
     expect(running(history)).toBe('web:1 f')
     expect(churnOf(history)).toBeDefined()
   })
 
-  test('is told with the way out', () => {
+  test('a spec that a unit makes new at each run is told with the way out', () => {
     const loop = churnOf(historyOf(colours(SEVEN)))
     expect(loop && churnMessage(loop)).toMatch(
       /the running value stays.*env\[COLOUR\]\.value.*person or a document.*churn/s,
     )
   })
 
-  test('is found where two specs alternate, as two replicas tell them', () => {
+  test('a spec that a unit makes new at each run is found where two specs alternate, as two replicas tell them', () => {
     expect(churnOf(historyOf(colours(['a', 'b', 'a', 'b', 'a', 'b', 'a'])))?.paths).toEqual([PATH])
   })
 
-  test('is found whatever else changes in it, and only what differs each time is named', () => {
+  test('a spec that a unit makes new at each run is found whatever else changes in it, and only what differs each time is named', () => {
     const all = SEVEN.map((value, index) => ({ spec: podSpec(`web:${index < 4 ? 1 : 2}`, value) }))
     expect(churnOf(historyOf(all))?.paths).toEqual([PATH])
   })
 
-  test('is found at the list where its names are made up', () => {
+  test('a spec that a unit makes new at each run is found at the list where its names are made up', () => {
     const all = SEVEN.map((name) => ({
       spec: { containers: [{ name: 'web', image: 'web:1', env: [{ name, value: 'x' }] }] },
     }))
     expect(churnOf(historyOf(all))?.paths).toEqual(['workload.podSpec.containers[web].env'])
   })
 
-  test('is not lost among very many places that change once', () => {
+  test('a spec that a unit makes new at each run is not lost among very many places that change once', () => {
     const all = SEVEN.map((value, index) => {
       const others = Array.from({ length: 300 }, (_, number) => ({ name: `V${number}`, value: `${index === 3}` }))
       return { spec: { containers: [{ name: 'web', image: 'web:1', env: [...others, { name: 'Z', value }] }] } }
@@ -108,7 +108,7 @@ describe('a spec that a unit makes new at each run', () => {
     expect(churnOf(historyOf(all))?.paths).toEqual(['workload.podSpec.containers[web].env[Z].value'])
   })
 
-  test('is told with ten places at most, and remembered with a hundred', () => {
+  test('a spec that a unit makes new at each run is told with ten places at most, and remembered with a hundred', () => {
     const all = SEVEN.map((value) => {
       const env = Array.from({ length: 300 }, (_, index) => ({ name: `V${index}`, value }))
       return { spec: { containers: [{ name: 'web', image: 'web:1', env }] } }
@@ -120,7 +120,7 @@ describe('a spec that a unit makes new at each run', () => {
   test.each<[string, Churn, number]>([
     ['one change in a day', { changes: 1, minutes: 1_440 }, 1],
     ['as many as there are', { changes: 100, minutes: 30 }, 6],
-  ])('may change as often as the config says: %s', (_, churn, applied) => {
+  ])('a spec that a unit makes new at each run may change as often as the config says: %s', (_, churn, applied) => {
     expect(running(historyOf(colours(SEVEN, { churn })))).toBe(`web:1 ${SEVEN[applied]}`)
   })
 })
@@ -228,7 +228,7 @@ describe('two applications that keep changing each other', () => {
     ['plain text', (host) => ({ data: { host } })],
     ['strings of JSON', (host) => ({ data: { endpoint: JSON.stringify({ hosts: [host] }) } })],
     ['what units say', (host) => ({ data: {}, units: { 'db/0': { 'private-address': JSON.stringify(host) } } })],
-  ])('are found, and the other one is named: in %s', (_, say) => {
+  ])('two applications that keep changing each other are found, and the other one is named: in %s', (_, say) => {
     const history = historyOf(takeOver(say))
     expect(running(history)).toBe('web:1 postgres://10.0.0.5/')
     expect(churnOf(history)?.because).toBe(
@@ -237,10 +237,13 @@ describe('two applications that keep changing each other', () => {
     )
   })
 
-  test.each(['person', 'document'] as const)('are no loop where a %s tells it: that always counts', (by) => {
-    const history = historyOf(takeOver((host) => ({ host }), { by }))
-    expect([running(history), churnOf(history)]).toEqual(['web:1 postgres://10.0.0.6/', undefined])
-  })
+  test.each(['person', 'document'] as const)(
+    'two applications that keep changing each other are no loop where a %s tells it: that always counts',
+    (by) => {
+      const history = historyOf(takeOver((host) => ({ host }), { by }))
+      expect([running(history), churnOf(history)]).toEqual(['web:1 postgres://10.0.0.6/', undefined])
+    },
+  )
 
   test.each<[string, Told[]]>([
     [
@@ -265,7 +268,7 @@ describe('two applications that keep changing each other', () => {
       'JSON in a string is nested as deep as it likes',
       takeOver((host) => ({ host: `${'['.repeat(100_000)}"${host}"${']'.repeat(100_000)}` })),
     ],
-  ])('are not blamed where %s', (_, told) => {
+  ])('two applications that keep changing each other are not blamed where %s', (_, told) => {
     expect(churnOf(historyOf(told))?.because).toMatch(/^units changed it 5 times/)
   })
 })
@@ -296,7 +299,7 @@ describe('the probable cause is named', () => {
     ['what is only a part of something longer', 'web/64 and my-web/6 and 110.0.0.6.5'],
     ['where to listen', '0.0.0.0:4 [::]:80'],
     ['a secret', 'c2VjcmV0'],
-  ])('not for %s, and no value is told that is not known', (_, last) => {
+  ])('the probable cause is named, not for %s, and no value is told that is not known', (_, last) => {
     expect(because(last)).toMatch(/and again$/)
   })
 })

@@ -53,13 +53,13 @@ const passes = (overrides: Partial<GatewayInput>): string[] =>
   linesFor(overrides).filter((line) => /^(set \$backend|proxy_pass|return 503|[\d.]+% |\* )/.test(line))
 
 describe('an upstream', () => {
-  test('is the workers of its role, by the name that they have together', () => {
+  test('an upstream is the workers of its role, by the name that they have together', () => {
     const expected = ['set $backend reader-endpoints.cos.svc.cluster.local:3100', 'proxy_pass http://$backend']
     expect(passes({})).toEqual(expected)
     expect(passes({ units: [0, 1, 2].map((number) => unitOf('reader', number, ['read'])) })).toEqual(expected)
   })
 
-  test('is of several applications each as often as it has units', () => {
+  test('an upstream is of several applications each as often as it has units', () => {
     const units = [unitOf('reader', 0, ['read']), unitOf('other', 0, ['read']), unitOf('other', 1, ['read'])]
     expect(passes({ units })).toEqual([
       '66.66% other-endpoints.cos.svc.cluster.local:3100',
@@ -68,21 +68,21 @@ describe('an upstream', () => {
     ])
   })
 
-  test('is each worker at its address where that has no such name', () => {
+  test('an upstream is each worker at its address where that has no such name', () => {
     const at = (address: string) => passes({ units: [{ ...unitOf('reader', 0, ['read']), address }] })[0]
     expect(at('10.0.0.1')).toBe('set $backend 10.0.0.1:3100')
     expect(at('fd00::1')).toBe('set $backend [fd00::1]:3100')
     expect(at('reader.example.org')).toBe('set $backend reader.example.org:3100')
   })
 
-  test('is at the own names of the workers where certificates are verified', () => {
+  test('an upstream is at the own names of the workers where certificates are verified', () => {
     expect(passes({ tls: true, verified: true })).toEqual([
       'set $backend reader-0.reader-endpoints.cos.svc.cluster.local:3100',
       'proxy_pass https://$backend',
     ])
   })
 
-  test('without workers answers 503, as one does whose workers have no address', () => {
+  test('an upstream without workers answers 503, as one does whose workers have no address', () => {
     expect(passes({ units: [] })).toEqual(['return 503'])
     expect(passes({ units: [unitOf('writer', 0, ['write'])] })).toEqual(['return 503'])
     expect(passes({ units: [{ ...unitOf('reader', 0, ['read']), address: 'a;b' }] })).toEqual(['return 503'])

@@ -62,7 +62,7 @@ describe.skipIf(nginxProgram === undefined)('a real nginx (skipped without one)'
   })
   afterAll(() => rm(directory, { recursive: true }))
 
-  test('takes every file', async () => {
+  test('a real nginx takes every file', async () => {
     await fc.assert(
       fc.asyncProperty(hasOpenssl ? routing : routing.filter(({ tls }) => !tls), async (given) => {
         expect(await objection(directory, nginxConfiguration(given).text)).toBeUndefined()
@@ -71,7 +71,7 @@ describe.skipIf(nginxProgram === undefined)('a real nginx (skipped without one)'
     )
   })
 
-  test('sends to the path and query of each URL, as they are written there', async () => {
+  test('a real nginx sends to the path and query of each URL, as they are written there', async () => {
     const backend = await startHttpBackend('backend')
     onTestFinished(backend.stop)
     const origin = `http://127.0.0.1:${backend.port}`

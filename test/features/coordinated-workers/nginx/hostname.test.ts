@@ -11,7 +11,7 @@ describe('a hostname of which nothing is left', () => {
     },
   )
 
-  test('is told in a line, however long it is', () => {
+  test('a hostname of which nothing is left is told in a line, however long it is', () => {
     expect(() => sanitizeHostname(';'.repeat(100_000))).toThrow(/^.{60}'?;{1,253}'$/)
   })
 })
@@ -58,6 +58,6 @@ test.each([
   'a:1',
   `${'x'.repeat(64)}.y`,
   `${'x.'.repeat(127)}x`,
-])('neither a DNS name nor an IP address: %j', (host) => {
+])('no address follows from what is neither a DNS name nor an IP address: %j', (host) => {
   expect(urlHost(host)).toBeUndefined()
 })

@@ -34,7 +34,7 @@ describe.skipIf(!hasPrometheus)('Prometheus (skipped without Prometheus and prom
   test.each([
     ['through the coordinator', true, false],
     ['each for itself', false, true],
-  ])('takes the jobs, %s', async (_, proxied, tls) => {
+  ])('Prometheus takes the jobs, %s', async (_, proxied, tls) => {
     const routing = routingOf({ application: 'mimir', hostname: HOSTNAME, tls })
     const request = { routing, coordinator: MIMIR, proxied, nginxExporterPort: 9113, coordinatorUnits: exporters }
     const { jobs } = scrapeJobs({ ...request, topology: [worker(0), worker(1)] })
@@ -42,7 +42,7 @@ describe.skipIf(!hasPrometheus)('Prometheus (skipped without Prometheus and prom
     expect(await prometheusObjection('config', configurationOf({ jobs, proxy: 'http://proxy' }))).toBeUndefined()
   })
 
-  test('takes the rules', async () => {
+  test('Prometheus takes the rules', async () => {
     const expr = 'sum by (juju_unit) (rate(errors_total{%%juju_topology%%}[5m])) > 1'
     const groups = [{ name: 'errors', interval: '30s', rules: [{ alert: 'Errors', expr, for: '5m' }] }]
     const records = [{ name: 'up', rules: [{ record: 'cluster:up:sum', expr: 'sum(up{%%juju_topology%%})' }] }]
@@ -61,7 +61,7 @@ describe.skipIf(!hasPrometheus)('Prometheus (skipped without Prometheus and prom
   ].filter(({ isTls }) => hasOpenssl || !isTls)
 
   describe.skipIf(nginxProgram === undefined)('with a real nginx (skipped without one)', () => {
-    test.each(transports)('scrapes all units, $transport', async ({ isTls }) => {
+    test.each(transports)('Prometheus with a real nginx scrapes all units, $transport', async ({ isTls }) => {
       const names = [HOSTNAME, ...exporters.map(({ hostname }) => hostname), worker(0).address, worker(1).address]
       const certificate = isTls ? await makeCertificate(...names) : undefined
       const dns = await startDns(() => '127.0.0.1')

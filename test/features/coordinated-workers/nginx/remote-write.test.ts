@@ -28,12 +28,12 @@ describe('backends of remote write', () => {
     ['with and without TLS', 'http://h/a', 'https://h/a'],
     ['hosts with the same first label', 'http://h.x/a', 'http://h.y/a'],
     ['an address and a name like it', 'http://1.2.3.4/a', 'http://1-2-3-4/a'],
-  ])('keep their paths when others come and go: %s', (_, one, other) => {
+  ])('backends of remote write keep their paths when others come and go: %s', (_, one, other) => {
     expect(named(one, other).toSorted()).toEqual([...named(one), ...named(other)].toSorted())
     expect(new Set(named(one, other)).size).toBe(2)
   })
 
-  test('are at the paths of the charm library, too, where only one has the name', () => {
+  test('backends of remote write are at the paths of the charm library, too, where only one has the name', () => {
     expect(locations('http://h/a')).toEqual([...named('http://h/a'), 'h/write'])
     expect(locations('http://h/a', 'http://h/b', 'http://z/a')).toEqual([
       ...named('http://h/a', 'http://h/b', 'http://z/a'),
@@ -41,7 +41,7 @@ describe('backends of remote write', () => {
     ])
   })
 
-  test('have paths that follow from their URLs alone', () => {
+  test('backends of remote write have paths that follow from their URLs alone', () => {
     const url = fc
       .tuple(fc.constantFrom('h', 'h.x', 'h-x', '1.2.3.4', '1-2-3-4'), fc.constantFrom('', ':80', ':90'), fc.nat(3))
       .map(([host, port, path]) => `http://${host}${port}/${path}`)

@@ -39,10 +39,13 @@ describe('what a URL says is where telemetry goes', () => {
     ['secure:4317', 'grpcs://secure:4317'],
     ['SECURE:4317', 'grpcs://secure:4317'],
     ['[fd00::1]:4317', 'grpc://[fd00::1]:4317'],
-  ])('over gRPC, beside a receiver of https on the host `secure`: %s', (url, address) => {
-    const charmTracing = { jaeger_grpc: url, zipkin: 'http://h/', otlp_http: 'https://secure:4318' }
-    expect(found('set', { charmTracing })).toEqual([`set $backend ${address}`])
-  })
+  ])(
+    'what a URL says is where telemetry goes over gRPC, beside a receiver of https on the host `secure`: %s',
+    (url, address) => {
+      const charmTracing = { jaeger_grpc: url, zipkin: 'http://h/', otlp_http: 'https://secure:4318' }
+      expect(found('set', { charmTracing })).toEqual([`set $backend ${address}`])
+    },
+  )
 
   test('workers with TLS are asked with it', () => {
     const workers = [{ unit: 'w/0', address: 'W.example' }]
@@ -63,7 +66,7 @@ describe('where workers send', () => {
     workloadTracing: { zipkin: 'http://t:9411', jaeger_grpc: 't:14250' },
   }
 
-  test('directly', () => {
+  test('workers send directly where telemetry is not routed', () => {
     expect(directEndpoints(given)).toEqual({
       loki_endpoints: { 'loki/0': 'http://l/0', 'loki/1': 'http://l/1' },
       remote_write_endpoints: [{ url: 'http://p/a' }, { url: 'http://p/b' }],
@@ -75,7 +78,7 @@ describe('where workers send', () => {
   test.each([
     ['http', false, 3300],
     ['https', true, 3443],
-  ])('through the coordinator with %s, gRPC to ports of its own', (scheme, tls, port) => {
+  ])('workers send through the coordinator with %s, gRPC to ports of its own', (scheme, tls, port) => {
     const hostname = 'mimir.cos.svc.cluster.local'
     const endpoints = proxiedEndpoints(routingOf({ ...given, hostname, tls }))
     const origin = `${scheme}://${hostname}:${port}`
@@ -93,13 +96,13 @@ describe('where workers send', () => {
     })
   })
 
-  test('to a coordinator that has an address of IPv6', () => {
+  test('workers send to a coordinator that has an address of IPv6', () => {
     expect(proxiedEndpoints(routingOf({ logging: given.logging, hostname: 'fd00::1' })).loki_endpoints['loki/0']).toBe(
       'http://[fd00::1]:3300/proxy/loki/loki-0/push',
     )
   })
 
-  test('names of properties that every object has', () => {
+  test('workers send to names of properties that every object has', () => {
     const tracing = JSON.parse('{ "__proto__": "http://t", "constructor": "http://t" }')
     expect(Object.keys(directEndpoints({ ...given, charmTracing: tracing }).charm_tracing_receivers)).toEqual([
       '__proto__',

@@ -15,13 +15,16 @@ const address = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 
 describe.skipIf(nginxProgram === undefined)('a coordinator of its own (skipped without nginx)', () => {
-  test.skipIf(address === undefined)('shows its status to this machine alone (skipped without a network)', async () => {
-    const nginx = await startNginx({})
-    onTestFinished(nginx.stop)
-    const origin = `http://${address}:${nginx.routing.ports.httpPort}`
-    expect((await send(`${origin}/status`)).status).toBe(403)
-    expect(await send(`${origin}/`)).toEqual({ status: 200, text: 'OK' })
-  })
+  test.skipIf(address === undefined)(
+    'a coordinator of its own shows its status to this machine alone (skipped without a network)',
+    async () => {
+      const nginx = await startNginx({})
+      onTestFinished(nginx.stop)
+      const origin = `http://${address}:${nginx.routing.ports.httpPort}`
+      expect((await send(`${origin}/status`)).status).toBe(403)
+      expect(await send(`${origin}/`)).toEqual({ status: 200, text: 'OK' })
+    },
+  )
 
   test('a body goes to its backend as it comes', async () => {
     const backend = createServer((request, response) => request.once('data', (data) => response.end(`so far: ${data}`)))

@@ -63,7 +63,7 @@ describe.skipIf(nginxProgram === undefined)('through a real nginx (skipped witho
       })
     })
 
-    test('logs', async () => {
+    test('logs come through a real nginx', async () => {
       const { loki, ingress } = cluster.ports
       expect(await push(endpoints().loki_endpoints['loki/0'])).toEqual({
         ...pushed('loki.test', loki),

@@ -72,7 +72,7 @@ describe.skipIf(!canRun)('TLS, with a real nginx (skipped without one or openssl
       return { ...proxiedEndpoints(nginx.routing), problems: nginxConfiguration(nginx.routing).problems }
     }
 
-    test('by authority and name, and those at an address are named', async () => {
+    test('backends are verified by authority and name, and those at an address are named', async () => {
       const { loki_endpoints, workload_tracing_receivers, problems } = await start('its own')
       const ca = certificate.cert
       expect(await arrived(`${loki_endpoints['loki/0']}`, { ca })).toMatchObject({ at: 'backend' })
@@ -83,7 +83,7 @@ describe.skipIf(!canRun)('TLS, with a real nginx (skipped without one or openssl
       expect(JSON.parse(answer.text)).toMatchObject({ at: 'traces' })
     })
 
-    test('and one of another authority gets nothing', async () => {
+    test('backends are verified, and one of another authority gets nothing', async () => {
       const { loki_endpoints, workload_tracing_receivers } = await start('another')
       const ca = certificate.cert
       expect((await send(`${loki_endpoints['loki/0']}`, { ca })).status).toBe(502)

@@ -148,7 +148,7 @@ describe('a pod that goes', () => {
     ['was evicted before anybody told of it', 'add', owned({}, { phase: 'Failed', reason: 'Evicted' })],
     ['has ended', 'add', owned({}, { phase: 'Succeeded' })],
     ['is being deleted', 'add', owned({ deletionTimestamp: '2026-01-01T00:00:00Z' })],
-  ])('and %s is told as gone', (_, verb, object) => {
+  ])('a pod that %s is told as gone', (_, verb, object) => {
     expect(fromKnative(knative(verb, object))).toMatchObject({
       type: 'dev.meshstep.pod-restarted.v1',
       data: { namespace: 'shop', application: 'web', pod: { name: 'web-0', uid: 'u' }, gone: true },
@@ -201,14 +201,14 @@ describe('a Lease is leader-elected', () => {
       undefined,
       { application: 'leader', unit: 'web-0' },
     ],
-  ])('by %s', (_, object, holder, data) => {
+  ])('a Lease is leader-elected by %s', (_, object, holder, data) => {
     expect(fromKnative(knative('update', object), holder)).toMatchObject({
       type: 'dev.meshstep.leader-elected.v1',
       data: { namespace: 'shop', ...data },
     })
   })
 
-  test('with its uid and age: one that was made anew is another', () => {
+  test('a Lease is leader-elected with its uid and age: one that was made anew is another', () => {
     const object = lease({ holderIdentity: 'web-0' }, WEB)
     const made = { ...object, metadata: { ...object.metadata, uid: 'l', creationTimestamp: '2026-01-01T00:00:00Z' } }
     expect(fromKnative(knative('add', made))).toMatchObject({
