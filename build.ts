@@ -1,7 +1,7 @@
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild'
-import { type Attribute, attributesOf } from './src/embedded/attributes.ts'
+import { type Attribute, attributesOf } from './src/embedded/kinds/attributes.ts'
 import { LIBRARY, OWN_FILES } from './src/serve/page/assets.ts'
 import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 
@@ -88,7 +88,7 @@ const fieldsOf = (name: string): [string, readonly Attribute[]][] => {
 const modelsInside: Plugin = {
   name: 'models-inside',
   setup: ({ onLoad }) => {
-    onLoad({ filter: /\/src\/embedded\/attributes\.ts$/ }, async () => ({
+    onLoad({ filter: /\/src\/embedded\/kinds\/attributes\.ts$/ }, async () => ({
       contents: `const models = ${JSON.stringify(await readModels())}; export const attributesOf = (model) => models[model]`,
     }))
   },

@@ -1,4 +1,4 @@
-import type { Fork } from '../../embedded/fork.ts'
+import type { Fork } from '../../embedded/fork/fork.ts'
 import type { Transport } from '../../platform/kubernetes/client.ts'
 
 /** A side of a fork as a cluster whose API server is reached. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { EmbeddedApi } from '../../../src/embedded/api.ts'
+import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { createWorld } from '../../helpers/world.ts'
