@@ -2,7 +2,7 @@ import { at, type JsonMap, type KubernetesObject, mapOf, withAt } from '../kinds
 import { builtin } from '../kinds/kind.ts'
 import { invalid, notAllowed, unsupportedMediaType } from '../kinds/status.ts'
 import { update } from '../store/update.ts'
-import { nonNegative } from '../validate/pods.ts'
+import { nonNegative } from '../validate/rules.ts'
 import { mediaType } from './body.ts'
 import { afterControllers, type Call, find, named, optionsFor, type Result, writeOf } from './call.ts'
 import { decodeObject, type ReadObject } from './decode.ts'

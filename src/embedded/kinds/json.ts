@@ -64,21 +64,23 @@ export const equal = (a: Json | undefined, b: Json | undefined): boolean => {
   return isMap(a) && isMap(b) && sameMap(a, b)
 }
 
+/** A map with other members; undefined removes one. Returns the same map when nothing changes. */
+export const mapMembers = (map: JsonMap, change: (value: Json, key: string) => Json | undefined): JsonMap => {
+  let isSame = true
+  const members = Object.entries(map).flatMap(([key, value]) => {
+    const next = value === undefined ? undefined : change(value, key)
+    isSame &&= next === value
+    return next === undefined ? [] : [[key, next]]
+  })
+  return isSame ? map : Object.fromEntries(members)
+}
+
 /** Removes null members of maps, as typed objects read them; returns the same value when there are none. */
 export const withoutNulls = (value: Json): Json => {
-  if (Array.isArray(value)) {
-    const items = value.map(withoutNulls)
-    return items.every((item, index) => item === value[index]) ? value : items
-  }
-  if (!isMap(value)) return value
-  let out = value
-  for (const key in value) {
-    const member = value[key]
-    if (member === undefined) continue
-    const kept = member === null ? undefined : withoutNulls(member)
-    if (kept !== member) out = withAt(out, [key], kept)
-  }
-  return out
+  if (isMap(value)) return mapMembers(value, (member) => (member === null ? undefined : withoutNulls(member)))
+  if (!Array.isArray(value)) return value
+  const items = value.map(withoutNulls)
+  return items.every((item, index) => item === value[index]) ? value : items
 }
 
 export const copyOf = (value: Json): Json => {

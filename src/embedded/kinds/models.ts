@@ -66,6 +66,30 @@ const quantities = [
   ...['VolumeResourceRequirements.limits', 'VolumeResourceRequirements.requests'],
 ]
 
+/** Numbers and truth values that Go leaves out when they are zero; all others are pointers, or required. */
+const omittedZeros = [
+  ...[
+    'hostIPC',
+    'hostNetwork',
+    'hostPID',
+    'paused',
+    'publishNotReadyAddresses',
+    'readOnly',
+    'stdin',
+    'stdinOnce',
+    'tty',
+  ],
+  ...['count', 'failureThreshold', 'healthCheckNodePort', 'hostPort', 'initialDelaySeconds', 'minReadySeconds'],
+  ...['nodePort', 'periodSeconds', 'successThreshold', 'targetPort', 'timeoutSeconds'],
+]
+
+/** Texts that Go writes also when they are empty. */
+const writtenTexts = [
+  ...['Event.reportingComponent', 'Event.reportingInstance', 'GRPCAction.service', 'HTTPHeader.value'],
+  ...['HostPathVolumeSource.type', 'LeaseSpec.holderIdentity', 'PersistentVolumeClaimSpec.storageClassName'],
+  ...['PodDNSConfigOption.value', 'StatefulSetSpec.serviceName', 'Sysctl.value'],
+]
+
 const structName = (model: string): string => model.replace(/^(Core)?V\d+/, '')
 
 const scalars: Readonly<Record<string, Scalar | 'any'>> = {
@@ -93,9 +117,11 @@ const memberOf = (struct: string, { baseName, type, format }: Attribute): Shape 
   const place = `${struct}.${baseName}`
   const shape = shapeOf(type, format, quantities.includes(place) ? 'quantity' : undefined)
   const keys = listKeys[struct]?.[baseName]
+  const omitsZero = shape.type === 'string' ? !writtenTexts.includes(place) : omittedZeros.includes(baseName)
   return {
     ...shape,
     ...(keys && { keys }),
+    ...(omitsZero && { omitsZero: true as const }),
     ...(sets.includes(place) && { set: true as const }),
     ...(atomics.includes(place) && { atomic: true as const }),
   }

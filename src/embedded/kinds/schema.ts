@@ -45,6 +45,10 @@ export type Shape = Constraints & {
   /** The members of a map. */
   readonly values?: Shape
   readonly items?: Shape
+  /** Go leaves the field out where it is the zero of its type: neither a pointer nor required. */
+  readonly omitsZero?: true
+  /** The default of a field of a custom resource. */
+  readonly default?: Json
 }
 
 /** The shape of a map's member; undefined where it is not declared. Keys come from outside: one named constructor is not special. */

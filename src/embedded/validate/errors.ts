@@ -34,6 +34,18 @@ export const unsupportedText = (field: string, text: string, supported: readonly
   message: `Unsupported value: ${text}: supported values: ${supported.map((each) => JSON.stringify(each)).join(', ')}`,
 })
 
+export const duplicate = (field: string, value: Json | undefined): FieldError => ({
+  field,
+  reason: 'FieldValueDuplicate',
+  message: `Duplicate value: ${JSON.stringify(value)}`,
+})
+
+export const notFound = (field: string, value: Json | undefined, why = ''): FieldError => ({
+  field,
+  reason: 'FieldValueNotFound',
+  message: `Not found: ${JSON.stringify(value ?? '')}${why === '' ? '' : `: ${why}`}`,
+})
+
 export const labelErrors = (labels: Json | undefined, field: string): FieldError[] =>
   Object.entries(mapOf(labels)).flatMap(([key, value]) => [
     ...keyProblems(key).map((why) => invalidValue(field, key, why)),

@@ -1,4 +1,4 @@
-import { isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { isMap, type Json, type JsonMap, listOf, mapMembers, mapOf } from '../kinds/json.ts'
 import { quantityProblem } from '../kinds/quantity.ts'
 import { fieldOf, type Scalar, type Shape } from '../kinds/schema.ts'
 
@@ -115,12 +115,8 @@ const readMember = (key: string, member: Json, shape: Shape, place: Place, found
   return readInto(member, inner, at, found)
 }
 
-const readMap = (map: JsonMap, shape: Shape, place: Place, found: Found): Json => {
-  const members = Object.entries(map).flatMap(([key, member]) => (member === undefined ? [] : [[key, member] as const]))
-  const read = members.map(([key, member]) => [key, readMember(key, member, shape, place, found)] as const)
-  const isSame = read.every(([key, member]) => member === map[key])
-  return isSame ? map : Object.fromEntries(read.filter(([, member]) => member !== undefined))
-}
+const readMap = (map: JsonMap, shape: Shape, place: Place, found: Found): Json =>
+  mapMembers(map, (member, key) => readMember(key, member, shape, place, found))
 
 const readInto = (value: Json, shape: Shape, place: Place, found: Found): Json => {
   // null is no value, which every field can hold

@@ -12,9 +12,9 @@ const qualifiedName = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
 const labelValue = `(${qualifiedName})?`
 const dataKey = '[-._a-zA-Z0-9]+'
 
-type Format = { readonly pattern: RegExp; readonly limit: number; readonly hint: string }
+type FormatRule = { readonly pattern: RegExp; readonly limit: number; readonly hint: string }
 
-const format = (pattern: string, limit: number, hint: string): Format => ({
+const format = (pattern: string, limit: number, hint: string): FormatRule => ({
   pattern: new RegExp(`^(?:${pattern})$`),
   limit,
   hint,
@@ -83,10 +83,12 @@ const formats = {
       'key-name',
     ),
   ),
-} satisfies Record<string, Format>
+} satisfies Record<string, FormatRule>
+
+export type Format = keyof typeof formats
 
 /** The problems of a text in this format; empty when it is valid. */
-export const problems = (kind: keyof typeof formats, text: string): string[] => {
+export const problems = (kind: Format, text: string): string[] => {
   const { pattern, limit, hint } = formats[kind]
   const tooLong = Buffer.byteLength(text) > limit ? [`must be no more than ${limit} bytes`] : []
   return pattern.test(text) ? tooLong : [...tooLong, hint]

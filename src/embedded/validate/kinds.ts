@@ -2,17 +2,9 @@ import { at, equal, type Json, type JsonMap, listOf, mapOf } from '../kinds/json
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { customErrors } from './custom.ts'
-import { forbiddenField, invalidValue, labelErrors, required } from './errors.ts'
+import { duplicate, forbiddenField, invalidValue, labelErrors, required } from './errors.ts'
 import { problems } from './formats.ts'
-import {
-  atMostAll,
-  countOrPercent,
-  duplicate,
-  nonNegative,
-  portNumber,
-  portNumberOrName,
-  requireOneOf,
-} from './pods.ts'
+import { atMostAll, countOrPercent, nonNegative, oneOf, portNumber, portNumberOrName } from './rules.ts'
 import { type Check, deploymentErrors, podErrors, statefulSetErrors } from './workloads.ts'
 
 const sizeLimit = 1048576
@@ -55,7 +47,7 @@ const servicePortErrors = (ports: readonly Json[]): FieldError[] => {
     return [
       ...nameErrors(names, index, field),
       ...portNumber(at(port, 'port') ?? 0, `${field}.port`),
-      ...requireOneOf(at(port, 'protocol'), `${field}.protocol`, ['SCTP', 'TCP', 'UDP']),
+      ...oneOf('SCTP', 'TCP', 'UDP')(at(port, 'protocol'), `${field}.protocol`),
       ...(target === 0 ? [] : portNumberOrName(target, `${field}.targetPort`)),
       ...(keys.indexOf(String(keys[index])) < index ? [duplicate(field, port)] : []),
     ]
@@ -76,7 +68,7 @@ const serviceErrors: Check = (object, previous) => {
   const moved = ip !== undefined && spec.clusterIP !== ip && spec.type !== 'ExternalName'
   return [
     ...(portless ? [required('spec.ports')] : []),
-    ...requireOneOf(spec.type, 'spec.type', ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']),
+    ...oneOf('ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort')(spec.type, 'spec.type'),
     ...externalErrors(spec),
     ...labelErrors(spec.selector, 'spec.selector'),
     ...servicePortErrors(ports),
@@ -116,7 +108,7 @@ const budgetErrors: Check = (object) => {
     ...atMostAll(minAvailable, 'spec.minAvailable'),
     ...countOrPercent(maxUnavailable, 'spec.maxUnavailable'),
     ...atMostAll(maxUnavailable, 'spec.maxUnavailable'),
-    ...requireOneOf(policy, 'spec.unhealthyPodEvictionPolicy', ['AlwaysAllow', 'IfHealthyBudget']),
+    ...oneOf('AlwaysAllow', 'IfHealthyBudget')(policy, 'spec.unhealthyPodEvictionPolicy'),
   ]
 }
 

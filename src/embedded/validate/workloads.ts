@@ -2,7 +2,8 @@ import { at, equal, isEmptyValue, type Json, type JsonMap, listOf, mapOf, withAt
 import type { FieldError } from '../kinds/status.ts'
 import { annotationErrors, forbiddenField, invalidValue, labelErrors, required, unsupportedText } from './errors.ts'
 import { problems } from './formats.ts'
-import { atMostAll, countOrPercent, lastingErrors, nonNegative, podSpecErrors, selectorLabelErrors } from './pods.ts'
+import { lastingErrors, podSpecErrors, selectorLabelErrors } from './pods.ts'
+import { atMostAll, countOrPercent, nonNegative } from './rules.ts'
 import { matches } from './selector-object.ts'
 
 /** The errors of an object; `previous` is the stored one it replaces. */
@@ -174,6 +175,9 @@ export const podErrors: Check = (object, previous) => {
     'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
   return [
     ...podSpecErrors(mapOf(object.spec), 'spec'),
+    ...(previous === undefined && at(object.spec, 'ephemeralContainers') !== undefined
+      ? [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')]
+      : []),
     ...(previous === undefined || equal(fixed(object), fixed(previous)) ? [] : [forbiddenField('spec', why)]),
   ]
 }
