@@ -1,5 +1,6 @@
 import type { JsonMap } from './json.ts'
 import { modelShape } from './models.ts'
+import { customShape, type OpenApi } from './open-api.ts'
 import type { Shape } from './schema.ts'
 
 /** Everything the server needs to know to serve one kind. */
@@ -19,6 +20,8 @@ export type Kind = {
   readonly counted: boolean
   readonly names: 'subdomain' | 'label' | 'label-1035'
   readonly shape: Shape
+  /** The schema of a custom resource, for its validation. */
+  readonly schema?: OpenApi
   /** The fields of an empty object of this kind. A client that first fills them does not own them. */
   readonly zero: JsonMap
   /** A replace of a missing object creates it. */
@@ -63,8 +66,8 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
 })
 
 /** A kind that a CustomResourceDefinition defines. */
-export const custom = (group: string, version: string, entry: Entry): Kind => ({
-  ...builtin(group, version, entry),
+export const custom = (group: string, version: string, entry: Entry & { schema: OpenApi }): Kind => ({
+  ...builtin(group, version, { shape: customShape(entry.schema), ...entry }),
   custom: true,
   status: true,
   counted: true,

@@ -1,5 +1,6 @@
-import { authorizationPolicy, gateway, gatewayClass, peerAuthentication } from './custom-shapes.ts'
+import customKinds from './custom-kinds.json' with { type: 'json' }
 import { apiVersionOf, builtin, custom, type Kind } from './kind.ts'
+import type { OpenApi } from './open-api.ts'
 
 const emptyTemplate = { metadata: {}, spec: { containers: null } }
 
@@ -133,35 +134,9 @@ export const kinds: readonly Kind[] = [
     zero: { spec: {} },
     rechecksMetadata: false,
   }),
-  custom('security.istio.io', 'v1', {
-    kind: 'AuthorizationPolicy',
-    shape: authorizationPolicy,
-    plural: 'authorizationpolicies',
-    shortNames: ['ap'],
-    categories: ['istio-io', 'security-istio-io'],
-  }),
-  custom('security.istio.io', 'v1', {
-    kind: 'PeerAuthentication',
-    shape: peerAuthentication,
-    plural: 'peerauthentications',
-    shortNames: ['pa'],
-    categories: ['istio-io', 'security-istio-io'],
-  }),
-  custom('gateway.networking.k8s.io', 'v1', {
-    kind: 'Gateway',
-    plural: 'gateways',
-    shortNames: ['gtw'],
-    categories: ['gateway-api'],
-    shape: gateway,
-  }),
-  custom('gateway.networking.k8s.io', 'v1', {
-    kind: 'GatewayClass',
-    plural: 'gatewayclasses',
-    shortNames: ['gc'],
-    categories: ['gateway-api'],
-    namespaced: false,
-    shape: gatewayClass,
-  }),
+  ...customKinds.map(({ group, schema, ...entry }) =>
+    custom(group, 'v1', { ...entry, schema: schema as unknown as OpenApi }),
+  ),
 ]
 
 const byPath = new Map(kinds.map((kind) => [`${apiVersionOf(kind)}/${kind.plural}`, kind]))

@@ -1,20 +1,5 @@
 import type { Json } from './json.ts'
 
-/** Constraints of a CustomResourceDefinition on a value, by the names of its OpenAPI schema. */
-export type Constraints = {
-  readonly enum?: readonly string[]
-  readonly required?: readonly string[]
-  readonly minItems?: number
-  readonly maxItems?: number
-  readonly minLength?: number
-  readonly maxLength?: number
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly pattern?: string
-  /** Rules in CEL there: the message, and the condition. */
-  readonly rules?: readonly { readonly message: string; readonly holds: (value: Json) => boolean }[]
-}
-
 export type Scalar =
   | 'string'
   | 'int32'
@@ -30,7 +15,7 @@ export type Scalar =
  * The API server's schema of a value: type, declared fields, and the merge keys of server-side apply and strategic merge patch. A list without keys and set is replaced as a whole. See
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
  */
-export type Shape = Constraints & {
+export type Shape = {
   readonly type: Scalar | 'struct' | 'map' | 'list' | 'any'
   /** Go's name of a struct, without its package. */
   readonly name?: string

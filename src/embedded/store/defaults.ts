@@ -41,9 +41,13 @@ const stored = (value: Json, shape: Shape | undefined): Json => {
   return mapMembers(map, (member, key) => stored(member, fieldOf(shape, key)))
 }
 
-/** An object as the API server stores it: with the defaults of its kind, its quantities in canonical form, and without empty members that typed objects do not write. */
-export const withDefaults = ({ status, ...object }: JsonMap, kind: Kind): JsonMap => {
-  const complete = stored(object, kind.shape) as JsonMap
-  const own = kind.custom ? complete : (kindDefaults[kind.kind]?.(complete) ?? complete)
-  return status === undefined ? own : { ...own, status }
+/**
+ * An object as the API server stores it: with the defaults of its kind, its quantities in canonical form, and without empty members that typed
+ * objects do not write.
+ */
+export const withDefaults = (object: JsonMap, kind: Kind): JsonMap => {
+  if (kind.custom) return stored(object, kind.shape) as JsonMap
+  const { status, ...content } = object
+  const complete = stored(content, kind.shape) as JsonMap
+  return { ...(kindDefaults[kind.kind]?.(complete) ?? complete), ...(status !== undefined && { status }) }
 }

@@ -134,7 +134,7 @@ const namespace = (object: JsonMap): JsonMap => {
   return { ...object, metadata: { ...metadata, labels } }
 }
 
-/** What an object of a kind has beside the defaults of its structs. */
+/** Defaults of a kind beside those of its structs. */
 export const kindDefaults: Readonly<Record<string, (object: JsonMap) => JsonMap>> = {
   Namespace: namespace,
   Pod: pod,

@@ -1,11 +1,98 @@
-import { isMap, type Json, listOf, mapOf } from '../kinds/json.ts'
+import { isIPv4, isIPv6 } from 'node:net'
+import { parse } from '@marcbachmann/cel-js'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
+import { at, isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { listKeys, type OpenApi } from '../kinds/open-api.ts'
 import { fieldOf, type Shape } from '../kinds/schema.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { invalidValue, required, unsupported } from './errors.ts'
 
-const wholes = ['int32', 'int64']
+type Keyword = { (...given: never[]): boolean; errors?: Partial<ErrorObject>[] }
 
-/** JSON Schema's names of the types of a value and a shape. */
+/** Tells Ajv of each error; without one the value is valid. */
+const tells = (validate: Keyword, errors: Partial<ErrorObject>[]): boolean => {
+  validate.errors = errors
+  return errors.length === 0
+}
+
+const RULES = 'x-kubernetes-validations'
+const KEYS = 'x-kubernetes-list-map-keys'
+
+type Place = { readonly instancePath: string }
+type Rule = { readonly rule: string; readonly message?: string }
+
+const programs = new Map<string, (values: Record<string, unknown>) => unknown>()
+
+/** Tells if a rule in CEL holds; one that cannot be evaluated does not. A rule about the old value is for updates alone. */
+const ruleHolds = (rule: string, self: Json, oldSelf: Json | undefined): boolean => {
+  if (rule.includes('oldSelf') && oldSelf === undefined) return true
+  const program = programs.get(rule) ?? parse(rule)
+  programs.set(rule, program)
+  try {
+    return program({ self, oldSelf }) === true
+  } catch {
+    return false
+  }
+}
+
+function celRules(this: { previous?: JsonMap }, rules: Rule[], self: Json, _: unknown, place?: Place): boolean {
+  const old = at(this.previous, ...tokensOf(place?.instancePath ?? ''))
+  const broken = rules.filter(({ rule }) => !ruleHolds(rule, self, old))
+  return tells(
+    celRules,
+    broken.map(({ rule, message = `failed rule: ${rule}` }) => ({ keyword: RULES, message })),
+  )
+}
+
+/** Items of a list with keys have different ones. */
+const distinctItems = (_: unknown, list: unknown, schema?: OpenApi, place?: Place): boolean => {
+  const keys = Object.entries((schema && listKeys(schema)) ?? {})
+  const texts = listOf(list as Json).map((item) =>
+    JSON.stringify(Object.fromEntries(keys.map(([key, other]) => [key, at(item, key) ?? other]))),
+  )
+  const index = texts.findIndex((text, position) => texts.indexOf(text) < position)
+  const repeated = { keyword: KEYS, message: String(texts[index]), instancePath: `${place?.instancePath}/${index}` }
+  return tells(distinctItems, index < 0 ? [] : [repeated])
+}
+
+const createAjv = (): Ajv => {
+  const formats = { ipv4: isIPv4, ipv6: isIPv6, 'date-time': true, int32: true, int64: true } as const
+  return new Ajv({ allErrors: true, formats, passContext: true, strict: false, verbose: true })
+    .addKeyword({ keyword: RULES, validate: celRules, errors: true })
+    .addKeyword({ keyword: KEYS, validate: distinctItems, errors: true })
+}
+
+let ajv: Ajv | undefined
+const validators = new WeakMap<Kind, ValidateFunction>()
+
+const validatorOf = (kind: Kind): ValidateFunction => {
+  ajv ??= createAjv()
+  const validator = validators.get(kind) ?? ajv.compile(kind.schema ?? {})
+  validators.set(kind, validator)
+  return validator
+}
+
+const tokensOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+const within = (field: string, name: string): string => (field === '' ? name : `${field}.${name}`)
+
+/** The field at a JSON pointer. Rules in CEL name members of maps by a path of their own. */
+const fieldAt = (pointer: string, root: Shape, isRule: boolean): string => {
+  let [field, shape]: [string, Shape | undefined] = ['', root]
+  for (const token of tokensOf(pointer)) {
+    const isIndexed = shape?.type === 'list' || (isRule && shape?.type === 'map')
+    field = isIndexed ? `${field}[${token}]` : within(field, token)
+    shape = shape?.items ?? fieldOf(shape, token)
+  }
+  return field
+}
+
+/** JSON Schema's name of the type of a value. */
 const typeOf = (value: Json): string => {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'array'
@@ -13,113 +100,59 @@ const typeOf = (value: Json): string => {
   return Number.isInteger(value) ? 'integer' : typeof value
 }
 
-const askedType = ({ type }: Shape): string => {
-  if (type === 'list') return 'array'
-  if (type === 'struct' || type === 'map') return 'object'
-  if (wholes.includes(type)) return 'integer'
-  return type === 'bool' ? 'boolean' : 'string'
-}
-
-const typeError = (value: Json, shape: Shape, field: string): FieldError | undefined => {
-  const [sent, asked] = [typeOf(value), askedType(shape)]
-  if (sent === asked) return undefined
-  const type = JSON.stringify(sent)
-  const message = `Invalid value: ${type}: ${field} in body must be of type ${asked}: ${type}`
-  return { field, reason: 'FieldValueTypeInvalid', message }
-}
-
-const textErrors = (value: Json, shape: Shape, field: string): FieldError[] => {
-  if (typeof value !== 'string') return []
-  const { minLength = 0, maxLength = Number.POSITIVE_INFINITY, pattern, enum: values } = shape
-  const long = { field, reason: 'FieldValueTooLong', message: `Too long: may not be more than ${maxLength} bytes` }
-  return [
-    ...(value.length > maxLength ? [long] : []),
-    ...(value.length < minLength
-      ? [invalidValue(field, value, `${field} in body should be at least ${minLength} chars long`)]
-      : []),
-    ...(pattern !== undefined && !new RegExp(pattern).test(value)
-      ? [invalidValue(field, value, `${field} in body should match '${pattern}'`)]
-      : []),
-    ...(values && !values.includes(value) ? [unsupported(field, value, values)] : []),
-  ]
-}
-
-const rangeErrors = (value: Json, { minimum, maximum }: Shape, field: string): FieldError[] => {
-  const low = minimum !== undefined && Number(value) < minimum
-  const high = maximum !== undefined && Number(value) > maximum
-  return [
-    ...(low ? [invalidValue(field, value, `${field} in body should be greater than or equal to ${minimum}`)] : []),
-    ...(high ? [invalidValue(field, value, `${field} in body should be less than or equal to ${maximum}`)] : []),
-  ]
-}
-
-const countErrors = (value: Json, { minItems = 0, maxItems = Number.POSITIVE_INFINITY }: Shape, field: string) => {
-  const { length } = listOf(value)
-  const many = {
+/** The API server's words for what Ajv finds. */
+const words: Readonly<Record<string, (field: string, value: Json, error: ErrorObject) => FieldError>> = {
+  type: (field, value, { schema }) => {
+    const type = JSON.stringify(typeOf(value))
+    const message = `Invalid value: ${type}: ${field} in body must be of type ${schema}: ${type}`
+    return { field, reason: 'FieldValueTypeInvalid', message }
+  },
+  enum: (field, value, { params }) => unsupported(field, value, params.allowedValues),
+  required: (field, _, { params }) => required(within(field, params.missingProperty)),
+  maxLength: (field, _, { params: { limit } }) => ({
+    field,
+    reason: 'FieldValueTooLong',
+    message: `Too long: may not be more than ${limit} bytes`,
+  }),
+  maxItems: (field, value, { params: { limit } }) => ({
     field,
     reason: 'FieldValueTooMany',
-    message: `Too many: ${length}: must have at most ${maxItems} items`,
-  }
-  if (length > maxItems) return [many]
-  if (length >= minItems) return []
-  return [invalidValue(field, length, `${field} in body should have at least ${minItems} items`)]
+    message: `Too many: ${listOf(value).length}: must have at most ${limit} items`,
+  }),
+  minItems: (field, value, { params: { limit } }) =>
+    invalidValue(field, listOf(value).length, `${field} in body should have at least ${limit} items`),
+  [KEYS]: (field, _, { message }) => ({
+    field,
+    reason: 'FieldValueDuplicate',
+    message: `Duplicate value: ${message}`,
+  }),
+  [RULES]: (field, value, { message = '' }) =>
+    typeof value === 'object'
+      ? { field, reason: 'FieldValueInvalid', message: `Invalid value: ${message}` }
+      : invalidValue(field, value, message),
 }
 
-const missingErrors = (value: Json, { required: names = [] }: Shape, field: string): FieldError[] =>
-  names.filter((name) => mapOf(value)[name] === undefined).map((name) => required(within(field, name)))
-
-const within = (field: string, name: string): string => (field === '' ? name : `${field}.${name}`)
-
-const duplicateErrors = (value: Json, { keys }: Shape, field: string): FieldError[] => {
-  if (keys === undefined) return []
-  const named = listOf(value).map((item) =>
-    Object.fromEntries(Object.entries(keys).map(([key, other]) => [key, mapOf(item)[key] ?? other])),
-  )
-  const texts = named.map((each) => JSON.stringify(each))
-  return texts.flatMap((text, index) =>
-    texts.indexOf(text) === index
-      ? []
-      : [{ field: `${field}[${index}]`, reason: 'FieldValueDuplicate', message: `Duplicate value: ${text}` }],
-  )
+const phrases: Readonly<Record<string, (limit: string) => string>> = {
+  minLength: (limit) => `should be at least ${limit} chars long`,
+  minimum: (limit) => `should be greater than or equal to ${limit}`,
+  maximum: (limit) => `should be less than or equal to ${limit}`,
+  pattern: (pattern) => `should match '${pattern}'`,
+  oneOf: () => 'must validate one and only one schema (oneOf). Found none valid',
+  anyOf: () => 'must validate at least one schema (anyOf)',
+  not: () => 'must not validate the schema (not)',
 }
 
-type Child = { readonly value: Json; readonly shape: Shape; readonly field: string }
+const isRule = ({ keyword }: ErrorObject): boolean => keyword === RULES
 
-const childrenOf = (value: Json, shape: Shape, field: string, isRule: boolean): Child[] => {
-  const { items } = shape
-  if (items) return listOf(value).map((item, index) => ({ value: item, shape: items, field: `${field}[${index}]` }))
-  return Object.entries(mapOf(value)).flatMap(([key, member]) => {
-    const inner = fieldOf(shape, key)
-    // CEL names members of maps by a path of its own
-    const path = isRule && shape.type === 'map' ? `${field}[${key}]` : within(field, key)
-    return inner && member !== undefined ? [{ value: member, shape: inner, field: path }] : []
-  })
+const errorOf = (error: ErrorObject, shape: Shape): FieldError => {
+  const { keyword, instancePath, data, params, message = '' } = error
+  const field = fieldAt(instancePath, shape, isRule(error))
+  const value = data as Json
+  const told = words[keyword]
+  if (told) return told(field, value, error)
+  const phrase = phrases[keyword]?.(String(params.limit ?? params.pattern)) ?? message
+  return invalidValue(field, value, `${field} in body ${phrase}`)
 }
-
-const schemaErrors = (value: Json, shape: Shape, field: string): FieldError[] => {
-  if (shape.type === 'any') return []
-  const wrong = typeError(value, shape, field)
-  if (wrong) return [wrong, ...(shape.enum ? [unsupported(field, value, shape.enum)] : [])]
-  return [
-    ...textErrors(value, shape, field),
-    ...rangeErrors(value, shape, field),
-    ...(shape.type === 'list' ? countErrors(value, shape, field) : []),
-    ...duplicateErrors(value, shape, field),
-    ...missingErrors(value, shape, field),
-    ...childrenOf(value, shape, field, false).flatMap((child) => schemaErrors(child.value, child.shape, child.field)),
-  ]
-}
-
-const ruleErrors = (value: Json, shape: Shape, field: string): FieldError[] => [
-  ...(shape.rules ?? [])
-    .filter(({ holds }) => !holds(value))
-    .map(({ message }) =>
-      typeof value === 'object'
-        ? { field, reason: 'FieldValueInvalid', message: `Invalid value: ${message}` }
-        : invalidValue(field, value, message),
-    ),
-  ...childrenOf(value, shape, field, true).flatMap((child) => ruleErrors(child.value, child.shape, child.field)),
-]
 
 const unchecked =
   'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
@@ -133,12 +166,16 @@ const blocking = [
   'FieldValueTypeInvalid',
 ]
 
-/** The errors of a custom resource's schema, and then its rules, outside the metadata. */
-export const customErrors = (object: Json, shape: Shape): FieldError[] => {
+/** The errors of a custom resource's schema, and then its rules, outside the metadata; `previous` is the object that it replaces. */
+export const customErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] => {
   const { metadata: _, ...rest } = mapOf(object)
-  const errors = schemaErrors(rest, shape, '')
-  const isBlocked = errors.some(({ reason }) => blocking.includes(reason))
-  if (isBlocked) return [...errors, invalidValue('<nil>', null, unchecked)]
+  const validate = validatorOf(kind)
+  if (validate.call({ previous }, rest)) return []
+  // of alternatives only that none holds is told
+  const found = (validate.errors ?? []).filter(({ schemaPath }) => !/\/(oneOf|anyOf|not)\//.test(schemaPath))
+  const told = (errors: ErrorObject[]): FieldError[] => errors.map((error) => errorOf(error, kind.shape))
+  const errors = told(found.filter((error) => !isRule(error)))
+  if (errors.some(({ reason }) => blocking.includes(reason))) return [...errors, invalidValue('<nil>', null, unchecked)]
   const isUnique = errors.every(({ reason }) => reason === 'FieldValueDuplicate')
-  return isUnique ? [...errors, ...ruleErrors(rest, shape, '')] : errors
+  return isUnique ? [...errors, ...told(found.filter(isRule))] : errors
 }

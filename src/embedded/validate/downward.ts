@@ -41,8 +41,8 @@ const fieldRef =
     return paths.includes(String(value)) ? [] : [unsupported(place, value, paths)]
   }
 
-/** What a variable may be told of its pod. */
+/** The fields of its pod that a variable may have. */
 export const variableField = fieldRef(ofVariables)
 
-/** What a file may be told of its pod. */
+/** The fields of its pod that a file may have. */
 export const fileField = fieldRef(ofFiles)

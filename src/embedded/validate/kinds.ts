@@ -127,4 +127,4 @@ const checks: Readonly<Record<string, Check>> = {
 
 /** The errors of an object outside its metadata; `previous` is the stored one it replaces. */
 export const kindErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
-  kind.custom ? customErrors(object, kind.shape) : (checks[kind.kind]?.(object, previous) ?? [])
+  kind.custom ? customErrors(kind, object, previous) : (checks[kind.kind]?.(object, previous) ?? [])
