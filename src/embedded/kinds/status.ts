@@ -35,14 +35,16 @@ const resourceName = ({ plural, group }: Pick<Named, 'plural' | 'group'>): strin
 
 const grouped = (group: string): JsonMap => (group === '' ? {} : { group })
 
+const detailsOf = ({ group, plural }: Pick<Named, 'plural' | 'group'>, name: string): JsonMap => ({
+  name,
+  ...grouped(group),
+  kind: plural,
+})
+
 export const badRequest = (message: string): Refusal => new Refusal(400, 'BadRequest', message)
 
 export const notFound = (kind: Named, name: string): Refusal =>
-  new Refusal(404, 'NotFound', `${resourceName(kind)} "${name}" not found`, {
-    name,
-    ...grouped(kind.group),
-    kind: kind.plural,
-  })
+  new Refusal(404, 'NotFound', `${resourceName(kind)} "${name}" not found`, detailsOf(kind, name))
 
 /** For a path without a resource in a built-in group. */
 export const noResource = (): Refusal =>
@@ -52,29 +54,22 @@ export const notAllowed = (): Refusal =>
   new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 
 export const alreadyExists = (kind: Named, name: string): Refusal =>
-  new Refusal(409, 'AlreadyExists', `${resourceName(kind)} "${name}" already exists`, {
-    name,
-    ...grouped(kind.group),
-    kind: kind.plural,
-  })
+  new Refusal(409, 'AlreadyExists', `${resourceName(kind)} "${name}" already exists`, detailsOf(kind, name))
 
 export const forbidden = (kind: Named, name: string, why: string): Refusal =>
-  new Refusal(403, 'Forbidden', `${resourceName(kind)} "${name}" is forbidden: ${why}`, {
-    name,
-    ...grouped(kind.group),
-    kind: kind.plural,
-  })
+  new Refusal(403, 'Forbidden', `${resourceName(kind)} "${name}" is forbidden: ${why}`, detailsOf(kind, name))
 
 export const tooLarge = (limit: number): Refusal =>
   new Refusal(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${limit}`)
 
 /** `kind` is the resource's plural for storage conflicts and its kind for delete preconditions. */
 export const conflict = (kind: { group: string; plural: string }, name: string, why: string): Refusal =>
-  new Refusal(409, 'Conflict', `Operation cannot be fulfilled on ${resourceName(kind)} "${name}": ${why}`, {
-    name,
-    ...grouped(kind.group),
-    kind: kind.plural,
-  })
+  new Refusal(
+    409,
+    'Conflict',
+    `Operation cannot be fulfilled on ${resourceName(kind)} "${name}": ${why}`,
+    detailsOf(kind, name),
+  )
 
 export const modified = (kind: Named, name: string): Refusal =>
   conflict(kind, name, 'the object has been modified; please apply your changes to the latest version and try again')
@@ -111,5 +106,5 @@ export const deleted = (kind: Named, name: string, uid: string): JsonMap => ({
   apiVersion: 'v1',
   metadata: {},
   status: 'Success',
-  details: { name, ...grouped(kind.group), kind: kind.plural, uid },
+  details: { ...detailsOf(kind, name), uid },
 })

@@ -1,4 +1,4 @@
-import { type Json, type JsonMap, listOf, mapOf, sortedJson } from '../kinds/json.ts'
+import { equal, type Json, type JsonMap, listOf, mapOf, sortedJson } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { keyProblems, problems } from './formats.ts'
@@ -46,6 +46,10 @@ export const notFound = (field: string, value: Json | undefined, why = ''): Fiel
   message: `Not found: ${JSON.stringify(value ?? '')}${why === '' ? '' : `: ${why}`}`,
 })
 
+/** A field that keeps its value, once it has one. */
+export const immutable = (field: string, value: Json | undefined, before: Json | undefined): FieldError[] =>
+  before === undefined || equal(value, before) ? [] : [invalidValue(field, value, 'field is immutable')]
+
 export const labelErrors = (labels: Json | undefined, field: string): FieldError[] =>
   Object.entries(mapOf(labels)).flatMap(([key, value]) => [
     ...keyProblems(key).map((why) => invalidValue(field, key, why)),
@@ -86,7 +90,7 @@ export const metadataErrors = (kind: Kind, metadata: JsonMap): FieldError[] => [
   ...mapErrors(metadata),
 ]
 
-const immutable = ['name', 'namespace', 'uid'] as const
+const fixed = ['name', 'namespace', 'uid'] as const
 
 /** Finalizers may not be added once the deletion has begun. */
 const finalizerErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => {
@@ -98,9 +102,7 @@ const finalizerErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => 
 
 /** The errors of a changed object's metadata. */
 export const metadataUpdateErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => [
-  ...immutable
-    .filter((key) => metadata[key] !== previous[key])
-    .map((key) => invalidValue(`metadata.${key}`, metadata[key], 'field is immutable')),
+  ...fixed.flatMap((key) => immutable(`metadata.${key}`, metadata[key], previous[key])),
   ...finalizerErrors(metadata, previous),
   ...mapErrors(metadata),
 ]

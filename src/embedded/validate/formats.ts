@@ -1,10 +1,5 @@
 /** Text formats of names, labels and keys, with the API server's error messages. */
 
-const regexHint = (intro: string, pattern: string, ...examples: string[]): string => {
-  const quoted = examples.map((example, index) => (index === 0 ? `e.g. '${example}', ` : ` or '${example}', `))
-  return `${intro} (${quoted.join('')}regex used for validation is '${pattern}')`
-}
-
 const dns1123Label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const dns1123Subdomain = `${dns1123Label}(\\.${dns1123Label})*`
 const dns1035Label = '[a-z]([-a-z0-9]*[a-z0-9])?'
@@ -14,75 +9,35 @@ const dataKey = '[-._a-zA-Z0-9]+'
 
 type FormatRule = { readonly pattern: RegExp; readonly limit: number; readonly hint: string }
 
-const format = (pattern: string, limit: number, hint: string): FormatRule => ({
-  pattern: new RegExp(`^(?:${pattern})$`),
-  limit,
-  hint,
-})
+const format = (pattern: string, limit: number, intro: string, ...examples: string[]): FormatRule => {
+  const quoted = examples.map((example, index) => (index === 0 ? `e.g. '${example}', ` : ` or '${example}', `))
+  const hint = `${intro} (${quoted.join('')}regex used for validation is '${pattern}')`
+  return { pattern: new RegExp(`^(?:${pattern})$`), limit, hint }
+}
+
+const alphanumerics = "alphanumeric characters, '-', '_' or '.'"
+const bothEnds = 'and must start and end with an alphanumeric character'
+const lowercase = 'must consist of lower case alphanumeric characters'
+const dnsLabel = `a lowercase RFC 1123 label ${lowercase} or '-', ${bothEnds}`
+const dns1035 = `a DNS-1035 label ${lowercase} or '-', start with an alphabetic character, and end with an alphanumeric character`
+const dnsSubdomain = `a lowercase RFC 1123 subdomain ${lowercase}, '-' or '.', ${bothEnds}`
+const value = `a valid label must be an empty string or consist of ${alphanumerics}, ${bothEnds}`
+const key = `a valid config key must consist of ${alphanumerics}`
 
 const formats = {
-  label: format(
-    dns1123Label,
-    63,
-    regexHint(
-      "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character",
-      dns1123Label,
-      'my-name',
-      '123-abc',
-    ),
-  ),
-  'label-1035': format(
-    dns1035Label,
-    63,
-    regexHint(
-      "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-      dns1035Label,
-      'my-name',
-      'abc-123',
-    ),
-  ),
-  subdomain: format(
-    dns1123Subdomain,
-    253,
-    regexHint(
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-      dns1123Subdomain,
-      'example.com',
-    ),
-  ),
-  labelValue: format(
-    labelValue,
-    63,
-    regexHint(
-      "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-      labelValue,
-      'MyValue',
-      'my_value',
-      '12345',
-    ),
-  ),
+  label: format(dns1123Label, 63, dnsLabel, 'my-name', '123-abc'),
+  'label-1035': format(dns1035Label, 63, dns1035, 'my-name', 'abc-123'),
+  subdomain: format(dns1123Subdomain, 253, dnsSubdomain, 'example.com'),
+  labelValue: format(labelValue, 63, value, 'MyValue', 'my_value', '12345'),
   qualifiedName: format(
     qualifiedName,
     63,
-    regexHint(
-      "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
-      qualifiedName,
-      'MyName',
-      'my.name',
-      '123-abc',
-    ),
+    `must consist of ${alphanumerics}, ${bothEnds}`,
+    'MyName',
+    'my.name',
+    '123-abc',
   ),
-  dataKey: format(
-    dataKey,
-    253,
-    regexHint(
-      "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
-      dataKey,
-      'key.name',
-      'KEY_NAME',
-      'key-name',
-    ),
-  ),
+  dataKey: format(dataKey, 253, key, 'key.name', 'KEY_NAME', 'key-name'),
 } satisfies Record<string, FormatRule>
 
 export type Format = keyof typeof formats

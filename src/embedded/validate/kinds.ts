@@ -1,10 +1,25 @@
-import { at, equal, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, equal, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { customErrors } from './custom.ts'
-import { duplicate, forbiddenField, invalidValue, labelErrors, required } from './errors.ts'
+import { duplicate, forbiddenField, immutable, invalidValue, labelErrors, required } from './errors.ts'
 import { problems } from './formats.ts'
-import { atMostAll, countOrPercent, nonNegative, oneOf, portNumber, portNumberOrName } from './rules.ts'
+import {
+  atMostAll,
+  countOrPercent,
+  formatted,
+  holds,
+  items,
+  members,
+  needed,
+  nonNegative,
+  oneOf,
+  optional,
+  portNumber,
+  portNumberOrName,
+  type Rule,
+  unique,
+} from './rules.ts'
 import { type Check, deploymentErrors, podErrors, statefulSetErrors } from './workloads.ts'
 
 const sizeLimit = 1048576
@@ -27,52 +42,34 @@ const dataErrors: Check = (object, previous) => {
   ]
 }
 
-const secretErrors: Check = (object, previous) => {
-  const moved = previous !== undefined && object.type !== previous.type
-  return [...(moved ? [invalidValue('type', object.type, 'field is immutable')] : []), ...dataErrors(object, previous)]
-}
+const secretErrors: Check = (object, previous) => [
+  ...immutable('type', object.type, previous?.type),
+  ...dataErrors(object, previous),
+]
 
-const nameErrors = (names: readonly (Json | undefined)[], index: number, field: string): FieldError[] => {
-  const name = names[index]
-  if (name === undefined) return names.length > 1 ? [required(`${field}.name`)] : []
-  return names.indexOf(name) < index ? [duplicate(`${field}.name`, name)] : []
-}
-
-const servicePortErrors = (ports: readonly Json[]): FieldError[] => {
-  const names = ports.map((port) => at(port, 'name'))
-  const keys = ports.map((port) => `${at(port, 'port')}/${at(port, 'protocol')}`)
-  return ports.flatMap((port, index) => {
-    const field = `spec.ports[${index}]`
-    const target = at(port, 'targetPort') ?? 0
-    return [
-      ...nameErrors(names, index, field),
-      ...portNumber(at(port, 'port') ?? 0, `${field}.port`),
-      ...oneOf('SCTP', 'TCP', 'UDP')(at(port, 'protocol'), `${field}.protocol`),
-      ...(target === 0 ? [] : portNumberOrName(target, `${field}.targetPort`)),
-      ...(keys.indexOf(String(keys[index])) < index ? [duplicate(field, port)] : []),
-    ]
-  })
-}
-
-const externalErrors = ({ type, externalName: name }: JsonMap): FieldError[] => {
-  if (type !== 'ExternalName') return []
-  if (name === undefined || name === '') return [required('spec.externalName')]
-  return problems('subdomain', String(name)).map((why) => invalidValue('spec.externalName', name, why))
-}
+const servicePorts: Rule<[isAlone: boolean]> = items((port, field, before, isAlone) => [
+  ...(isAlone ? [] : needed()(port.name, `${field}.name`)),
+  ...unique(port, field, before),
+  ...portNumber(port.port ?? 0, `${field}.port`),
+  ...oneOf('SCTP', 'TCP', 'UDP')(port.protocol, `${field}.protocol`),
+  ...optional(portNumberOrName)(port.targetPort, `${field}.targetPort`),
+  ...(before.some((other) => other.port === port.port && other.protocol === port.protocol)
+    ? [duplicate(field, port)]
+    : []),
+])
 
 const serviceErrors: Check = (object, previous) => {
   const spec = mapOf(object.spec)
+  const { type, clusterIP, externalName } = spec
   const ports = listOf(spec.ports)
-  const portless = ports.length === 0 && spec.clusterIP !== 'None' && spec.type !== 'ExternalName'
-  const ip = at(previous, 'spec', 'clusterIP')
-  const moved = ip !== undefined && spec.clusterIP !== ip && spec.type !== 'ExternalName'
+  const isExternal = type === 'ExternalName'
   return [
-    ...(portless ? [required('spec.ports')] : []),
-    ...oneOf('ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort')(spec.type, 'spec.type'),
-    ...externalErrors(spec),
+    ...(ports.length === 0 && clusterIP !== 'None' && !isExternal ? [required('spec.ports')] : []),
+    ...oneOf('ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort')(type, 'spec.type'),
+    ...(isExternal ? needed(formatted('subdomain'))(externalName, 'spec.externalName') : []),
     ...labelErrors(spec.selector, 'spec.selector'),
-    ...servicePortErrors(ports),
-    ...(moved ? [invalidValue('spec.clusterIP', spec.clusterIP, 'field is immutable')] : []),
+    ...servicePorts(ports, 'spec.ports', ports.length === 1),
+    ...(isExternal ? [] : immutable('spec.clusterIP', clusterIP, at(previous, 'spec', 'clusterIP'))),
   ]
 }
 
@@ -90,26 +87,24 @@ const autoscalerErrors: Check = (object) => {
   ]
 }
 
-const leaseErrors: Check = (object) => {
-  const seconds = at(object, 'spec', 'leaseDurationSeconds')
-  const field = 'spec.leaseDurationSeconds'
-  return seconds !== undefined && Number(seconds) <= 0
-    ? [invalidValue(field, seconds, 'must be greater than 0')]
-    : nonNegative(at(object, 'spec', 'leaseTransitions'), 'spec.leaseTransitions')
-}
+const lease = members({
+  leaseDurationSeconds: optional(holds((seconds) => Number(seconds) > 0, 'must be greater than 0')),
+  leaseTransitions: nonNegative,
+})
 
-const budgetErrors: Check = (object) => {
-  const { minAvailable, maxUnavailable, unhealthyPodEvictionPolicy: policy } = mapOf(object.spec)
-  const both = minAvailable !== undefined && maxUnavailable !== undefined
-  const sent = { MinAvailable: minAvailable, MaxUnavailable: maxUnavailable }
-  return [
-    ...(both ? [invalidValue('spec', sent, 'minAvailable and maxUnavailable cannot be both set')] : []),
-    ...countOrPercent(minAvailable, 'spec.minAvailable'),
-    ...atMostAll(minAvailable, 'spec.minAvailable'),
-    ...countOrPercent(maxUnavailable, 'spec.maxUnavailable'),
-    ...atMostAll(maxUnavailable, 'spec.maxUnavailable'),
-    ...oneOf('AlwaysAllow', 'IfHealthyBudget')(policy, 'spec.unhealthyPodEvictionPolicy'),
-  ]
+const percentage: Rule = (value, field) => [...countOrPercent(value, field), ...atMostAll(value, field)]
+
+const budget = members({
+  minAvailable: percentage,
+  maxUnavailable: percentage,
+  unhealthyPodEvictionPolicy: oneOf('AlwaysAllow', 'IfHealthyBudget'),
+})
+
+const budgetErrors: Check = ({ spec }) => {
+  const { minAvailable: MinAvailable, maxUnavailable: MaxUnavailable } = mapOf(spec)
+  const both = MinAvailable !== undefined && MaxUnavailable !== undefined
+  const why = 'minAvailable and maxUnavailable cannot be both set'
+  return [...(both ? [invalidValue('spec', { MinAvailable, MaxUnavailable }, why)] : []), ...budget(spec, 'spec')]
 }
 
 /** The rules of each kind beyond its metadata. */
@@ -121,7 +116,7 @@ const checks: Readonly<Record<string, Check>> = {
   StatefulSet: statefulSetErrors,
   Deployment: deploymentErrors,
   HorizontalPodAutoscaler: autoscalerErrors,
-  Lease: leaseErrors,
+  Lease: ({ spec }) => lease(spec, 'spec'),
   PodDisruptionBudget: budgetErrors,
 }
 

@@ -1,9 +1,26 @@
 import { at, equal, isEmptyValue, type Json, type JsonMap, listOf, mapOf, withAt } from '../kinds/json.ts'
 import type { FieldError } from '../kinds/status.ts'
-import { annotationErrors, forbiddenField, invalidValue, labelErrors, required, unsupportedText } from './errors.ts'
-import { problems } from './formats.ts'
+import {
+  annotationErrors,
+  forbiddenField,
+  immutable,
+  invalidValue,
+  labelErrors,
+  required,
+  unsupportedText,
+} from './errors.ts'
 import { lastingErrors, podSpecErrors, selectorLabelErrors } from './pods.ts'
-import { atMostAll, countOrPercent, nonNegative } from './rules.ts'
+import {
+  atMostAll,
+  countOrPercent,
+  formatted,
+  holds,
+  items,
+  members,
+  nonNegative,
+  optional,
+  type Rule,
+} from './rules.ts'
 import { matches } from './selector-object.ts'
 
 /** The errors of an object; `previous` is the stored one it replaces. */
@@ -34,34 +51,24 @@ const podsErrors = (spec: JsonMap, kind: string, template: readonly FieldError[]
 }
 
 const statefulSetMutable = [
-  'replicas',
-  'ordinals',
-  'template',
-  'updateStrategy',
-  'revisionHistoryLimit',
-  'persistentVolumeClaimRetentionPolicy',
-  'minReadySeconds',
+  ...['replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit'],
+  ...['persistentVolumeClaimRetentionPolicy', 'minReadySeconds'],
 ]
 
 const fixedPart = (spec: Json | undefined): JsonMap =>
   Object.fromEntries(Object.entries(mapOf(spec)).filter(([key]) => !statefulSetMutable.includes(key)))
 
-/** A value must be one of two. */
-const eitherOf = (value: Json | undefined, field: string, sent: Json | undefined, ...names: string[]): FieldError[] =>
+const isEither = (value: Json | undefined, ...names: string[]): boolean =>
   value === undefined || names.includes(String(value))
-    ? []
-    : [invalidValue(field, sent, `must be '${names.join("' or '")}'`)]
 
-const policyErrors = ({ podManagementPolicy: policy, updateStrategy: strategy }: JsonMap): FieldError[] => {
-  const type = at(strategy, 'type')
-  const rolling = at(strategy, 'rollingUpdate')
-  return [
-    ...eitherOf(policy, 'spec.podManagementPolicy', policy, 'OrderedReady', 'Parallel'),
-    ...eitherOf(type, 'spec.updateStrategy', strategy, 'RollingUpdate', 'OnDelete'),
-    ...(type === 'OnDelete' && rolling !== undefined
-      ? [invalidValue('spec.updateStrategy.rollingUpdate', rolling, "only allowed for updateStrategy 'RollingUpdate'")]
-      : []),
-  ]
+const updateStrategy: Rule = (value, field) => {
+  const { type, rollingUpdate } = mapOf(value)
+  if (!isEither(type, 'RollingUpdate', 'OnDelete'))
+    return [invalidValue(field, value, "must be 'RollingUpdate' or 'OnDelete'")]
+  const why = "only allowed for updateStrategy 'RollingUpdate'"
+  return type === 'OnDelete' && rollingUpdate !== undefined
+    ? [invalidValue(`${field}.rollingUpdate`, rollingUpdate, why)]
+    : []
 }
 
 /** Adds a volume to the pods for each claim template. */
@@ -72,21 +79,26 @@ const withClaims = (template: JsonMap, { volumeClaimTemplates }: JsonMap): JsonM
   return names.length === 0 ? template : withAt(template, ['spec', 'volumes'], [...claims, ...others])
 }
 
-const claimErrors = ({ volumeClaimTemplates }: JsonMap): FieldError[] =>
-  listOf(volumeClaimTemplates).flatMap((claim, index) => {
-    const field = `spec.volumeClaimTemplates[${index}].spec`
-    const modes = listOf(at(claim, 'spec', 'accessModes'))
-    const storage = at(claim, 'spec', 'resources', 'requests', 'storage')
-    return [
-      ...(modes.length === 0 ? [required(`${field}.accessModes`, 'at least 1 access mode is required')] : []),
-      ...(storage === undefined ? [required(`${field}.resources[storage]`)] : []),
-    ]
-  })
+const claims: Rule = items((claim, field) => [
+  ...(listOf(at(claim, 'spec', 'accessModes')).length === 0
+    ? [required(`${field}.spec.accessModes`, 'at least 1 access mode is required')]
+    : []),
+  ...(at(claim, 'spec', 'resources', 'requests', 'storage') === undefined
+    ? [required(`${field}.spec.resources[storage]`)]
+    : []),
+])
 
-const serviceNameErrors = (name: Json | undefined): FieldError[] =>
-  name === undefined || name === ''
-    ? []
-    : problems('label', String(name)).map((why) => invalidValue('spec.serviceName', name, why))
+const statefulSet = members({
+  podManagementPolicy: holds(
+    (policy) => isEither(policy, 'OrderedReady', 'Parallel'),
+    "must be 'OrderedReady' or 'Parallel'",
+  ),
+  updateStrategy,
+  volumeClaimTemplates: claims,
+  replicas: nonNegative,
+  minReadySeconds: nonNegative,
+  serviceName: optional(formatted('label')),
+})
 
 export const statefulSetErrors: Check = (object, previous) => {
   const spec = mapOf(object.spec)
@@ -94,11 +106,7 @@ export const statefulSetErrors: Check = (object, previous) => {
   const fixed = previous === undefined || equal(fixedPart(spec), fixedPart(previous.spec))
   const allowed = `'${statefulSetMutable.slice(0, -1).join("', '")}' and '${statefulSetMutable.at(-1)}'`
   return [
-    ...policyErrors(spec),
-    ...claimErrors(spec),
-    ...nonNegative(spec.replicas, 'spec.replicas'),
-    ...nonNegative(spec.minReadySeconds, 'spec.minReadySeconds'),
-    ...serviceNameErrors(spec.serviceName),
+    ...statefulSet(spec, 'spec'),
     ...podsErrors(spec, 'statefulset', [
       // The API server checks a StatefulSet's template labels twice, and lists each error twice.
       ...labelErrors(at(template, 'metadata', 'labels'), 'spec.template.labels'),
@@ -112,60 +120,49 @@ export const statefulSetErrors: Check = (object, previous) => {
 
 const isZero = (value: Json | undefined): boolean => value === 0 || value === '0%'
 
-const rollingErrors = (rolling: JsonMap): FieldError[] => {
-  const { maxUnavailable, maxSurge } = rolling
-  const field = 'spec.strategy.rollingUpdate.maxUnavailable'
+const rolling: Rule = (value, field) => {
+  const { maxUnavailable, maxSurge } = mapOf(value)
+  const place = `${field}.maxUnavailable`
   const both = isZero(maxUnavailable) && isZero(maxSurge)
   return [
-    ...countOrPercent(maxUnavailable, field),
-    ...countOrPercent(maxSurge, 'spec.strategy.rollingUpdate.maxSurge'),
-    ...(both ? [invalidValue(field, maxUnavailable, 'may not be 0 when `maxSurge` is 0')] : []),
-    ...atMostAll(maxUnavailable, field),
+    ...members({ maxUnavailable: countOrPercent, maxSurge: countOrPercent })(value, field),
+    ...(both ? [invalidValue(place, maxUnavailable, 'may not be 0 when `maxSurge` is 0')] : []),
+    ...atMostAll(maxUnavailable, place),
   ]
 }
 
-const strategyErrors = ({ type, rollingUpdate }: JsonMap): FieldError[] => {
-  const known = ['Recreate', 'RollingUpdate']
-  if (type !== undefined && !known.includes(String(type)))
-    return [
-      unsupportedText(
-        'spec.strategy',
-        `{"Type":${JSON.stringify(type)},"RollingUpdate":${JSON.stringify(rollingUpdate ?? null)}}`,
-        known,
-      ),
-    ]
-  if (type === 'Recreate' && rollingUpdate !== undefined)
-    return [forbiddenField('spec.strategy.rollingUpdate', "may not be specified when strategy `type` is 'Recreate'")]
-  return rollingErrors(mapOf(rollingUpdate))
+const strategy: Rule = (value, field) => {
+  const { type, rollingUpdate = null } = mapOf(value)
+  const printed = JSON.stringify({ Type: type, RollingUpdate: rollingUpdate })
+  if (!isEither(type, 'Recreate', 'RollingUpdate'))
+    return [unsupportedText(field, printed, ['Recreate', 'RollingUpdate'])]
+  if (type !== 'Recreate') return rolling(rollingUpdate, `${field}.rollingUpdate`)
+  const why = "may not be specified when strategy `type` is 'Recreate'"
+  return rollingUpdate === null ? [] : [forbiddenField(`${field}.rollingUpdate`, why)]
 }
 
-const deadlineErrors = ({ progressDeadlineSeconds: deadline, minReadySeconds: least }: JsonMap): FieldError[] => [
-  ...nonNegative(deadline, 'spec.progressDeadlineSeconds'),
-  ...(deadline !== undefined && Number(deadline) <= Number(least ?? 0)
-    ? [invalidValue('spec.progressDeadlineSeconds', deadline, 'must be greater than minReadySeconds')]
-    : []),
-]
+const rollout = members<[spec: JsonMap]>({
+  strategy,
+  minReadySeconds: nonNegative,
+  revisionHistoryLimit: nonNegative,
+  progressDeadlineSeconds: optional((deadline, field, { minReadySeconds: least }) => [
+    ...nonNegative(deadline, field),
+    ...holds((value) => Number(value) > Number(least ?? 0), 'must be greater than minReadySeconds')(deadline, field),
+  ]),
+})
 
 export const deploymentErrors: Check = (object, previous) => {
   const spec = mapOf(object.spec)
-  const moved = previous !== undefined && !equal(spec.selector, at(previous, 'spec', 'selector'))
   return [
     ...nonNegative(spec.replicas, 'spec.replicas'),
     ...podsErrors(spec, 'deployment', templateErrors(mapOf(spec.template), 'ReplicaSet')),
-    ...strategyErrors(mapOf(spec.strategy)),
-    ...nonNegative(spec.minReadySeconds, 'spec.minReadySeconds'),
-    ...nonNegative(spec.revisionHistoryLimit, 'spec.revisionHistoryLimit'),
-    ...deadlineErrors(spec),
-    ...(moved ? [invalidValue('spec.selector', spec.selector, 'field is immutable')] : []),
+    ...rollout(spec, 'spec', spec),
+    ...immutable('spec.selector', spec.selector, previous && at(previous, 'spec', 'selector')),
   ]
 }
 
 const podMutable = [
-  'containers',
-  'initContainers',
-  'tolerations',
-  'activeDeadlineSeconds',
-  'terminationGracePeriodSeconds',
+  ...['containers', 'initContainers', 'tolerations', 'activeDeadlineSeconds', 'terminationGracePeriodSeconds'],
 ]
 
 export const podErrors: Check = (object, previous) => {
