@@ -1,7 +1,6 @@
 import { labelOf } from '../kinds/json.ts'
 import { badRequest } from '../kinds/status.ts'
 import { keyProblems, problems } from '../validate/formats.ts'
-import { type Token, tokens } from './selector-lexer.ts'
 
 type Labels = Readonly<Record<string, unknown>>
 export type Selector = (labels: Labels) => boolean
@@ -12,24 +11,18 @@ const names = new Map([
   ['<', 'lt'],
 ])
 
-/** Reads tokens one by one; the context decides if `in` and `notin` are words or operators. */
-class Reader {
-  #position = 0
-  readonly #tokens: readonly Token[]
-  constructor(selector: string) {
-    this.#tokens = tokens(selector)
-  }
-  peek(): Token {
-    return this.#tokens[this.#position] ?? { type: 'end', text: '' }
-  }
-  next(): Token {
-    const token = this.peek()
-    this.#position += 1
-    return token
-  }
+/** The tokens of a selector, read one by one. The end is an empty one. */
+type Reader = { readonly peek: () => string; readonly next: () => string }
+
+const readerOf = (selector: string): Reader => {
+  const tokens = selector.match(/[=!]=|[(),!=<>]|[^\s(),!=<>]+/g) ?? []
+  let position = 0
+  return { peek: () => tokens[position] ?? '', next: () => tokens[position++] ?? '' }
 }
 
-const unexpected = (token: Token, expected: string): Error => new Error(`found '${token.text}', expected: ${expected}`)
+const isWord = (token: string): boolean => /^[^(),!=<>]/.test(token)
+
+const unexpected = (token: string, expected: string): Error => new Error(`found '${token}', expected: ${expected}`)
 
 const checkedKey = (key: string): string => {
   const wrong = keyProblems(key)
@@ -47,32 +40,26 @@ const checkedValues = (key: string, values: readonly string[]): readonly string[
   return values
 }
 
+/** Reads the values in brackets, each of which may be empty. */
 const listedValues = (reader: Reader): string[] => {
   const open = reader.next()
-  if (open.type !== '(') throw new Error(`found '${open.text}' expected: '('`)
+  if (open !== '(') throw new Error(`found '${open}' expected: '('`)
   const values: string[] = []
-  for (;;) {
-    const { value, separator } = listedValue(reader)
-    values.push(value)
-    if (separator.type === ')') return values
-    if (separator.type !== ',') throw unexpected(separator, "',' or ')'")
+  for (let separator = ','; separator !== ')'; ) {
+    const token = reader.next()
+    if (!isWord(token) && token !== ',' && token !== ')') throw unexpected(token, "',', ')' or identifier")
+    values.push(isWord(token) ? token : '')
+    separator = isWord(token) ? reader.next() : token
+    if (separator !== ',' && separator !== ')') throw unexpected(separator, "',' or ')'")
   }
-}
-
-/** One value, which may be empty, and its separator. */
-const listedValue = (reader: Reader): { value: string; separator: Token } => {
-  const token = reader.next()
-  if (token.type === 'word') return { value: token.text, separator: reader.next() }
-  if (token.type === ',' || token.type === ')') return { value: '', separator: token }
-  throw unexpected(token, "',', ')' or identifier")
+  return values
 }
 
 const exactValue = (reader: Reader): string => {
   const token = reader.peek()
-  if (token.type === 'end' || token.type === ',') return ''
-  reader.next()
-  if (token.type !== 'word') throw unexpected(token, 'identifier')
-  return token.text
+  if (token === '' || token === ',') return ''
+  if (!isWord(token)) throw unexpected(token, 'identifier')
+  return reader.next()
 }
 
 const compared = (key: string, value: string, holds: (label: number, bound: number) => boolean): Selector => {
@@ -84,17 +71,16 @@ const compared = (key: string, value: string, holds: (label: number, bound: numb
 
 const requirement = (reader: Reader): Selector => {
   const first = reader.next()
-  const name = first.type === '!' ? reader.next() : first
-  if (name.type !== 'word') throw unexpected(name, 'identifier')
-  const key = checkedKey(name.text)
-  const ahead = reader.peek().type
-  if (first.type === '!') return (labels) => labelOf(labels, key) === undefined
-  if (ahead === 'end' || ahead === ',') return (labels) => labelOf(labels, key) !== undefined
+  const name = first === '!' ? reader.next() : first
+  if (!isWord(name)) throw unexpected(name, 'identifier')
+  const key = checkedKey(name)
+  if (first === '!') return (labels) => labelOf(labels, key) === undefined
+  if (['', ','].includes(reader.peek())) return (labels) => labelOf(labels, key) !== undefined
   return byOperator(key, reader.next(), reader)
 }
 
-const byOperator = (key: string, token: Token, reader: Reader): Selector => {
-  const operator = names.get(token.text) ?? token.text
+const byOperator = (key: string, token: string, reader: Reader): Selector => {
+  const operator = names.get(token) ?? token
   if (!operators.includes(operator)) throw unexpected(token, operators.join(', '))
   const listed = operator === 'in' || operator === 'notin'
   const values = checkedValues(key, listed ? listedValues(reader) : [exactValue(reader)])
@@ -104,7 +90,7 @@ const byOperator = (key: string, token: Token, reader: Reader): Selector => {
   return (labels) => values.includes(String(labelOf(labels, key) ?? '\0')) === wanted
 }
 
-const startsRequirement = ({ type }: Token): boolean => type === 'word' || type === '!'
+const startsRequirement = (token: string): boolean => isWord(token) || token === '!'
 
 const explained = (reader: Reader): Selector => {
   try {
@@ -115,11 +101,11 @@ const explained = (reader: Reader): Selector => {
 }
 
 const requirements = (reader: Reader): Selector[] => {
-  if (reader.peek().type === 'end') return []
+  if (reader.peek() === '') return []
   if (!startsRequirement(reader.peek())) throw unexpected(reader.peek(), "!, identifier, or 'end of string'")
   const found = [explained(reader)]
-  for (let separator = reader.next(); separator.type !== 'end'; separator = reader.next()) {
-    if (separator.type !== ',') throw unexpected(separator, "',' or 'end of string'")
+  for (let separator = reader.next(); separator !== ''; separator = reader.next()) {
+    if (separator !== ',') throw unexpected(separator, "',' or 'end of string'")
     if (!startsRequirement(reader.peek())) throw unexpected(reader.peek(), "identifier after ','")
     found.push(explained(reader))
   }
@@ -132,7 +118,7 @@ const requirements = (reader: Reader): Selector[] => {
  */
 export const labelSelector = (text: string): Selector => {
   try {
-    const all = requirements(new Reader(text))
+    const all = requirements(readerOf(text))
     return (labels) => all.every((holds) => holds(labels))
   } catch (cause) {
     throw badRequest((cause as Error).message)

@@ -36,7 +36,7 @@ export type Kind = {
   readonly selectable: readonly string[]
 }
 
-type Entry = Pick<Kind, 'kind' | 'plural'> & Partial<Kind>
+type Entry = Pick<Kind, 'kind'> & Partial<Kind>
 
 /** The model of a kind, as the official client calls it: `V1Pod`. */
 const modelOf = (group: string, kind: string, version: string): string => {
@@ -48,6 +48,7 @@ const modelOf = (group: string, kind: string, version: string): string => {
 export const builtin = (group: string, version: string, entry: Entry): Kind => ({
   group,
   version,
+  plural: `${entry.kind.toLowerCase().replace(/y$/, 'ie')}s`,
   shortNames: [],
   categories: [],
   namespaced: true,

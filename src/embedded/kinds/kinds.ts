@@ -3,136 +3,75 @@ import { apiVersionOf, builtin, custom, type Kind } from './kind.ts'
 import type { OpenApi } from './open-api.ts'
 
 const emptyTemplate = { metadata: {}, spec: { containers: null } }
+const all = ['all']
+
+const involved = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath']
+
+const core = (entry: Parameters<typeof builtin>[2]): Kind => builtin('', 'v1', entry)
+
+const later = { status: true, rechecksMetadata: false }
+const admission = { namespaced: false, counted: true, rechecksMetadata: false }
 
 /** The kinds served; another one is one more entry. */
 export const kinds: readonly Kind[] = [
-  builtin('', 'v1', { kind: 'ConfigMap', plural: 'configmaps', shortNames: ['cm'] }),
-  builtin('', 'v1', { kind: 'Secret', plural: 'secrets', selectable: ['type'] }),
-  builtin('', 'v1', {
-    kind: 'Namespace',
-    plural: 'namespaces',
-    shortNames: ['ns'],
-    namespaced: false,
-    status: true,
-    names: 'label',
-    zero: { spec: {}, status: {} },
-    deleteAnswersObject: true,
-    selectable: ['status.phase'],
+  core({ kind: 'ConfigMap', shortNames: ['cm'] }),
+  core({ kind: 'Secret', selectable: ['type'] }),
+  core({
+    ...{ kind: 'Namespace', shortNames: ['ns'], namespaced: false, status: true, names: 'label' },
+    ...{ zero: { spec: {}, status: {} }, deleteAnswersObject: true, selectable: ['status.phase'] },
   }),
-  builtin('', 'v1', {
-    kind: 'Service',
-    plural: 'services',
-    shortNames: ['svc'],
-    categories: ['all'],
-    status: true,
-    names: 'label-1035',
+  core({
+    ...{ kind: 'Service', shortNames: ['svc'], categories: all, status: true, names: 'label-1035', createOnPut: true },
     zero: { spec: {}, status: { loadBalancer: {} } },
-    createOnPut: true,
-    deleteAnswersObject: true,
-    selectable: ['spec.clusterIP', 'spec.type'],
+    ...{ deleteAnswersObject: true, selectable: ['spec.clusterIP', 'spec.type'] },
   }),
-  builtin('', 'v1', {
-    kind: 'ServiceAccount',
-    plural: 'serviceaccounts',
-    shortNames: ['sa'],
-    deleteAnswersObject: true,
-  }),
-  builtin('', 'v1', {
-    kind: 'Pod',
-    plural: 'pods',
-    shortNames: ['po'],
-    categories: ['all'],
-    status: true,
-    counted: true,
+  core({ kind: 'ServiceAccount', shortNames: ['sa'], deleteAnswersObject: true }),
+  core({
+    ...{ kind: 'Pod', shortNames: ['po'], categories: all, status: true, counted: true, deleteAnswersObject: true },
     zero: { spec: { containers: null }, status: {} },
-    deleteAnswersObject: true,
     selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
   }),
-  builtin('', 'v1', {
-    kind: 'Event',
-    plural: 'events',
-    shortNames: ['ev'],
+  core({
+    ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
     zero: { involvedObject: {}, source: {}, reportingComponent: '', reportingInstance: '' },
-    createOnPut: true,
     selectable: [
-      ...['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'].map(
-        (field) => `involvedObject.${field}`,
-      ),
-      ...['reason', 'reportingComponent', 'source', 'type'],
+      ...involved.map((field) => `involvedObject.${field}`),
+      'reason',
+      'reportingComponent',
+      'source',
+      'type',
     ],
   }),
   // a real server keeps these and those of the core group as one
   builtin('events.k8s.io', 'v1', {
-    kind: 'Event',
-    plural: 'events',
-    shortNames: ['ev'],
-    createOnPut: true,
+    ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
     selectable: ['reason', 'type', 'regarding.kind', 'regarding.name', 'regarding.namespace', 'reportingController'],
   }),
   builtin('apps', 'v1', {
-    kind: 'StatefulSet',
-    plural: 'statefulsets',
-    shortNames: ['sts'],
-    categories: ['all'],
-    status: true,
-    counted: true,
-    names: 'label',
+    ...{ kind: 'StatefulSet', shortNames: ['sts'], categories: all, ...later, counted: true, names: 'label' },
     zero: { spec: { selector: null, template: emptyTemplate, serviceName: '', updateStrategy: {} }, status: {} },
-    rechecksMetadata: false,
   }),
   builtin('apps', 'v1', {
-    kind: 'Deployment',
-    plural: 'deployments',
-    shortNames: ['deploy'],
-    categories: ['all'],
-    status: true,
-    counted: true,
+    ...{ kind: 'Deployment', shortNames: ['deploy'], categories: all, ...later, counted: true },
     zero: { spec: { selector: null, template: emptyTemplate, strategy: {} }, status: {} },
-    rechecksMetadata: false,
   }),
   builtin('coordination.k8s.io', 'v1', {
-    kind: 'Lease',
-    plural: 'leases',
-    zero: { spec: {} },
-    createOnPut: true,
-    putNeedsVersion: true,
-    rechecksMetadata: false,
+    ...{ kind: 'Lease', zero: { spec: {} }, createOnPut: true, putNeedsVersion: true, rechecksMetadata: false },
   }),
   builtin('autoscaling', 'v2', {
-    kind: 'HorizontalPodAutoscaler',
-    plural: 'horizontalpodautoscalers',
-    shortNames: ['hpa'],
-    categories: ['all'],
-    status: true,
+    ...{ kind: 'HorizontalPodAutoscaler', shortNames: ['hpa'], categories: all, ...later },
     zero: { spec: { scaleTargetRef: { kind: '', name: '' }, maxReplicas: 0 }, status: {} },
-    rechecksMetadata: false,
   }),
   builtin('policy', 'v1', {
-    kind: 'PodDisruptionBudget',
-    plural: 'poddisruptionbudgets',
-    shortNames: ['pdb'],
-    status: true,
-    counted: true,
+    ...{ kind: 'PodDisruptionBudget', shortNames: ['pdb'], ...later, counted: true },
     zero: { spec: {}, status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } },
-    rechecksMetadata: false,
   }),
   // kept, and not enforced
   builtin('admissionregistration.k8s.io', 'v1', {
-    kind: 'ValidatingAdmissionPolicy',
-    plural: 'validatingadmissionpolicies',
-    namespaced: false,
-    status: true,
-    counted: true,
-    zero: { spec: {}, status: {} },
-    rechecksMetadata: false,
+    ...{ kind: 'ValidatingAdmissionPolicy', ...admission, status: true, zero: { spec: {}, status: {} } },
   }),
   builtin('admissionregistration.k8s.io', 'v1', {
-    kind: 'ValidatingAdmissionPolicyBinding',
-    plural: 'validatingadmissionpolicybindings',
-    namespaced: false,
-    counted: true,
-    zero: { spec: {} },
-    rechecksMetadata: false,
+    ...{ kind: 'ValidatingAdmissionPolicyBinding', ...admission, zero: { spec: {} } },
   }),
   ...customKinds.map(({ group, schema, ...entry }) =>
     custom(group, 'v1', { ...entry, schema: schema as unknown as OpenApi }),
