@@ -1,6 +1,6 @@
 import type { Json } from '../kinds/json.ts'
 import { type FieldError, invalid, Refusal } from '../kinds/status.ts'
-import { invalidValue, required, unsupported } from '../validate/errors.ts'
+import { forbiddenField, invalidValue, required, tooLong, unsupported } from '../validate/errors.ts'
 
 const validations = ['Ignore', 'Strict', 'Warn'] as const
 
@@ -19,23 +19,11 @@ const operations: Readonly<Record<string, string>> = { POST: 'Create', PUT: 'Upd
 
 const longestManager = 128
 
-const managerErrors = (manager: string | null): FieldError[] => {
-  if (manager === null || Buffer.byteLength(manager) <= longestManager) return []
-  return [
-    {
-      field: 'fieldManager',
-      reason: 'FieldValueTooLong',
-      message: `Too long: may not be more than ${longestManager} bytes`,
-    },
-  ]
-}
+const managerErrors = (manager: string | null): FieldError[] =>
+  Buffer.byteLength(manager ?? '') > longestManager ? [tooLong('fieldManager', longestManager)] : []
 
-const forceErrors = (force: string | null, applies: boolean): FieldError[] => {
-  if (force === null || applies) return []
-  return [
-    { field: 'force', reason: 'FieldValueForbidden', message: 'Forbidden: may not be specified for non-apply patch' },
-  ]
-}
+const forceErrors = (force: string | null, applies: boolean): FieldError[] =>
+  force === null || applies ? [] : [forbiddenField('force', 'may not be specified for non-apply patch')]
 
 export const dryRunErrors = (values: readonly Json[]): FieldError[] =>
   values.some((value) => value !== 'All') ? [unsupported('dryRun', [...values], ['All'])] : []

@@ -31,16 +31,13 @@ const age: Column = {
 const containersOf = (object: JsonMap): Json[] =>
   listOf(at(object, 'spec', 'template', 'spec', 'containers') ?? at(object, 'spec', 'containers'))
 
-const containers: Column = {
-  name: 'Containers',
+const ofContainers = (title: string, key: string): Column => ({
+  name: title,
   wide: true,
-  of: (object) => joined(containersOf(object).map((each) => at(each, 'name'))),
-}
-const images: Column = {
-  name: 'Images',
-  wide: true,
-  of: (object) => joined(containersOf(object).map((each) => at(each, 'image'))),
-}
+  of: (object) => joined(containersOf(object).map((each) => at(each, key))),
+})
+const containers = ofContainers('Containers', 'name')
+const images = ofContainers('Images', 'image')
 
 const ready: Column = {
   name: 'Ready',

@@ -1,4 +1,4 @@
-import { at, equal, isEmptyValue, isMap, type Json, type JsonMap, mapOf, sortedJson } from '../kinds/json.ts'
+import { at, equal, isEmptyValue, isMap, type Json, type JsonMap, sortedJson } from '../kinds/json.ts'
 import { fieldOf, type Shape } from '../kinds/schema.ts'
 
 /**
@@ -105,31 +105,13 @@ const partsDifference = (
   after: Json,
   shape: Shape | undefined,
   changed: boolean,
-): FieldSet =>
-  isMap(after)
-    ? membersDifference(mapOf(before), after, shape, changed)
-    : itemsDifference(before, after, shape, changed)
-
-const membersDifference = (before: JsonMap, after: JsonMap, shape: Shape | undefined, changed: boolean): FieldSet => {
-  const members: FieldSet = {}
-  for (const key in after) {
-    const found = difference(at(before, key), after[key], fieldOf(shape, key), changed)
-    if (found !== undefined) members[`f:${key}`] = found
-  }
-  return members
-}
-
-const itemsDifference = (
-  before: Json | undefined,
-  after: Json,
-  shape: Shape | undefined,
-  changed: boolean,
 ): FieldSet => {
-  const previous = new Map(ownedParts(before, shape).map(({ element, value }) => [element, value]))
+  const isList = Array.isArray(after)
+  const items = new Map(isList ? ownedParts(before, shape).map(({ element, value }) => [element, value]) : [])
   const members: FieldSet = {}
-  for (const part of ownedParts(after, shape)) {
-    const found = difference(previous.get(part.element), part.value, part.shape, changed)
-    if (found !== undefined) members[part.element] = found
+  for (const { element, value, shape: inner } of ownedParts(after, shape)) {
+    const found = difference(isList ? items.get(element) : at(before, element.slice(2)), value, inner, changed)
+    if (found !== undefined) members[element] = found
   }
   return members
 }

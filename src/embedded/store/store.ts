@@ -56,17 +56,17 @@ export class Store {
   put(kind: Kind, object: KubernetesObject): KubernetesObject {
     const { namespace, name } = object.metadata
     const previous = this.get(kind, namespace, name)
-    const stored = this.#stamped(object)
-    const ofKind = this.#objects.get(kind) ?? new Map<string, KubernetesObject>()
-    this.#objects.set(kind, ofKind.set(keyOf(namespace, name), stored))
+    const stored = this.adopt(kind, object)
     this.#record({ type: previous ? 'MODIFIED' : 'ADDED', object: stored, previous, kind, revision: this.#revision })
     return stored
   }
 
   /** Stores an object as another cluster has it: to have read it is no change. */
-  adopt(kind: Kind, object: KubernetesObject): void {
+  adopt(kind: Kind, object: KubernetesObject): KubernetesObject {
+    const stored = this.#stamped(object)
     const ofKind = this.#objects.get(kind) ?? new Map<string, KubernetesObject>()
-    this.#objects.set(kind, ofKind.set(keyOf(object.metadata.namespace, object.metadata.name), this.#stamped(object)))
+    this.#objects.set(kind, ofKind.set(keyOf(stored.metadata.namespace, stored.metadata.name), stored))
+    return stored
   }
 
   remove(kind: Kind, object: KubernetesObject): KubernetesObject {

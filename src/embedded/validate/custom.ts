@@ -1,12 +1,12 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { parse } from '@marcbachmann/cel-js'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { at, isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { listKeys, type OpenApi } from '../kinds/open-api.ts'
 import { fieldOf, type Shape } from '../kinds/schema.ts'
 import type { FieldError } from '../kinds/status.ts'
-import { invalidValue, required, unsupported } from './errors.ts'
+import { duplicate, invalidValue, required, tooLong, unsupported } from './errors.ts'
 
 type Keyword = { (...given: never[]): boolean; errors?: Partial<ErrorObject>[] }
 
@@ -48,11 +48,11 @@ function celRules(this: { previous?: JsonMap }, rules: Rule[], self: Json, _: un
 /** Items of a list with keys have different ones. */
 const distinctItems = (_: unknown, list: unknown, schema?: OpenApi, place?: Place): boolean => {
   const keys = Object.entries((schema && listKeys(schema)) ?? {})
-  const texts = listOf(list as Json).map((item) =>
-    JSON.stringify(Object.fromEntries(keys.map(([key, other]) => [key, at(item, key) ?? other]))),
+  const named = listOf(list as Json).map((item) =>
+    Object.fromEntries(keys.map(([key, other]) => [key, at(item, key) ?? other])),
   )
-  const index = texts.findIndex((text, position) => texts.indexOf(text) < position)
-  const repeated = { keyword: KEYS, message: String(texts[index]), instancePath: `${place?.instancePath}/${index}` }
+  const index = named.findIndex((item, position) => named.findIndex((other) => equal(item, other)) < position)
+  const repeated = { keyword: KEYS, params: { item: named[index] }, instancePath: `${place?.instancePath}/${index}` }
   return tells(distinctItems, index < 0 ? [] : [repeated])
 }
 
@@ -109,11 +109,7 @@ const words: Readonly<Record<string, (field: string, value: Json, error: ErrorOb
   },
   enum: (field, value, { params }) => unsupported(field, value, params.allowedValues),
   required: (field, _, { params }) => required(within(field, params.missingProperty)),
-  maxLength: (field, _, { params: { limit } }) => ({
-    field,
-    reason: 'FieldValueTooLong',
-    message: `Too long: may not be more than ${limit} bytes`,
-  }),
+  maxLength: (field, _, { params }) => tooLong(field, params.limit),
   maxItems: (field, value, { params: { limit } }) => ({
     field,
     reason: 'FieldValueTooMany',
@@ -121,11 +117,7 @@ const words: Readonly<Record<string, (field: string, value: Json, error: ErrorOb
   }),
   minItems: (field, value, { params: { limit } }) =>
     invalidValue(field, listOf(value).length, `${field} in body should have at least ${limit} items`),
-  [KEYS]: (field, _, { message }) => ({
-    field,
-    reason: 'FieldValueDuplicate',
-    message: `Duplicate value: ${message}`,
-  }),
+  [KEYS]: (field, _, { params }) => duplicate(field, params.item),
   [RULES]: (field, value, { message = '' }) =>
     typeof value === 'object'
       ? { field, reason: 'FieldValueInvalid', message: `Invalid value: ${message}` }

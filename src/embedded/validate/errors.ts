@@ -34,6 +34,12 @@ export const unsupportedText = (field: string, text: string, supported: readonly
   message: `Unsupported value: ${text}: supported values: ${supported.map((each) => JSON.stringify(each)).join(', ')}`,
 })
 
+export const tooLong = (field: string, limit: number): FieldError => ({
+  field,
+  reason: 'FieldValueTooLong',
+  message: `Too long: may not be more than ${limit} bytes`,
+})
+
 export const duplicate = (field: string, value: Json | undefined): FieldError => ({
   field,
   reason: 'FieldValueDuplicate',
@@ -61,13 +67,8 @@ const annotationLimit = 262144
 export const annotationErrors = (annotations: Json | undefined, field: string): FieldError[] => {
   const entries = Object.entries(mapOf(annotations))
   const size = entries.reduce((sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(String(value)), 0)
-  const tooLong = {
-    field,
-    reason: 'FieldValueTooLong',
-    message: `Too long: may not be more than ${annotationLimit} bytes`,
-  }
   const keys = entries.flatMap(([key]) => keyProblems(key.toLowerCase()).map((why) => invalidValue(field, key, why)))
-  return size > annotationLimit ? [...keys, tooLong] : keys
+  return size > annotationLimit ? [...keys, tooLong(field, annotationLimit)] : keys
 }
 
 const mapErrors = (metadata: JsonMap): FieldError[] => [

@@ -2,7 +2,7 @@ import { at, equal, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { customErrors } from './custom.ts'
-import { duplicate, forbiddenField, immutable, invalidValue, labelErrors, required } from './errors.ts'
+import { duplicate, forbiddenField, immutable, invalidValue, labelErrors, required, tooLong } from './errors.ts'
 import { problems } from './formats.ts'
 import {
   atMostAll,
@@ -28,17 +28,12 @@ const dataErrors: Check = (object, previous) => {
   const data = Object.entries({ ...mapOf(object.data), ...mapOf(object.binaryData) })
   const keys = data.flatMap(([key]) => problems('dataKey', key).map((why) => invalidValue(`data[${key}]`, key, why)))
   const size = data.reduce((sum, [, value]) => sum + Buffer.byteLength(String(value)), 0)
-  const tooLong = {
-    field: '[]',
-    reason: 'FieldValueTooLong',
-    message: `Too long: may not be more than ${sizeLimit} bytes`,
-  }
   const frozen = previous?.immutable === true ? ['immutable', 'data', 'binaryData'] : []
   const thawed = frozen.filter((field) => !equal(previous?.[field], object[field]))
   return [
     ...thawed.map((field) => forbiddenField(field, 'field is immutable when `immutable` is set')),
     ...keys,
-    ...(size > sizeLimit ? [tooLong] : []),
+    ...(size > sizeLimit ? [tooLong('[]', sizeLimit)] : []),
   ]
 }
 
