@@ -82,12 +82,13 @@ const tokensOf = (pointer: string): string[] =>
 const within = (field: string, name: string): string => (field === '' ? name : `${field}.${name}`)
 
 /** The field at a JSON pointer. Rules in CEL name members of maps by a path of their own. */
-const fieldAt = (pointer: string, root: Shape, isRule: boolean): string => {
-  let [field, shape]: [string, Shape | undefined] = ['', root]
+const fieldAt = (pointer: string, { shape }: Kind, object: JsonMap, isRule: boolean): string => {
+  let [field, inner, value]: [string, Shape | undefined, Json | undefined] = ['', shape, object]
   for (const token of tokensOf(pointer)) {
-    const isIndexed = shape?.type === 'list' || (isRule && shape?.type === 'map')
-    field = isIndexed ? `${field}[${token}]` : within(field, token)
-    shape = shape?.items ?? fieldOf(shape, token)
+    const isList = Array.isArray(value)
+    field = isList || (isRule && inner?.type === 'map') ? `${field}[${token}]` : within(field, token)
+    inner = isList ? inner?.items : fieldOf(inner, token)
+    value = isList ? listOf(value)[Number(token)] : at(value, token)
   }
   return field
 }
@@ -136,9 +137,9 @@ const phrases: Readonly<Record<string, (limit: string) => string>> = {
 
 const isRule = ({ keyword }: ErrorObject): boolean => keyword === RULES
 
-const errorOf = (error: ErrorObject, shape: Shape): FieldError => {
+const errorOf = (error: ErrorObject, kind: Kind, object: JsonMap): FieldError => {
   const { keyword, instancePath, data, params, message = '' } = error
-  const field = fieldAt(instancePath, shape, isRule(error))
+  const field = fieldAt(instancePath, kind, object, isRule(error))
   const value = data as Json
   const told = words[keyword]
   if (told) return told(field, value, error)
@@ -165,7 +166,7 @@ export const customErrors = (kind: Kind, object: JsonMap, previous: JsonMap | un
   if (validate.call({ previous }, rest)) return []
   // of alternatives only that none holds is told
   const found = (validate.errors ?? []).filter(({ schemaPath }) => !/\/(oneOf|anyOf|not)\//.test(schemaPath))
-  const told = (errors: ErrorObject[]): FieldError[] => errors.map((error) => errorOf(error, kind.shape))
+  const told = (errors: ErrorObject[]): FieldError[] => errors.map((error) => errorOf(error, kind, rest))
   const errors = told(found.filter((error) => !isRule(error)))
   if (errors.some(({ reason }) => blocking.includes(reason))) return [...errors, invalidValue('<nil>', null, unchecked)]
   const isUnique = errors.every(({ reason }) => reason === 'FieldValueDuplicate')

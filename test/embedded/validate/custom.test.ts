@@ -161,3 +161,14 @@ test('a custom resource is stored with the defaults of its schema, and read with
     'Programmed Unknown',
   ])
 })
+
+test('a status is checked by its schema too, where other fields are open', () => {
+  const client = createClient()
+  client.post(POLICIES, object(POLICIES, {}))
+  const status = { conditions: [{ type: 'Ready', status: 7 }] }
+  const { object: answer } = client.call('PATCH', `${POLICIES}/a/status`, { status }, TYPES.merge)
+  expect(causesOf(answer)[0]).toEqual([
+    'status.conditions[0].status',
+    'Invalid value: "integer": status.conditions[0].status in body must be of type string: "integer"',
+  ])
+})
