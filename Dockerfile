@@ -1,4 +1,4 @@
-# The tag is the version of Node that package.json pins: the bundle is tested with it. A release names the digest as well, by
+# The tag is the version of Node that tools/node24 pins: the bundle is tested with it. A release names the digest as well, by
 # --build-arg NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS node
@@ -6,10 +6,12 @@ FROM ${NODE_IMAGE} AS node
 FROM node AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY tools/node24 tools/node24
 RUN npm ci
 COPY build.ts node24.mjs tsconfig.json ./
 COPY functions functions
 COPY src src
+COPY tools/bundle tools/bundle
 RUN npm run build
 
 FROM node AS server

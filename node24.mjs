@@ -1,14 +1,18 @@
-// Runs its arguments with Node 24: this one if it is new enough, else the one among the dependencies. Itself runs on Node 20.
+// Runs its arguments with this Node if it is new enough, else with a Node 24 that npm has installed. Itself runs on Node 20.
 import { spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 
-const isNewEnough = Number.parseInt(process.versions.node, 10) >= 24
+const [major, minor] = process.versions.node.split('.').map(Number)
+/** Node 22.18 is the first that runs TypeScript as it is. */
+const isNewEnough = major > 22 || (major === 22 && minor >= 18)
 
-/** Wherever npm put it: beside this file, or where this package is itself a dependency. */
+const name = `node-${process.platform}-${process.arch}`
+
+/** A checkout has it among its dependencies. The package brings none, and finds one that is installed beside it. */
 const findInstalled = () => {
   try {
-    return createRequire(import.meta.url).resolve(`node-${process.platform}-${process.arch}/bin/node`)
+    return createRequire(import.meta.url).resolve(`${name}/bin/node`)
   } catch {
     return undefined
   }
@@ -17,7 +21,7 @@ const findInstalled = () => {
 const program = isNewEnough ? process.execPath : findInstalled()
 if (program === undefined) {
   process.stderr.write(
-    `meshstep needs Node 24 or later, this is ${process.version}, and npm has none for ${process.platform}-${process.arch}: install it.\n`,
+    `meshstep needs Node 22.18 or later, this is ${process.version}: install it, or the package ${name}@24 beside meshstep.\n`,
   )
   process.exit(1)
 }
@@ -25,7 +29,7 @@ if (program === undefined) {
 const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('error', (error) => {
-  process.stderr.write(`Node 24 among the dependencies cannot be run (${error.message}): install Node 24 or later.\n`)
+  process.stderr.write(`${program} cannot be run (${error.message}): install Node 24 or later.\n`)
   process.exit(1)
 })
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))

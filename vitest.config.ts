@@ -20,6 +20,7 @@ const SLOW = [
   'test/knative/image.test.ts',
   'test/knative/release.test.ts',
   'test/serve/page/browser.test.ts',
+  'test/site-browser.test.ts',
   'test/ask/preview/histories.test.ts',
   'test/ask/preview/plan.test.ts',
   'test/core/reconcile/properties.test.ts',

@@ -5,8 +5,8 @@ import { lateMessage } from '../src/platform/base/event-order.ts'
 import { ObjectName } from '../src/platform/base/names.ts'
 
 /**
- * The application is removed. Events are not ordered between functions: in whichever order they arrive, what came after the removal is
- * kept, and of what came before only tombstones stay.
+ * Removes the application. Functions receive events in any order. In every order, data from after the removal are kept, and of earlier data
+ * only tombstones stay.
  */
 export const createApplicationRemoved = (features: Pick<Features, 'parts'>) =>
   defineFunction({

@@ -16,7 +16,7 @@ import { defined, ownValue } from '../src/platform/base/own-value.ts'
 
 /**
  * Replaces the application's config as a whole, and likewise its `settings` and `databag`, which it publishes in relations. A `unit` that
- * sends them must lead; without a leader, its data are applied once that unit is elected.
+ * sends them must lead. Without a leader, its data take effect once that unit is elected.
  */
 export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig'>) =>
   defineFunction({
@@ -49,7 +49,7 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
     },
   })
 
-/** Pending data of one unit accumulate; of two epochs the later one counts. Those of another unit stay as they are. */
+/** Adds pending data to those of the same unit. Of two epochs, the later one counts. Those of other units stay as they are. */
 const withAsked = (state: State, leader: Leader, data: ApplicationData): State => {
   const all = pendingIn(state)
   const before = all.find(({ unit }) => unit === leader.unit)
@@ -80,7 +80,7 @@ const selectNews = (told: ApplicationData, marks: Marks): ApplicationData =>
 
 type Marks = { [about in keyof ApplicationData]?: Mark }
 
-/** Each part has a position of its own: one that comes alone does not overtake the others. */
+/** Advances the mark of each part on its own, so that a part that arrives alone does not overtake the others. */
 const findNews = (state: State, told: ApplicationData, position: Position): { marks: Marks; late?: Late } => {
   const advanced = Object.keys(told).map((about) => {
     const before = ownValue(state.marks, about as keyof Marks)
@@ -91,14 +91,14 @@ const findNews = (state: State, told: ApplicationData, position: Position): { ma
   return { marks: Object.fromEntries(marks), ...(late && marks.length === 0 && { late }) }
 }
 
-/** A config brings a removed application back, and names its document. */
+/** Applies accepted data. A config brings a removed application back, and sets its document. */
 const withData = (state: State, data: ApplicationData, document: string | undefined): State => {
   if (data.config === undefined) return { ...state, ...data }
   const { removed: _r, document: _d, ...others } = state
   return defined({ ...others, document, ...data })
 }
 
-/** New data replace pending data, unless these wait for the leader of a later epoch than the sender's. */
+/** Drops pending data that the new data replace, unless they wait for a later epoch than the sender's. */
 const withoutPending = (state: State, data: ApplicationData, unit: string | undefined): State => {
   if (state.pending === undefined) return state
   const left = pendingIn(state).map((pending) => {

@@ -4,7 +4,7 @@ import { isLaterElection, Leader } from '../src/core/units/leader.ts'
 import { advance } from '../src/platform/base/event-order.ts'
 import { defined } from '../src/platform/base/own-value.ts'
 
-/** A unit becomes the leader. The `epoch` only grows: a lower one is a deposed leader's, unless the Lease was recreated. */
+/** A unit becomes the leader. The `epoch` only grows. A lower one belongs to a deposed leader, unless the Lease was recreated. */
 export const leaderElected = defineFunction({
   name: 'leader-elected',
   data: Leader.shape,
@@ -14,7 +14,7 @@ export const leaderElected = defineFunction({
     // its last pods still renew their Lease
     if (isRemoved(state)) return { state, stale: 'the application was removed' }
     const elected = continueEpoch(leader, { unit, ...told })
-    // a Lease is renewed every few seconds without news
+    // a Lease is renewed every few seconds, without a change
     if (leader && isSame(leader, elected)) return { state }
     const isLater = isLaterElection({ application, leader, units }, elected)
     if (leader && isLater === false) return { state, stale: deposed(leader, elected) }
@@ -27,7 +27,7 @@ export const leaderElected = defineFunction({
   },
 })
 
-/** An election without an epoch continues the count of the one before. */
+/** Continues the count of the last election, if this one has no epoch. */
 const continueEpoch = (leader: Leader | undefined, { unit, epoch, lease }: Leader): Leader => {
   const isOfOneCount = lease === undefined || lease.uid === leader?.lease?.uid
   return defined({
@@ -43,7 +43,7 @@ const isSame = (one: Leader, other: Leader): boolean =>
 const deposed = (leader: Leader, { unit, epoch, lease }: Leader): string =>
   leader.lease?.uid === lease?.uid
     ? `${unit} was leader in epoch ${epoch}, it is epoch ${leader.epoch} now, led by ${leader.unit}`
-    : `${unit} holds a Lease that was made anew since, and is held by ${leader.unit}`
+    : `${unit} held a Lease that was recreated since, and is held by ${leader.unit} now`
 
 const overtakenBy = (leader: Leader | undefined): string =>
   leader ? `${leader.unit} was elected after this event` : 'the application was removed after this event'

@@ -10,7 +10,7 @@ import { Refused } from '../src/platform/base/errors.ts'
 import { ObjectName } from '../src/platform/base/names.ts'
 import { ownValue } from '../src/platform/base/own-value.ts'
 
-/** A pod started, reports its status, or is gone. Pods alone make no memory: those of unknown applications are ignored. */
+/** A pod has started, reports its status, or is gone. Pods alone create no memory: those of unknown applications are ignored. */
 export const podRestarted = defineFunction({
   name: 'pod-restarted',
   data: {
@@ -41,9 +41,9 @@ export const podRestarted = defineFunction({
   },
 })
 
-/** A unit writes its own databag alone: the pod must belong to the named unit. */
+/** Checks that the pod belongs to the named unit, because a unit may only write its own databag. */
 const refuseOthers = (units: Units, application: string, { uid }: { uid: string }, unit: string | undefined): void => {
   const own = ownValue(units.present, uid)?.number
   if (unit === undefined || own === undefined || findUnitNumber(units, application, unit) === own) return
-  throw new Refused(403, `${unit} is another unit than the pod is that speaks: ${unitName(application, own)}`)
+  throw new Refused(403, `${unit} is not the unit of the pod that sent this, which is ${unitName(application, own)}`)
 }

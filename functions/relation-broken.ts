@@ -6,13 +6,13 @@ import { Refused } from '../src/platform/base/errors.ts'
 import { lateMessage } from '../src/platform/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../src/platform/base/names.ts'
 
-/** A relation is named by its id, and by its document, whose content may have become unreadable. */
+/** The ended relation, by its id. An event may name only the document instead, whose content may have become unreadable. */
 const BrokenRelation = z.strictObject({ ...RelationIdentity.partial().shape, id: RelationIdentity.shape.id })
 
-/** The other side of the relation, where it is known. */
+/** The peer of the relation, if it is known. */
 const BrokenRemote = z.strictObject({ application: Application, namespace: Namespace.optional() })
 
-/** The platform reports the end of a relation: a tombstone keeps late events from bringing it back. */
+/** The platform reports the end of a relation. A tombstone keeps late events from restoring it. */
 export const relationBroken = defineFunction({
   name: 'relation-broken',
   data: { relation: BrokenRelation.optional(), remote: BrokenRemote.optional(), document: ObjectName.optional() },

@@ -4,7 +4,7 @@ import { RelationIdentity, Remote, withoutOwnNamespace } from '../src/core/state
 import { lateMessage } from '../src/platform/base/event-order.ts'
 import { ObjectName } from '../src/platform/base/names.ts'
 
-/** The platform reports a relation, with the databags of a remote application that does not publish its own. */
+/** The platform reports a relation, with the databags of a peer that does not publish its own. */
 export const relationChanged = defineFunction({
   name: 'relation-changed',
   data: { relation: RelationIdentity, remote: Remote, document: ObjectName.optional() },

@@ -7,9 +7,9 @@ import { Application, ObjectName } from '../src/platform/base/names.ts'
 import { LabelTarget } from '../src/platform/kubernetes/label-target.ts'
 
 /**
- * A no-op change. The step repairs drift, reads all documents and memories that name the application, and notifies the other sides. A
- * resync of a namespace looks these up for all of its applications: `documents` and `named` are the names of those that name this one,
- * `former` objects with the labels of a lost memory, and `owned` the kinds of its objects.
+ * Changes nothing. The step repairs drift, reads all documents and memories that name the application, and notifies its peers. A resync of
+ * a namespace looks these up for all of its applications: `documents` and `named` are the names of documents and applications that name
+ * this one, `former` are objects with labels of a lost memory, and `owned` are the kinds of its objects.
  */
 export const resync = defineFunction({
   name: 'resync',

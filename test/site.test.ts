@@ -1,4 +1,4 @@
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 import { placeOf } from '../tools/docs/markdown.ts'
 import { inParts, PARTS } from '../tools/docs/parts.ts'
@@ -32,17 +32,19 @@ test('every page of the documentation is on the site, and all links and images l
   expect(broken).toEqual([])
 })
 
-test('nothing is loaded from another host, and nothing runs', () => {
+test('nothing is loaded from another host, and nothing runs but the script of the site', () => {
   for (const page of pages) {
     const text = textOf(page)
     expect(text).toContain(
-      `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; img-src 'self';`,
+      `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self';`,
     )
     expect(valuesOf(text, 'src').filter(isElsewhere)).toEqual([])
     expect(
       [...text.matchAll(/<link [^>]*href="([^"]*)"/g)].flatMap(([, link = '']) => (isElsewhere(link) ? [link] : [])),
     ).toEqual([])
-    expect(text).not.toMatch(/<script|<iframe|<style|\sstyle=|\son\w+="/)
+    const script = join('.', relative(dirname(page), 'site.js'))
+    expect([...text.matchAll(/<script.*/g)].map(String)).toEqual([`<script type="module" src="${script}"></script>`])
+    expect(text).not.toMatch(/<iframe|<style|\sstyle=|\son\w+="/)
   }
   const drawings = Object.keys(site).filter((path) => path.endsWith('.svg'))
   expect(drawings.length).toBeGreaterThan(2)
@@ -53,13 +55,35 @@ test('nothing is loaded from another host, and nothing runs', () => {
 test('every page has its place in one part of the navigation, and says where the reader is', () => {
   const parts = PARTS.map(({ title }) => `<h2>${title}</h2>`)
   for (const page of pages) {
-    const [navigation = ''] = /<nav.*<\/nav>/s.exec(textOf(page)) ?? []
+    const [navigation = ''] = /<nav.*?<\/nav>/s.exec(textOf(page)) ?? []
     for (const part of parts) expect(navigation).toContain(part)
     const links = valuesOf(navigation, 'href').filter((link) => !link.startsWith('#'))
     expect(links).toHaveLength(new Set(links).size)
     expect(links).toHaveLength(pages.length - 1)
     expect(navigation.includes('aria-current="page"')).toBe(page !== 'index.html')
   }
+})
+
+test('who reads page after page comes from the first to the last of the navigation, and back', () => {
+  const linkOf = (page: string, rel: string): string | undefined => {
+    const [, link] = new RegExp(`<a rel="${rel}" href="([^"]*)"`).exec(textOf(page)) ?? []
+    return link === undefined ? undefined : join(dirname(page), link)
+  }
+  const read = ['docs/tutorial.html']
+  for (let next = linkOf('docs/tutorial.html', 'next'); next !== undefined; next = linkOf(next, 'next')) {
+    expect(linkOf(next, 'prev')).toBe(read.at(-1))
+    read.push(next)
+  }
+  expect(read.toSorted()).toEqual(pages.filter((page) => page !== 'index.html').toSorted())
+})
+
+test('every section is in the search index, with the text below its heading', () => {
+  const entries: { place: string; title: string; content: string }[] = JSON.parse(textOf('search.json'))
+  for (const { place } of entries) expect(leadsNowhere('index.html', place), place).toBe(false)
+  const sections = pages.flatMap((page) => [...textOf(page).matchAll(/<h[1-6] id="([^"]*)"/g)])
+  expect(entries).toHaveLength(sections.length)
+  const found = entries.filter(({ place }) => place === 'docs/upgrade.html#steps').map(({ content }) => content)
+  expect(found).toEqual([expect.stringContaining('Read the changelog since your version.')])
 })
 
 test('a page that is in no list has its place by its folder, and is a guide where that says nothing', () => {

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { archive, compressed, type Files, repacked } from './release/archive.ts'
-import { createBill } from './release/bill.ts'
 import { createChart, DEFAULTS } from './release/chart.ts'
 import { type Rendered, readComponents, render } from './release/kustomize.ts'
 import { createProvenance, LOCAL_BUILDER, sha256 } from './release/provenance.ts'
@@ -85,7 +84,7 @@ const files: Files = {
   [`meshstep-chart-${version}.tgz`]: await compressed(inFolder, moment),
   [`meshstep-image-${version}.tar`]: await archive(await readContext(), moment),
   [`meshstep-npm-${version}.tgz`]: await packPackage(),
-  'sbom.cdx.json': await createBill(),
+  'sbom.cdx.json': await readFile('lib/sbom.cdx.json'),
 }
 const sourceDateEpoch = String(moment.getTime() / 1_000)
 const released: Files = {

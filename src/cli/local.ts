@@ -10,7 +10,7 @@ import { createTransport } from '../platform/kubernetes/transport.ts'
 import { portProblem, runUntilSignal } from '../serve/http/process-lifecycle.ts'
 import { type Mount, type RunningServer, startServer } from '../serve/http/server.ts'
 import { readSettings, type Settings } from '../serve/http/settings.ts'
-import { assetsOfSources } from '../serve/page/assets.ts'
+import { findAssets } from '../serve/page/assets.ts'
 import { mountPage } from '../serve/page/page.ts'
 import { type Story, story } from '../serve/page/story.ts'
 import { loadTelemetry } from '../serve/telemetry/telemetry.ts'
@@ -65,7 +65,7 @@ const greet = (served: Served): void => {
 const pageWith =
   (told: readonly Story[]): Mount =>
   (app, questions) =>
-    mountPage(app, questions, { assets: assetsOfSources(), story: told })
+    mountPage(app, questions, { assets: findAssets(), story: told })
 
 type Local = { settings: Settings; names: readonly string[]; log: Log; host: string }
 

@@ -49,7 +49,7 @@ export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: 
   [
     'two secrets of one name to pull by',
     pod({}, { imagePullSecrets: [{ name: 'a' }, { name: 'a' }] }),
-    /podSpec\.imagePullSecrets: duplicate entries for key \[name="a"\] \(each may be there once\)/,
+    /podSpec\.imagePullSecrets: duplicate entries for key \[name="a"\] \(each may appear once\)/,
   ],
   [
     'a fraction of a second',

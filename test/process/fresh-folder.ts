@@ -14,7 +14,7 @@ export type FreshFolder = {
 }
 
 const npm = (folder: string, ...words: string[]): string => {
-  const { status, stdout, stderr } = spawnSync('npm', [...words, '--silent', '--no-audit', '--no-fund'], {
+  const { status, stdout, stderr } = spawnSync('npm', ['--silent', '--no-audit', '--no-fund', ...words], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, npm_config_loglevel: 'error' },
@@ -35,8 +35,7 @@ export const installFresh = (more: readonly string[] = []): FreshFolder | string
   const path = mkdtempSync(join(tmpdir(), 'meshstep-fresh-'))
   const remove = () => rmSync(path, { recursive: true, force: true })
   try {
-    // Node 24 is here already
-    npm(path, 'install', '--prefer-offline', '--omit=optional', pack(path), ...more)
+    npm(path, 'install', '--prefer-offline', pack(path), ...more)
   } catch (error) {
     remove()
     const found = objection(error)

@@ -1,24 +1,19 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { type FreshFolder, installFresh } from './fresh-folder.ts'
 import { settle, start, startCluster, until } from './helpers.ts'
+import { becauseOfNode, olderNode } from './older-node.ts'
 import { replay, transcriptOf } from './transcripts.ts'
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 const typescript = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
 // the versions of the lock file, which npm ci has put into npm's cache
-const { dependencies, devDependencies } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-)
-const MORE = [
-  `hono@${dependencies.hono}`,
-  `@hono/node-server@${devDependencies['@hono/node-server']}`,
-  `@types/node@${devDependencies['@types/node']}`,
-]
+const { devDependencies } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const MORE = ['hono', '@hono/node-server', '@types/node'].map((name) => `${name}@${devDependencies[name]}`)
 
 const fresh = installFresh(MORE)
 const folder = typeof fresh === 'string' ? ({ path: '' } as FreshFolder) : fresh
@@ -59,6 +54,33 @@ installed(`the package is what its page says, and no more${because}`, () => {
     ].toSorted(),
   )
 })
+
+installed(`what npm installs, an app's server and types with it, has less than 40 MB${because}`, () => {
+  const files = readdirSync(join(folder.path, 'node_modules'), { recursive: true, withFileTypes: true })
+  const sizes = files.filter((file) => file.isFile()).map((file) => statSync(join(file.parentPath, file.name)).size)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(40_000_000)
+})
+
+installed(`the package names what is inside it, with its licences${because}`, () => {
+  const read = (file: string): string => readFileSync(join(folder.path, 'node_modules/meshstep/lib', file), 'utf8')
+  const { components } = JSON.parse(read('sbom.cdx.json')) as { components: { name: string; version: string }[] }
+  for (const { name, version } of components) expect(read('NOTICES.txt')).toContain(`${name} ${version} (`)
+  expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(['@kubernetes/client-node', 'cytoscape']))
+})
+
+test.skipIf(typeof fresh === 'string' || !olderNode)(
+  `an older node is told what the package needs${because || becauseOfNode}`,
+  () => {
+    expect(folder.run(`${olderNode} node_modules/meshstep/meshstep.mjs --help`)).toEqual({
+      code: 1,
+      output: expect.stringMatching(
+        /^meshstep needs Node 22.18 or later, this is v[\d.]+: install it, or the package node-\S+@24 beside meshstep\.$/,
+      ),
+    })
+    const { output } = folder.run(`${olderNode} --input-type=module -e "import 'meshstep'"`)
+    expect(output).toMatch(/^Error: meshstep needs Node 22.18 or later, this is v\d+/m)
+  },
+)
 
 installed(
   `the app of the page has strict types, takes an event into the cluster, and ends${because}`,

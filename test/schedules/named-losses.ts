@@ -146,6 +146,26 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'the end that only details knows of after both memories were lost is told to the beacon that waits for it',
+    act: async (script) => {
+      const { run, say, send, start, runOut, lose, quiet } = script
+      await say(...CONFIGURED)
+      const told = send(mesh().told('details'))
+      for (const letter of told) await runOut(await start(letter))
+      // the beacon grants
+      for (const letter of [...run.world.network]) await runOut(await start(letter))
+      lose()
+      const ended = send(mesh().ended('details'))
+      for (const letter of ended) await runOut(await start(letter))
+      lose()
+      await say(forgotten('beacon'), forgotten('details'))
+      await say(client().told('details'), config('details'), config('beacon'))
+      again(script, [...ended, ...told])
+      await quiet()
+    },
+    end: { resync: 'productpage' },
+  },
+  {
     name: 'a relation whose document goes after both memories were lost is over for both sides',
     act: ({ say }) =>
       say(

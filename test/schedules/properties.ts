@@ -137,20 +137,30 @@ export const checkQuiet = async (sides: readonly string[], schedule: Schedule, w
   return writes.length === 0 ? [] : [{ property: 'c: a resync writes nothing when nothing differs', details: writes }]
 }
 
-/** Events of all processes together: in a small history, and for each word in a longer one. */
+/** Events of all processes together in a small history. */
 const MOST_EVENTS = 40
-const MOST_EVENTS_EACH = 4
-/** While another side has not looked yet, each of the processes that take something at once tells it. */
-const MOST_EVENTS_EACH_PROCESS = 2
+/** For each word an application tells a peer, and is answered; and each of the processes that take something at once tells it, while the peer has not looked yet. */
+const MOST_EVENTS_EACH = 2
+
+/** The peers of the application that has most of them: there is one at each end of a relation. */
+const mostPeers = ({ said }: Platform): number => {
+  const relations = said.facts.flatMap((fact) => ('relation' in fact ? [fact.relation] : []))
+  const ends = relations.flatMap(({ provider: { application: one }, requirer: { application: other } }) => [
+    { from: one, to: other },
+    { from: other, to: one },
+  ])
+  const peers = [...Map.groupBy(ends, ({ from }) => from).values()].map((all) => new Set(all.map(({ to }) => to)).size)
+  return Math.max(2, ...peers)
+}
 
 /** How often there was something to tell: an event of the platform, a pod that was replaced, an event once more, and what a dead process had begun. */
 const wordsIn = ({ course }: World, { said }: Platform): number =>
   said.letters.length + course.replaced + course.faults.doubled + course.faults.killed
 
-/** c: the number of events is bounded by what was told, and by the processes at once. */
+/** c: the number of events is bounded by what was told, and by the peers and processes that each word passes. */
 export const checkEvents = (world: World, platform: Platform, atOnce: number): Violation[] => {
   const { published } = world.totals
-  const each = Math.max(MOST_EVENTS_EACH, MOST_EVENTS_EACH_PROCESS * atOnce)
+  const each = MOST_EVENTS_EACH * Math.max(mostPeers(platform), atOnce)
   const most = Math.max(MOST_EVENTS, each * wordsIn(world, platform))
   if (published <= most) return []
   return [{ property: 'c: few events', details: [`${published} events were sent, expected at most ${most}`] }]

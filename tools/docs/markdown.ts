@@ -5,10 +5,14 @@ import { draw } from './diagram.ts'
 
 export type Heading = { readonly level: number; readonly text: string; readonly anchor: string }
 
+/** A heading and the text below it, up to the next one. */
+export type Section = Pick<Heading, 'text' | 'anchor'> & { readonly content: string }
+
 /** A page, and the files that it needs beside it, by path. */
 export type Rendered = {
   readonly html: string
   readonly headings: readonly Heading[]
+  readonly sections: readonly Section[]
   readonly diagrams: Readonly<Record<string, string>>
   /** Files of the repository that it leads to, besides pages. */
   readonly files: readonly string[]
@@ -29,6 +33,17 @@ const headingsOf = (tokens: readonly Token[]): Heading[] => {
   return found.map((heading, index) => ({ ...heading, anchor: anchors[index] ?? '' }))
 }
 
+const plainText = ({ content, children }: Token): string =>
+  children?.map((child) => (/break$/.test(child.type) ? ' ' : child.content)).join('') ?? content
+
+const sectionsOf = (tokens: readonly Token[], headings: readonly Heading[]): Section[] => {
+  const starts = tokens.flatMap(({ type }, index) => (type === 'heading_open' ? [index] : []))
+  return headings.map(({ text, anchor }, index) => {
+    const below = tokens.slice((starts[index] ?? 0) + 3, starts[index + 1])
+    return { text, anchor, content: below.map(plainText).join(' ').replaceAll(/\s+/g, ' ').trim() }
+  })
+}
+
 /** The file that a link leads to, and the anchor there; undefined for another host or the page itself. */
 const targetOf = (page: string, link: string): { file: string; anchor: string } | undefined => {
   if (/^(\w+:|#)/.test(link)) return undefined
@@ -41,6 +56,7 @@ export const renderMarkdown = (page: string, text: string): Rendered => {
   const markdown = new MarkdownIt({ html: false, linkify: false })
   const tokens = markdown.parse(text, {})
   const headings = headingsOf(tokens)
+  const sections = sectionsOf(tokens, headings)
   const files: string[] = []
   const diagrams: Record<string, string> = {}
 
@@ -71,5 +87,5 @@ export const renderMarkdown = (page: string, text: string): Rendered => {
   // wide tables scroll by themselves
   markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n'
   markdown.renderer.rules.table_close = () => '</table></div>\n'
-  return { html: markdown.renderer.render(tokens, markdown.options, {}), headings, diagrams, files }
+  return { html: markdown.renderer.render(tokens, markdown.options, {}), headings, sections, diagrams, files }
 }

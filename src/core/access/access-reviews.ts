@@ -7,17 +7,17 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { type Kind, nameOf as printName, type Reference, resourceOf } from '../../platform/kubernetes/objects.ts'
 import type { Effect, Use } from '../feature/feature.ts'
 
-/** The application, or all of a namespace, that is asked about. */
+/** The application, or whole namespace, that a permission is for. */
 export type About = {
   readonly namespace: string
   readonly application?: string | undefined
-  /** Effects beyond the application: each is a subresource, and a permission of its own. */
+  /** An effect outside the application. Each is a subresource, with a permission of its own. */
   readonly effect?: Effect | undefined
-  /** Asked in place of the application. */
+  /** The use of an object. It is checked instead of the application. */
   readonly use?: Use | undefined
 }
 
-/** A user as RBAC knows it. `extra` may narrow the user's permissions. */
+/** A user as known to RBAC. `extra` may narrow the user's permissions. */
 export type User = {
   readonly username: string
   readonly uid?: string
@@ -26,25 +26,27 @@ export type User = {
 }
 
 /**
- * Asks RBAC on behalf of users. Each rejects with Unavailable: 503 where the API server cannot decide, 429 while too many questions are under way,
- * of all or of the user.
+ * Checks the permissions of users. Each call rejects with Unavailable: 503 if the API server cannot decide, 429 if too many checks are in
+ * progress, in total or for the user.
  */
 export type AccessReviews = {
-  /** Rejects with Refused, 403, unless the user may speak for the application or its namespace, ask for the effect, or grant the use. */
+  /**
+   * Rejects with Refused, 403, unless the user may send events for the application or its namespace, request the effect, or grant the use.
+   */
   authorize(kubernetes: Kubernetes, user: User, about: About): Promise<void>
-  /** The user may get the object, or all of its kind. */
+  /** Tells if the user may get the object, or all of its kind. */
   mayGet(kubernetes: Kubernetes, user: User, reference: Reference): Promise<boolean>
 }
 
-/** The limit of questions that are under way. */
+/** The limit of checks in progress. */
 const MOST_UNDER_WAY = 64
 
 const BUSY = 'too many questions to RBAC are under way here: ask again in a moment'
 
 /**
- * Lets the API server decide: a SubjectAccessReview tells whether RBAC lets a user `update` the `applications.meshstep.dev` of that name, or a
- * subresource of it. No such resource exists; a Role may name it all the same. Grants are cached for ten seconds. Refusals are not, so that a
- * grant counts at once; but that of all of a namespace is, where the application is asked about next.
+ * Creates reviews by the API server: a SubjectAccessReview tells if RBAC lets a user `update` the `applications.meshstep.dev` of that name,
+ * or a subresource of it. No such resource exists, but a Role may name it. Grants are cached for ten seconds. Refusals are not, so that a
+ * new grant takes effect at once. Only the refusal of a whole namespace is cached, because the application is checked next.
  */
 export const createAccessReviews = (clock: Clock): AccessReviews => {
   const verdicts = createExpiringCache<Verdict>(clock)
@@ -63,10 +65,7 @@ export const createAccessReviews = (clock: Clock): AccessReviews => {
     const account = { user: accountUser(namespace, name) }
     const everything = updateAttributes({ namespace })
     if (use.kind === 'ServiceAccount' && granted(account.user, everything, await ask(everything, account)))
-      throw new Refused(
-        403,
-        `${printName(use)} may update applications.meshstep.dev: no workload may run as it, whoever asks`,
-      )
+      throw new Refused(403, `${printName(use)} may update applications.meshstep.dev: no workload may run as it`)
     const attributes = useAttributes(use)
     if (use.isOwn === true || granted(user, attributes, await ask(attributes))) return
     throw new Refused(
@@ -79,7 +78,7 @@ export const createAccessReviews = (clock: Clock): AccessReviews => {
       const { namespace, application, effect, use } = about
       if (use) return await authorizeUse(kubernetes, user, use)
       const ask = asking(kubernetes, user)
-      // who may speak for the whole namespace, as a Trigger, is asked about once and not for each application
+      // a sender with permission for the whole namespace, such as a Trigger, is checked once and not for each application
       const forAll =
         application === undefined ? NO : await ask(updateAttributes({ namespace, effect }), { isKept: isDecided })
       const attributes = updateAttributes(about)
@@ -93,7 +92,7 @@ export const createAccessReviews = (clock: Clock): AccessReviews => {
   }
 }
 
-/** The answer to a question, or why an authorizer of the API server failed to give one. */
+/** The answer to a check, or the reason why an authorizer of the API server failed. */
 type Verdict = { readonly allowed: boolean; readonly failure?: string | undefined }
 
 const NO: Verdict = { allowed: false }
@@ -102,7 +101,7 @@ const isAllowed = ({ allowed }: Verdict): boolean => allowed
 
 const isDecided = ({ allowed, failure }: Verdict): boolean => allowed || failure === undefined
 
-/** Tells if any of the verdicts grants it. Throws Unavailable where none does and one is not decided. */
+/** Tells if any of the verdicts grants the permission. Throws Unavailable if none does and one is undecided. */
 const granted = (user: User, attributes: Attributes, ...verdicts: Verdict[]): boolean => {
   if (verdicts.some(isAllowed)) return true
   const undecided = verdicts.find((verdict) => !isDecided(verdict))
@@ -129,7 +128,7 @@ const updateAttributes = ({ namespace, application, effect }: About): Attributes
   name: application,
 })
 
-/** The verbs that grant the use of objects of others: to run as it, to read it in a pod, or to label it. */
+/** The verbs that grant the use of another owner's object: to run as it, to read it in a pod, or else to label it. */
 const VERBS: Partial<Record<Kind, string>> = { ServiceAccount: 'impersonate', Secret: 'get' }
 
 const useAttributes = ({ kind, namespace, name }: Use): Attributes => ({
@@ -139,7 +138,7 @@ const useAttributes = ({ kind, namespace, name }: Use): Attributes => ({
   name,
 })
 
-/** The user that a pod is that runs as the account (kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin). */
+/** Returns the user of pods that run as the account (kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin). */
 const accountUser = (namespace: string, name: string): User => ({
   username: `system:serviceaccount:${namespace}:${name}`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],

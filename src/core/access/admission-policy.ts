@@ -5,7 +5,7 @@ import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Kind } from '../../platform/kubernetes/objects.ts'
 
-/** Checks that the API server authorizes writers of documents in a namespace. Returns the problem, if any, or that it is not known. */
+/** Checks that the API server authenticates the writers of documents in a namespace. Resolves with the problem, if there is one, or if the check failed. */
 export type CheckAdmissionPolicy = (namespace: string) => Promise<string | undefined>
 
 type Dependencies = {
@@ -13,10 +13,10 @@ type Dependencies = {
   clock: Clock
 }
 
-/** A step can do without the result. */
+/** The time limit, because a step can do without the result. */
 const TIMEOUT_MILLISECONDS = 2_000
 
-/** Finds the ValidatingAdmissionPolicy of `components/authentication` and its binding by name; caches the result for ten seconds. */
+/** Creates the check. It finds the ValidatingAdmissionPolicy of `components/authentication` and its binding by name, and caches the result for ten seconds. */
 export const createAdmissionPolicyCheck = ({ connect, clock }: Dependencies): CheckAdmissionPolicy => {
   const answers = createExpiringCache<string | undefined>(clock)
   return (namespace) =>

@@ -4,10 +4,13 @@ import type { Trace } from '../../platform/base/trace.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Authenticate, Sender } from './authenticate.ts'
 
-/** The user of a question, where users are authenticated, and a client for it. */
+/** The user of a question, if users are authenticated, and a client for the answer. */
 export type Asker = { readonly kubernetes: Kubernetes; readonly sender: Sender | undefined }
 
-/** Answers a question of whoever `authorization`, a header, names. Rejects with Refused, 401, and with Unavailable, 429, when too many are being answered. */
+/**
+ * Answers a question of the user in the header `authorization`. Rejects with Refused, 401, and with Unavailable, 429, if too many questions
+ * are being answered.
+ */
 export type AnswerQuery = <T>(
   authorization: string | undefined,
   answer: (asker: Asker) => Promise<T>,
@@ -15,27 +18,24 @@ export type AnswerQuery = <T>(
 ) => Promise<T>
 
 type Dependencies = {
-  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  /** Creates a client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number, trace?: Trace): Kubernetes
-  /** Without it, whoever reaches the process may ask. */
+  /** Authenticates users. Without it, everybody who can reach the process may ask. */
   authenticate?: Authenticate | undefined
   clock: Pick<Clock, 'now'>
   /** The time limit for an answer. */
   timeoutMilliseconds: number
 }
 
-/** The limit of questions of one kind that are answered at a time: each holds in memory what it reads. A browser asks six at once. */
+/** The limit of questions of one kind in progress, because each holds its data in memory. A browser asks six at once. */
 const MOST_AT_ONCE = 16
 
-/** Bounds the questions of one kind that are being answered, in all and of each user. */
+/** Creates a limit of questions of one kind in progress, in total and for each user. */
 export const createAnswerQuery = (
   { connect, authenticate, clock, timeoutMilliseconds }: Dependencies,
   most: number = MOST_AT_ONCE,
 ): AnswerQuery => {
-  const budget = createBudget(
-    most,
-    'as many questions of this kind as may be are being answered here: ask again in a moment',
-  )
+  const budget = createBudget(most, 'too many questions of this kind are being answered here: ask again in a moment')
   return async (authorization, answer, trace) => {
     const kubernetes = connect(clock.now() + timeoutMilliseconds, trace)
     const sender = await authenticate?.(kubernetes, authorization)

@@ -9,20 +9,20 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Reference } from '../../platform/kubernetes/objects.ts'
 import { type About, type AccessReviews, createAccessReviews, type User } from './access-reviews.ts'
 
-/** Identifies a sender by `authorization`, a header. Rejects with Refused, 401, when that is not possible. */
+/** Identifies a sender by the header `authorization`. Rejects with Refused, 401, if that is not possible. */
 export type Authenticate = (kubernetes: Kubernetes, authorization: string | undefined) => Promise<Sender>
 
 /** A principal that sends events. */
 export type Sender = {
-  /** As an author of documents. */
+  /** The sender as an author of documents. */
   readonly author: Author
-  /** Rejects with Refused, 403, unless the sender may send events about the application or its namespace, ask for the effect, or grant the use. */
+  /** Rejects with Refused, 403, unless the sender may send events for the application or its namespace, request the effect, or grant the use. */
   authorize(about: About): Promise<void>
-  /** The sender may get the object, or all of its kind. */
+  /** Tells if the sender may get the object, or all of its kind. */
   mayGet(reference: Reference): Promise<boolean>
 }
 
-/** The limit of tokens that are verified at a time, of which those that nobody has seen valid yet are one owner: they leave a quarter to all others. */
+/** The limit of tokens being verified. Tokens that have not been valid before count as one owner, which leaves a quarter to all others. */
 const MOST_UNDER_WAY = 16
 
 const MOST_KNOWN = 1_000
@@ -30,9 +30,9 @@ const MOST_KNOWN = 1_000
 const BUSY = 'too many tokens are being verified here: ask again in a moment'
 
 /**
- * Lets the API server decide. A TokenReview names the sender, and requires `audience` of the token. Results are cached for ten seconds: a
- * burst of events costs one call, and a deleted account counts within that time. Rejects with Unavailable, 429, while too many tokens are
- * being verified; one that was valid before is verified beside a flood of others.
+ * Creates authentication by the API server. A TokenReview names the sender, and requires `audience` of the token. Results are cached for
+ * ten seconds: a burst of events costs one call, and a deleted account is refused within that time. Rejects with Unavailable, 429, while
+ * too many tokens are being verified. Tokens that were valid before are not blocked by a flood of others.
  */
 export const createAuthenticate = ({
   audience,
@@ -65,7 +65,7 @@ export const createAuthenticate = ({
   }
 }
 
-/** No user has such a name. */
+/** The owner of unverified tokens. No user has such a name. */
 const UNKNOWN = ' unknown'
 
 const parseToken = (authorization: string | undefined): string => {
@@ -84,7 +84,7 @@ const reviewToken = async (kubernetes: Kubernetes, token: string, audience: stri
     spec: { token, audiences: [audience] },
   })
   const { authenticated, user, audiences = [], error } = (answer.status ?? {}) as TokenStatus
-  // an authenticator without audiences returns none: its token is good for the API server alone
+  // an authenticator without audiences returns none; its token is only valid for the API server itself
   if (authenticated === true && user && audiences.includes(audience)) return user
   throw new Refused(
     401,

@@ -9,13 +9,13 @@ import { type Document, listDocuments, STAYS } from '../relations/documents.ts'
 import { type About, type AccessReviews, createAccessReviews } from './access-reviews.ts'
 import { NOTHING_SAID, neededRights, type Said } from './needed-rights.ts'
 
-/** Rejects with Refused, 403, unless the author of a document may ask for what it says. */
+/** Rejects with Refused, 403, unless the author of a document may ask for its content. */
 export type AuthorizeAuthor = (author: Author, about: About) => Promise<void>
 
-/** A step waits no longer for a decision: its event comes again. */
+/** The time that a step waits for a decision. After that, its event is sent again. */
 const TIMEOUT_MILLISECONDS = 5_000
 
-/** Asks about authors as about senders, by their names and groups. */
+/** Creates the permissions of authors, by their names and groups, like those of senders. */
 export const createAuthorizeAuthor =
   ({
     connect,
@@ -30,10 +30,10 @@ export const createAuthorizeAuthor =
     reviews.authorize(connect(clock.now() + TIMEOUT_MILLISECONDS), author, about)
 
 /**
- * Documents of a namespace as they count: one whose author may not ask for all that it says, or who is not named, is treated as
- * unreadable. So is one of another application than `own`, whose author the API server does not decide about: that one's own event waits for it.
- * Rejects with Unavailable for all others of these. Authors are asked about in turn, as there may be any number of
- * documents, and of each permission once: what was answered counts for this look at the documents, and for no later one.
+ * Replaces documents without permission by unreadable ones: those whose author may not ask for all of the content, or is not named. If the
+ * API server cannot decide, a document of another application than `own` counts as unreadable too, and its own event will wait. For other
+ * documents, this rejects with Unavailable. Authors are checked one after another, because there may be many documents, and each permission
+ * once. An answer holds only for this call.
  */
 export const asAuthorsMay = async (
   features: Pick<Features, 'effects' | 'uses'>,
@@ -58,10 +58,10 @@ export const asAuthorsMay = async (
 const titleOf = ({ name, application }: Document): Pick<Document, 'name' | 'application'> =>
   defined({ name, application })
 
-/** A document of which nothing is taken, and why. */
+/** A document that is not in effect, with the reason. */
 export type RefusedDocument = { readonly name: string; readonly application?: string; readonly problem: string }
 
-/** Lists the documents of a namespace, of all applications or one, that cannot be read, or whose authors may not ask for what they say. */
+/** Lists the documents of a namespace, or of one application, that cannot be read, or whose authors may not ask for their content. */
 export const refusedDocuments = async (
   features: Pick<Features, 'configDocument' | 'effects' | 'uses'>,
   kubernetes: Kubernetes,
@@ -76,15 +76,18 @@ export const refusedDocuments = async (
 }
 
 /**
- * Permits what the end of a deleted document says beyond what that held: rejects with Refused, 403, where its author may not say it, or nobody
- * is named.
+ * Creates the permission for a deleted document's end, as far as it exceeds its own content. Rejects with Refused, 403, if its author may
+ * not ask for that, or is not named.
  */
 export const permitOfAuthor =
   (authorize: AuthorizeAuthor, document: string, author: Author | undefined) =>
   async (about: About): Promise<void> => {
     const problem = author ? await refusalOf([about], (one) => authorize(author, one)) : NO_AUTHOR
     if (problem !== undefined)
-      throw new Refused(403, `ConfigMap ${document} was deleted, and ends nothing that it did not hold: ${problem}`)
+      throw new Refused(
+        403,
+        `ConfigMap ${document} was deleted, and ends only the relations that it declared: ${problem}`,
+      )
   }
 
 const askingOnce = (authorize: AuthorizeAuthor): AuthorizeAuthor => {
@@ -114,9 +117,9 @@ const asItsAuthorMay = async (
     : { name, application, problem: `ConfigMap ${name}: ${problem}; ${STAYS}`, isForbidden: true }
 }
 
-const NO_AUTHOR = `it names no author: annotate it with ${AUTHOR}, the name of who applies it (kubectl auth whoami), and apply it again`
+const NO_AUTHOR = `it names no author: annotate it with ${AUTHOR} and the name of the user that applies it (kubectl auth whoami), and apply it again`
 
-/** Lists what the author of a document needs: as much as the sender of an event that says all of it anew. */
+/** Lists the rights that the author of a document needs: those of a sender whose event newly says all of it. */
 const rightsFor = (features: Pick<Features, 'effects' | 'uses'>, subject: Subject, document: Document): About[] => [
   subject,
   ...neededRights(features, subject, NOTHING_SAID, saidBy(document)),
@@ -136,6 +139,6 @@ const refusalOf = async (
     return undefined
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    return `its author ${error.message}, or let somebody apply it who may`
+    return `its author ${error.message}, or let a user with that permission apply it`
   }
 }

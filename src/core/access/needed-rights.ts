@@ -8,7 +8,7 @@ import type { Config } from '../state/config.ts'
 import type { State } from '../state/state.ts'
 import type { About } from './access-reviews.ts'
 
-/** The part of what is said of an application by which others may be concerned. */
+/** The parts of a state that may affect other applications. */
 export type Said = Pick<State, 'config' | 'pending' | 'removed'> & {
   readonly relations: Readonly<
     Record<string, { readonly remote: { readonly application: string; readonly namespace?: string | undefined } }>
@@ -18,10 +18,10 @@ export type Said = Pick<State, 'config' | 'pending' | 'removed'> & {
 export const NOTHING_SAID: Said = { relations: {} }
 
 /**
- * Lists what RBAC is asked about on behalf of whoever changes what is said of an application, beyond the application itself: each effect that
- * is asked for anew, now or once its unit is elected, with the objects of others that it uses, and the other side of each relation that
- * begins, changes or ends, where that goes by the same word, in the same namespace. Dropping an effect altogether needs none, and neither does the
- * removal of the application; any other change of an effect is asked about.
+ * Lists the rights that a change of an application needs, in addition to the application itself. It needs each newly requested effect, now
+ * or once its unit is elected, with the other owners' objects that the effect uses. In the same namespace, where both sides merge
+ * announcements, it needs the peer of each relation that begins, changes or ends. To drop an effect completely, or to remove the
+ * application, needs no further right. Any other change of an effect does.
  */
 export const neededRights = (
   features: Pick<Features, 'effects' | 'uses'>,
@@ -50,7 +50,7 @@ const ofConfigs = (
         part !== undefined && !known.some(({ [effect]: other }) => isDeepStrictEqual(other, part)),
     )
   const asked = presentConfigs(after)
-  // whoever changes what runs as an account runs as it
+  // a sender that changes pods of an account can act as that account
   const uses: Use[] = asked.flatMap((config) => (isNew(config, 'workload') ? features.uses(subject, config) : []))
   return [
     ...EFFECTS.filter((effect) => asked.some((config) => isNew(config, effect))).map((effect) => ({

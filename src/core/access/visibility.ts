@@ -1,7 +1,7 @@
 import { Refused } from '../../platform/base/errors.ts'
 import type { Sender } from './authenticate.ts'
 
-/** Tells if a sender may look at an application. Everybody may where senders are not authenticated. */
+/** Tells if a sender may look at an application. Everybody may if senders are not authenticated. */
 export const maySee = async (sender: Sender | undefined, { namespace, application }: Seen): Promise<boolean> => {
   try {
     await sender?.authorize({ namespace, application })
@@ -14,7 +14,7 @@ export const maySee = async (sender: Sender | undefined, { namespace, applicatio
 
 type Seen = { readonly namespace: string; readonly application?: string | undefined }
 
-/** Selects what is of applications that a sender may look at. They are asked about in turn: many are no more than one at a time. */
+/** Selects the items whose applications a sender may look at. These are checked one after another, so that many need no more than one check at a time. */
 export const visibleTo = async <T>(
   sender: Sender | undefined,
   items: readonly T[],

@@ -14,31 +14,31 @@ import { noteDelivered } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
 import type { Enqueue } from './queue.ts'
 
-/** The messages due to others because of one application, and the event that its step was for. */
+/** The messages that are due because of one application, and the event of its step. */
 export type OutboxOf = { readonly subject: Subject; readonly due: Outbox; readonly cause: Event }
 
-/** A step that was taken in this process, and what its application has to tell in turn. */
+/** A step that was taken in this process, and the messages that follow from it. */
 export type Followed = { readonly outcome: Outcome; readonly next: OutboxOf }
 
-/** Hands an event over; answers with the step of its receiver, where the process is its own sink. */
+/** Sends an event. Resolves with the step of its receiver if the process is its own sink. */
 export type Send = (event: Event, deadline: number) => Promise<Followed | undefined>
 
-/** Delivers what is due, and all that follows from it; rejects with Unavailable when a receiver does not accept by the deadline. */
+/** Delivers due messages, and all that follow from them. Rejects with Unavailable if a receiver does not accept by the deadline. */
 export type Deliver = (first: OutboxOf, deadline: number) => Promise<Delivered>
 
-/** Takes work that an answer need not wait for; resolves when the answer may be given. */
+/** Takes work that an answer need not wait for. Resolves when the answer may be given. */
 export type Later = (work: Promise<unknown>) => Promise<unknown>
 
 type Dependencies = { features: Pick<Features, 'announced'>; send: Send; enqueue: Enqueue; clock: Clock; later: Later }
 
 const AT_ONCE = 8
 
-/** The time limit for noting deliveries. They are noted even after the event's deadline, so that the next event need not repeat them. */
+/** The time limit of notes about deliveries. They are saved even after the event's deadline, so that the next event need not repeat the deliveries. */
 const NOTE_MILLISECONDS = 5_000
 
 /**
- * Delivers outside the turns of an application, as two that tell each other something would deadlock. What one receiver refuses is
- * reported, and stops nothing else.
+ * Creates the delivery of messages. It runs outside the queue of an application, because two applications that notify each other would
+ * deadlock. The refusal of one receiver is reported, and stops nothing else.
  */
 export const createDelivery = ({ features, send, enqueue, clock, later }: Dependencies): Deliver => {
   const sending: Sending = new Map()
@@ -49,7 +49,7 @@ export const createDelivery = ({ features, send, enqueue, clock, later }: Depend
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       const { subject, due, cause } = next
       const messages = messagesOf(due)
-      // a step tells what follows from it for one of its events
+      // a step gives its messages to only one of its events
       if (messages.length === 0) continue
       const caused = (event: Event) => ({ ...event, extensions: { ...causedBy(cause), ...event.extensions } })
       const sharing = sendingOnce(sending, (event) => send(caused(event), deadline))
@@ -58,7 +58,7 @@ export const createDelivery = ({ features, send, enqueue, clock, later }: Depend
       const until = clock.now() + NOTE_MILLISECONDS
       const noting = note && enqueue(subject, { ...note, trace: traceOf(cause) }, until)
       const noted = Promise.resolve(noting).finally(sharing.end)
-      // what is lost with a note is told again; what follows from its step has no other sender
+      // messages of a lost note are sent again; messages that follow from the note's own step have no other sender
       await later(noted.then(async (taken) => taken && (await deliver({ subject, due: taken.due, cause }, until))))
       if (next === first)
         delivered.published.push(...results.flatMap(({ message, error }) => (error ? [] : [message.name])))
@@ -80,12 +80,12 @@ export const createDelivery = ({ features, send, enqueue, clock, later }: Depend
   return deliver
 }
 
-/** Nudges that carry their data, on their way or not noted as sent yet, by the event's id. */
+/** Nudges with data that are on their way, or not noted as sent yet, by the event's id. */
 type Sending = Map<string, Promise<Followed | undefined>>
 
 /**
- * Sends a nudge that carries its data once until it is noted: steps that come meanwhile find it due as well, and wait for the first one's.
- * Any other nudge asks its receiver to read, which it may have done too early: it is sent each time.
+ * Sends a nudge with data only once until it is noted: steps that start meanwhile find it due as well, and wait for the first one. Any
+ * other nudge is sent each time: it asks its receiver to read, and the receiver may have read too early.
  */
 const sendingOnce = (sending: Sending, send: (event: Event) => Promise<Followed | undefined>) => {
   const own: string[] = []
@@ -108,7 +108,7 @@ const sendingOnce = (sending: Sending, send: (event: Event) => Promise<Followed 
   }
 }
 
-/** Reports a step that followed: nothing if it wrote no more than its memory. */
+/** Reports a step that followed. Empty if it wrote only its memory, without messages. */
 export const effectOf = ({ outcome, next: { subject } }: Followed): FollowedStep[] => {
   const { status, written, removed, conflicts, messages, drift } = outcome
   const isQuiet = status === 'unchanged' && messages.length === 0
@@ -134,8 +134,8 @@ const messagesOf = ({ nudges, announcements }: Outbox): Message[] => [
 ]
 
 /**
- * Returns the change that remembers deliveries; undefined for none. Announcements are remembered also if they were refused for good, and
- * nudges to those that have no memory.
+ * Returns the change that records deliveries. Undefined if there are none. Announcements are recorded even if they were refused for good,
+ * and nudges if their receiver has no memory.
  */
 const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[]): Change | undefined => {
   const over = results.filter(({ error }) => !(error instanceof Unavailable))
@@ -156,7 +156,7 @@ const withSent = (state: State, sent: readonly Nudge[]): State =>
 
 type Sent = { message: Message; more?: Followed | undefined; error?: Error }
 
-/** In an order of chance: where time is not enough for all, it is not always the same ones that are left. */
+/** Sends nudges in random order: if time runs out, it is not always the same receivers that are left out. */
 const sendAll = async (
   messages: readonly Message[],
   send: (message: Message) => Promise<Followed | undefined>,

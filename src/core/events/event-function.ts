@@ -11,24 +11,24 @@ import type { KnownMarks } from '../relations/announcements.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 
-/** One event type: `POST /{name}` takes it, and `POST /` by its type. */
+/** The function of one event type. `POST /{name}` takes the event, and so does `POST /`, by its type. */
 export type EventFunction = {
   readonly name: string
   readonly type: string
-  /** Of the data, as it is sent. */
+  /** The schema of the data as sent. */
   readonly schema: z.ZodType
-  /** Reads the event's data. Throws Refused for data that is not valid. */
+  /** Reads the event's data. Throws Refused if they are invalid. */
   receive(event: Event, now: Date): Received
 }
 
-/** Whom the event is about, and what it means; without an application, all of the namespace. */
+/** The application of an event, and its change. Without an application, the event is about the whole namespace. */
 export type Received = {
   namespace: string
   application?: string | undefined
   change: Change
 }
 
-/** The context of an event that a fold may use besides its data. */
+/** The context of an event that a fold may use in addition to its data. */
 export type Arrival = {
   position: Position
   now: Date
@@ -40,18 +40,18 @@ export type Arrival = {
 
 type Definition<Shape extends z.ZodRawShape> = {
   name: string
-  /** The fields of the data beyond `namespace` and `application`. */
+  /** The fields of the data besides `namespace` and `application`. */
   data: Shape
   observation?: boolean
-  /** Without an application the event is about the whole namespace. */
+  /** Without an application, the event is about the whole namespace. */
   isForNamespaces?: boolean
-  /** Another application that sends it says no more than that it is worth a look. */
+  /** If another application sends it, it only asks for a look. */
   isNudge?: boolean
   look?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Look
   fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
 }
 
-/** A function out of its schema and its fold. Unknown fields are errors: a misspelt one would be lost in silence. */
+/** Creates a function from its schema and its fold. Unknown fields are errors, because a misspelt one would be lost silently. */
 export const defineFunction = <Shape extends z.ZodRawShape>({
   name,
   data,
@@ -96,7 +96,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   }
 }
 
-/** Asks for a look at another application's memory, which holds the data. The event itself changes nothing that is remembered. */
+/** Creates the change of a nudge: a look at the memory of another application, which holds the data. The event itself does not change the memory. */
 const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change => ({
   observation: true,
   nudge: { isEcho: extensions[ECHO] !== undefined },
@@ -104,7 +104,7 @@ const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change
   fold: (state) => ({ state }),
 })
 
-/** The data with `namespace` and `application` filled in from the subject, `{namespace}/{application}`; both must agree. */
+/** Adds `namespace` and `application` from the subject, `{namespace}/{application}`. Throws Refused if they do not agree with the data. */
 const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record<string, unknown> => {
   const fields = objectIn(data)
   if (subject === undefined) return fields
@@ -117,7 +117,7 @@ const withSubject = ({ subject, data }: Event, isForNamespaces: boolean): Record
   throw new Refused(400, `subject: ${shown(subject)} does not agree with the data, ${inData.join('/').slice(0, 130)}`)
 }
 
-/** No data is an empty object: not every event has more to say than its subject. */
+/** Returns the data as an object. No data count as an empty one, because the subject of some events says everything. */
 const objectIn = (data: unknown): Record<string, unknown> => {
   if (data === undefined || data === null) return {}
   if (data instanceof Uint8Array)
@@ -129,20 +129,20 @@ const objectIn = (data: unknown): Record<string, unknown> => {
   throw new Refused(400, `data: expected a JSON object, got ${got}`)
 }
 
-/** JSON, of a length for a message. */
+/** Prints JSON, shortened for messages. */
 const shown = (value: unknown): string => {
   const text = JSON.stringify(value) ?? 'nothing'
   return text.length > 130 ? `${text.slice(0, 130)}…` : text
 }
 
-/** Parts of a config whose values are secret, or may be. */
+/** Parts of a config with values that are secret, or may be. */
 const SECRET_PARTS: readonly PropertyKey[] = ['env', 'envConfig', 'secrets', 'config', 'kubernetesResources']
 
-/** A config is answered with nothing of what it holds where that may be secret. */
+/** Tells if a part of a config may be secret. Error messages do not show such values. */
 const mayBeSecret = ([part, ...path]: readonly PropertyKey[], input: unknown): boolean =>
   part === 'config' && (typeof input === 'object' || isWhole(path) || path.some((key) => SECRET_PARTS.includes(key)))
 
-/** A text in place of the config, or of its workload, may have all of it. */
+/** Tells if a path is the whole config, or its workload: a text in its place may hold all of it. */
 const isWhole = (path: readonly PropertyKey[]): boolean => ['', 'workload', 'workload.podSpec'].includes(path.join('.'))
 
 const MOST_ISSUES = 5
@@ -155,7 +155,7 @@ const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
   })
 }
 
-/** `data.relation.id: Invalid input: expected number, received string, got "7"` */
+/** Describes one issue: `data.relation.id: Invalid input: expected number, received string, got "7"` */
 const issueMessage = ({ path, message, input }: z.core.$ZodIssue): string => {
   const got = input === undefined || mayBeSecret(path, input) ? '' : `, got ${shown(input)}`
   return `${['data', ...path.map(String)].join('.')}: ${message}${got}`

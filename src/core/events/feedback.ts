@@ -15,11 +15,14 @@ import { maySee } from '../access/visibility.ts'
 import { memoryName } from '../state/memory.ts'
 import type { Handled } from './handle.ts'
 
-/** Makes what a person has to know a Kubernetes Event of the document or the workload that it is about. It rejects with nothing. */
+/** Reports outcomes that a person has to know as Kubernetes Events, on the document or the workload. Its promises never reject. */
 export type Feedback = {
-  /** Of a step that met a conflict, waits, or found its application blocked: on its document, for a sender who may send events for its namespace. */
+  /**
+   * Reports a step that met a conflict, waits, or found its application blocked. The Event is on the document if the sender may send events
+   * for its namespace, or else on the workload.
+   */
   stepped(event: Event, handled: Handled, sender: Sender | undefined): Promise<void>
-  /** Of an event that was refused, from a sender who may send events for its namespace. */
+  /** Reports a refused event, if its sender may send events for its namespace. */
   refused(event: Event, error: unknown, sender: Sender | undefined): Promise<void>
 }
 
@@ -35,22 +38,22 @@ type Told = { readonly type: 'Normal' | 'Warning'; readonly reason: string; read
 
 const MANAGER = 'meshstep'
 
-/** No step waits longer for somebody to be told of it. */
+/** The time that a step waits for its Event to be written. */
 const MILLISECONDS = 2_000
 
-/** The time between two writes of one Event. The API server forgets it an hour after the last. */
+/** The time between two writes of one Event. The API server forgets an Event an hour after the last write. */
 const QUIET_MILLISECONDS = 10 * 60 * 1_000
 const MOST_KEPT = 1_000
 
 /**
  * Creates feedback that reports each message as one Event, named by the hash of its content. Repetitions are counted in its series, which
- * all processes together write once in ten minutes at most; what a process has counted and not written is lost with it.
+ * all processes together write at most once in ten minutes. If a process ends, the repetitions that it has not written are lost.
  */
 export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback => {
-  /** Of each message when it was told last, and how often it was met since. */
+  /** For each message, the time of its last report and the repetitions since. */
   const told = new Map<string, Counted>()
 
-  /** Counts a message; undefined where that is all there is to do, as it was told lately. */
+  /** Counts a message. Undefined if it was reported recently. */
   const count = (digest: string): Counted | undefined => {
     const known = told.get(digest) ?? { at: Number.NEGATIVE_INFINITY, met: 0 }
     known.met += 1
@@ -91,18 +94,18 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
       const occurrence = { manager: MANAGER, now, met, quietMilliseconds: QUIET_MILLISECONDS }
       if (await recordEvent(kubernetes, event, occurrence)) counted.met -= met
     } catch (error) {
-      // another process has told it meanwhile
+      // another process has reported it meanwhile
       if (!isVersionConflict(error))
-        log.warn({ namespace, reason, problem: (error as Error).message }, 'no Event of it')
+        log.warn({ namespace, reason, problem: (error as Error).message }, 'Event not written')
     }
   }
 
-  /** Tells if the sender may send events for all of the namespace, and so about any object of it; not where nobody knows. */
+  /** Tells if the sender may send events for the whole namespace, and so about any object of it. False if the check fails. */
   const maySpeakOf = async (sender: Sender | undefined, namespace: string): Promise<boolean> => {
     try {
       return await maySee(sender, { namespace })
     } catch (error) {
-      log.warn({ namespace, problem: (error as Error).message }, 'no Event of it')
+      log.warn({ namespace, problem: (error as Error).message }, 'Event not written')
       return false
     }
   }
@@ -126,12 +129,12 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
   }
 }
 
-/** Tells if the event itself is invalid, or its document more than the author may: not its sender, nor the state that it found. */
+/** Tells if the event itself is invalid, or exceeds the rights of its document's author. Rights of the sender and the state of the cluster do not count. */
 const isOwnFault = (event: Event, error: unknown): boolean =>
   error instanceof InvalidEvent ||
   (error instanceof Refused && [400, 413, ...(documentOf(event) ? [403] : [])].includes(error.status))
 
-/** The worst of what there is to say; undefined for a step at which nobody has to do anything. */
+/** Returns the worst finding of a step. Undefined if nobody has to act. */
 const newsOf = ({ status, conflicts, messages, applicationStatus }: Handled): Told | undefined => {
   if (conflicts.length > 0) {
     const names = conflicts.map((one) => `${one.object}${'key' in one ? ` ${one.key}` : ''} is held by ${one.manager}`)
@@ -160,7 +163,7 @@ const namesOf = (event: Event): ({ readonly namespace: string } & Regarding) | u
 
 type ObjectReference = Pick<KubernetesObject, 'apiVersion' | 'kind'> & { name: string; uid?: string }
 
-/** The workload of an application, and its memory where it has none. */
+/** Returns the workload of an application, or its memory if it has no workload. */
 const objectOf = async (kubernetes: Kubernetes, namespace: string, regarding: Regarding): Promise<ObjectReference> => {
   if ('document' in regarding) return referenceTo('ConfigMap', regarding.document)
   const name = regarding.application

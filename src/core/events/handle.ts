@@ -30,53 +30,53 @@ import type { SendEvent } from './sink.ts'
 
 export type HandlerDependencies = {
   features: Features
-  /** The functions this process serves. */
+  /** The functions that this process serves. */
   functions: readonly EventFunction[]
   enqueue: Enqueue
-  /** The steps that are enqueued: those that turn out to have nothing to do need no turn. */
+  /** The steps in the queue. A resync rehearses them first: those without work need no turn. */
   step: Step
-  /** A client whose calls end at the deadline, in milliseconds since the epoch. */
+  /** Creates a client whose calls end at the deadline, in milliseconds since the epoch. */
   connect(deadline: number, trace?: Trace): Kubernetes
-  /** Without it the process is its own sink. */
+  /** Publishes events to the sink. Without it, the process is its own sink. */
   publish?: SendEvent | undefined
-  /** Without it, whoever reaches the process may send events. */
+  /** Authenticates senders. Without it, everybody who can reach the process may send events. */
   authenticate?: Authenticate | undefined
   clock: Clock
   /** The time limit of an event. */
   timeoutMilliseconds: number
   newId?: (() => string) | undefined
-  /** Without it, an answer waits until it is noted what was sent. */
+  /** Without it, an answer waits until the deliveries are noted. */
   later?: Later | undefined
-  /** Is told of each step when it is done, whatever it followed from. */
+  /** Called with each completed step, whatever caused it. */
   onStep?: ((step: DoneStep) => void) | undefined
-  /** Is around each step. */
+  /** Wraps each step. */
   watch?: Watch | undefined
-  /** Tells those who look at the objects what they have to do. */
+  /** Reports problems to the people who look at the objects. */
   feedback?: Feedback | undefined
 }
 
-/** Takes an event by `take`, with a trace of its own perhaps. */
+/** Wraps the handling of an event, for example in a trace. */
 export type Watch = <T extends { readonly handled: Handled }>(
   event: Event,
   take: (event: Event) => Promise<T>,
 ) => Promise<T>
 
-/** A step that was taken for an event, and what of the rest is on its way. */
+/** A step that was taken for an event. Its messages may still be on their way. */
 export type DoneStep = Handled & {
   readonly event: Pick<Event, 'id' | 'source' | 'type'> & { readonly causationid?: string }
   readonly time: string
   readonly milliseconds: number
 }
 
-/** The result of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent when the event names none. */
+/** The result of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent if the event names none. */
 export type Handled = { function?: string; namespace?: string; application?: string } & Outcome
 
-/** The delivery of an event: to one function, or to any that takes its type, with its Authorization header. */
+/** The delivery of an event, with its Authorization header. `only` limits it to one function. */
 export type Delivery = { only?: string | undefined; authorization?: string | undefined }
 
 export type Handle = (event: Event, delivery: Delivery) => Promise<Handled>
 
-/** Takes a CloudEvent to the function that takes its type, and answers when its step is done and what follows is published. */
+/** Creates the handler of CloudEvents. It gives each event to the function of its type, and answers when the step is done and its messages are published. */
 export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, step, connect, publish, authenticate, clock, timeoutMilliseconds } =
     dependencies
@@ -124,7 +124,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
 
   const send: Send = async (event, deadline) => {
     const isForFunctions = functions.some(({ type }) => type === event.type)
-    // nobody else listens to a process that is its own sink
+    // a process that is its own sink has no other listeners
     if (publish === undefined) return isForFunctions ? (await takeAndTell(event, deadline, {})).followed : undefined
     await publish(event, deadline)
     return undefined
@@ -151,7 +151,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   }
 }
 
-/** A step of an application is for whoever may send events about that. */
+/** Returns the application of a step. The step is visible to senders that may send events for that application. */
 const itself = ({ namespace, application }: FollowedStep): Subject => ({ namespace, application })
 
 const translated = async (
@@ -161,13 +161,13 @@ const translated = async (
 ): Promise<Event | Ignored> => {
   const reference = referenceIn(event)
   if (!reference) return fromKnative(event, await holderOf(kubernetes, event, sender))
-  // whose object it is, is not known before it is read: the sender must be allowed all of the namespace
+  // the application of an object is unknown before it is read, so the sender needs permission for the whole namespace
   await sender?.authorize({ namespace: reference.namespace })
   const object = await kubernetes.find(reference)
   return object ? fromKnative(withObject(event, object)) : { ignored: `${nameOf(reference)} is gone` }
 }
 
-/** The pod that holds the Lease of an event; whoever sends one that does not say whose it is must be allowed all of the namespace. */
+/** Reads the pod that holds the Lease of an event. If the event does not name the pod's application, the sender needs permission for the whole namespace. */
 const holderOf = async (
   kubernetes: Kubernetes,
   event: Event,

@@ -19,7 +19,7 @@ import { memoryName } from '../state/memory.ts'
 import { emptyState, type OwnedKind, stands } from '../state/state.ts'
 import { POD_LABELS } from '../workload/pod-labels.ts'
 
-/** An application of a namespace, and what its memory may not know of: labels and objects of its own, documents and memories that name it. */
+/** An application of a namespace, with findings that its memory may not have: its labels and objects, and the documents and memories that name it. */
 export type Swept = {
   application: string
   former: readonly LabelTarget[]
@@ -31,8 +31,8 @@ export type Swept = {
 const LABELLED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service', 'Pod']
 
 /**
- * The applications of a namespace; a sentence for each that lost its memory, for each document of which nobody knows whose it is, and why some that
- * are known only by what they left behind may not be found.
+ * The applications of a namespace. `lost` has a sentence for each lost memory, `unclaimed` one for each document whose application is
+ * unknown. `problems` has the reasons why some applications may not have been found.
  */
 export type Sweep = {
   readonly applications: readonly Swept[]
@@ -42,9 +42,10 @@ export type Sweep = {
 }
 
 /**
- * The applications of a namespace: those with a memory, those that documents or memories of others name, and those that lost their memory but whose
- * field manager still holds labels or objects. The name of the field manager says whose they are. Of what is listed, no more is kept than that. What may not be listed is no
- * reason to stop: each step reads by name what it needs. But then it is not known which labels are left over, and so none are.
+ * Finds the applications of a namespace: those with a memory, those that documents or other memories name, and those that lost their memory
+ * while their field manager still holds labels or objects. The field manager's name tells the application. Only these findings are kept of
+ * the listed objects. If a list is forbidden, the sweep goes on, because each step reads by name what it needs. But leftover labels are
+ * then unknown, so none are reported.
  */
 export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Sweep> => {
   const list = pagesOf(kubernetes)
@@ -78,7 +79,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     const known = remembered.get(application)?.known
     const told = {
       application,
-      // one that cannot be read is also that of whoever remembers what it said
+      // an unreadable document also belongs to the applications that remember its content
       documents: [
         ...new Set(
           [
@@ -89,7 +90,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
       ],
       named: (naming.get(application) ?? []).map(({ by }) => by),
     }
-    // where labels belong is not known while the memory is lost, or cannot be read, or was not told the config again
+    // the places of labels are unknown while the memory is lost or unreadable, or the config has not been sent again
     if (!known) return { ...told, former: [], owned: [] }
     const all = (holding.get(application) ?? []).map(({ object }) => object)
     const held = [...new Set(known.isPlaced && isWhole ? all : [])].filter(
@@ -108,7 +109,7 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
   return { applications: swept, lost, unclaimed, problems }
 }
 
-/** The application of a memory, and those of the namespace and the documents that it names. What is `known` is absent where it cannot be read. */
+/** The application of a memory, with the applications of the namespace and the documents that it names. `known` is absent if the memory is unreadable. */
 type Remembered = {
   readonly application: string
   readonly remotes: readonly string[]
@@ -117,9 +118,9 @@ type Remembered = {
 }
 
 type Known = {
-  /** The targets, each with the kinds of objects that it may be. */
+  /** The targets, each with its possible kinds. */
   readonly targets: readonly (LabelTarget & { readonly kinds: readonly string[] })[]
-  /** Labels anywhere else are left over. */
+  /** The places of labels are known, so labels anywhere else are left over. */
   readonly isPlaced: boolean
   /** The kinds whose objects are not left over. */
   readonly kept: readonly OwnedKind[]
@@ -131,7 +132,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   if (name !== memoryName(application)) return []
   const read = features.memories.read(memory, memo)
   if (read instanceof Error) return [{ application, remotes: [], documents: new Set() }]
-  // an application that only the charm library has written to has no state yet
+  // an application that only the charm library has written for has no state yet
   const state = read ?? emptyState()
   const { config, workloadKind } = state
   const subject = { namespace, application }
@@ -157,7 +158,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
 
 type Titled = { readonly name: string; readonly application?: string; readonly problem?: string }
 
-/** Of a document no more than whose it is, or why it cannot be read. */
+/** Reads only the application of a document, or the reason why it is unreadable. */
 const documentIn = ({ configDocument }: Features, object: KubernetesObject): Titled[] => {
   const document = readDocument(object, configDocument)
   if (document === undefined) return []
@@ -165,10 +166,10 @@ const documentIn = ({ configDocument }: Features, object: KubernetesObject): Tit
   return [defined({ name, application, problem: 'problem' in document ? document.problem : undefined })]
 }
 
-/** An object as far as it says whose it is, and the applications whose field managers hold something on it. */
+/** The ownership part of an object, with the applications whose field managers hold one of its fields. */
 type Seen = KubernetesObject & { readonly holders: readonly string[] }
 
-/** Pods are told by their workload, on which nobody need hold anything. */
+/** Reduces an object to its owners. A workload is kept even without one, because its pods are identified by it. */
 const seenIn = (object: KubernetesObject): Seen[] => {
   const { apiVersion, kind, metadata } = object
   const { name, uid = '', labels = {}, ownerReferences } = metadata
@@ -180,7 +181,7 @@ const seenIn = (object: KubernetesObject): Seen[] => {
     : []
 }
 
-/** Tells if a step looks at the object for one of the targets. */
+/** Tells if a step observes the object for one of the targets. */
 const isTargeted = ({ targets }: Known, object: Seen, named: ReadonlyMap<string, Seen>): boolean =>
   targets.some(({ kinds, name, on }) => {
     const [workload] = kinds.flatMap((kind) => named.get(`${kind} ${name}`) ?? [])
@@ -188,7 +189,7 @@ const isTargeted = ({ targets }: Known, object: Seen, named: ReadonlyMap<string,
     return workload !== undefined && object.kind === 'Pod' && isPodOf(workload, object)
   })
 
-/** The applications that own objects and have no memory, with a sentence for each. */
+/** Lists the applications that own objects and have no memory, with a sentence for each. */
 export const lostMemories = (
   namespace: string,
   owners: readonly Owner[],

@@ -5,26 +5,26 @@ import { EMPTY_OUTBOX, type Outbox } from '../reconcile/outbox.ts'
 import type { Outcome } from '../reconcile/outcome.ts'
 import type { Step } from '../reconcile/step.ts'
 
-/** The outcome of one change, and what others are to be told after it. */
+/** The outcome of one change, and the messages that are due after it. */
 export type Result = { outcome: Outcome; due: Outbox }
 
 type Waiting = { change: Change; deadline: number; resolve(result: Result): void; reject(error: unknown): void }
 
-/** Hands a change to a step, and answers with what became of it by the deadline, in milliseconds since the epoch. */
+/** Hands a change to a step. Resolves with its outcome by the deadline, in milliseconds since the epoch. */
 export type Enqueue = (subject: Subject, change: Change, deadline: number) => Promise<Result>
 
-/** Those that wait for a step of one application; `arrived` is told of each. */
+/** The changes that wait for a step of one application. `arrived` is called with each new one. */
 type Queue = { waiting: Waiting[]; arrived(one: Waiting): void }
 
 /**
- * One step at a time for each application; the changes that come meanwhile wait, and are taken together by the next one. What waits here
- * is not acknowledged yet: a crash loses nothing that its sender does not send again. Those whose changes were taken together send their next
- * ones at about the same time: with a clock, these are waited for.
+ * Creates a queue that runs one step at a time for each application. Changes that arrive meanwhile wait, and the next step takes them
+ * together. Waiting changes are not acknowledged yet, so after a crash their senders send them again. Senders whose changes were taken
+ * together tend to send the next ones together too. With a clock, the queue waits for these.
  */
 export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'yieldTurn'>): Enqueue => {
   const queues = new Map<string, Queue>()
 
-  /** Has a step taken, and answers those whose changes it took. Resolves with their next events, which may come while others are answered. */
+  /** Runs a step, and answers the changes that it took. Resolves with the next arrival of their senders, which may begin before all are answered. */
   const take = async (subject: Subject, queue: Queue): Promise<Next> => {
     const { length: first } = queue.waiting
     const alone = first === 1 ? queue.waiting.find(isSent)?.change : undefined
@@ -45,7 +45,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'y
     const senders = batch.filter(isSent).length
     const next = { senders, arrival: arrivalOf(queue, senders) }
     const taken = batch.filter((_, index) => !(outcomes[index] instanceof Error))
-    // what follows from a step is sent once, before a sender is answered: no sender waits for a note
+    // the messages of a step go to one sender, before it is answered; no sender waits for a note
     const told = taken.find(isSent) ?? taken[0]
     for (const [index, waiting] of batch.entries()) {
       if (index > 0) await clock?.yieldTurn()
@@ -77,20 +77,20 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'y
     })
 }
 
-/** Tells if a change may join a step that has begun; one that is only observed has to be looked at as it is after that. */
+/** Tells if a change may join a step that has begun. An observation may not: the cluster has to be read after it. */
 const isJoining = ({ change }: Waiting): boolean => !change.observation
 
-/** A note is of this process, and has no sender. */
+/** Tells if a change has a sender. A note comes from this process. */
 const isSent = ({ change }: Waiting): boolean => change.note !== true
 
-/** Bounds the time for which senders are waited for: it is as long as their step took. */
+/** The limits of the time that the queue waits for senders. Within them, it is as long as the step took. */
 const LEAST_GATHERING_MILLISECONDS = 20
 const MOST_GATHERING_MILLISECONDS = 200
 
 const gatheringFor = (took: number): number =>
   Math.min(Math.max(took, LEAST_GATHERING_MILLISECONDS), MOST_GATHERING_MILLISECONDS)
 
-/** The senders of a batch; `arrival` resolves when as many have sent another event. */
+/** The number of senders of a batch. `arrival` resolves once as many events have arrived. */
 type Next = { readonly senders: number; readonly arrival: Promise<void> }
 
 const arrivalOf = (queue: Queue, senders: number): Promise<void> =>

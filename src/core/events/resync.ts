@@ -32,15 +32,16 @@ type Dependencies = {
 /** Resyncs all applications of a namespace. */
 export type Resync = (namespace: string, cause: Event, deadline: number) => Promise<Outcome>
 
-/** The limit of parallel resyncs: a slow application must not keep all others from their turn. */
+/** The limit of parallel resyncs. A slow application must not hold up all others. */
 const AT_ONCE = 8
 
 const MOST_FAILURES = 20
 
 /**
- * One `resync` for each application, so that each has a step, and a failure, of its own. It is rehearsed first, on lists that all of them
- * share: a step that would write nothing and tell nobody is done with that, and no other process is sent its event unless there is something
- * to say. All other steps read for themselves. Where time is not enough for all, it is not always the same ones that are left.
+ * Creates the resync of a namespace. It sends one `resync` for each application, so that each has its own step and its own failure. Each
+ * step is rehearsed first, on lists that all of them share. A step that would write nothing and notify nobody is done with that, and its
+ * event is sent to another process only if there is something to report. All other steps read for themselves. If time runs out, it is not
+ * always the same applications that are left out.
  */
 export const createResync =
   ({ features, connect, step, receive, take, send, deliver, isOwnSink, clock, newId }: Dependencies): Resync =>
@@ -49,12 +50,12 @@ export const createResync =
     const { applications: swept, lost, unclaimed, problems } = await sweep(features, listing, namespace)
     const effects: FollowedStep[] = []
 
-    /** The result of an event for which no step need be taken by whoever gets it. */
+    /** Returns the result of an event if its receiver need not take a step. */
     const resultOf = async (event: Event): Promise<Result | undefined> => {
       const result = await rehearse(step, reading, receive(event), deadline)
       return result && (isOwnSink || isSilent(result.outcome)) ? result : undefined
     }
-    /** Tells if the event was sent. */
+    /** Resolves with true if the event was sent. */
     const resync = async (one: Swept, index: number): Promise<boolean> => {
       if (index >= AT_ONCE) await clock.yieldTurn()
       if (clock.now() >= deadline) throw new Unavailable('there was no time left')
@@ -85,7 +86,7 @@ export const createResync =
     return withDelivered(outcome, { published: [], refused: [], effects })
   }
 
-/** The result of a step that writes nothing, and after which nobody is told anything; undefined where it has more to do, or to see. */
+/** Returns the result of a step that would write nothing and send no messages. Undefined if there is more to do. */
 const rehearse = async (
   step: Step,
   kubernetes: Kubernetes,
@@ -100,7 +101,7 @@ const rehearse = async (
   return outcome === undefined || outcome instanceof Error || !isQuiet ? undefined : { outcome, due }
 }
 
-/** The items in their order, beginning with any of them. */
+/** Rotates the items to begin at a random one. */
 const fromAny = <T>(items: readonly T[], clock: Clock): T[] => {
   const first = Math.floor(clock.random() * items.length)
   return [...items.slice(first), ...items.slice(0, first)]

@@ -8,24 +8,24 @@ import { parseSource } from '../../platform/cloudevents/source.ts'
 import { traceOf } from '../../platform/cloudevents/trace.ts'
 
 /**
- * Sends an event to the sink. Rejects with Unavailable when the sink has not accepted it by the deadline, in milliseconds since the
- * epoch, and with ConfigurationError when it never will.
+ * Sends an event to the sink. Rejects with Unavailable if the sink has not accepted it by the deadline, in milliseconds since the epoch,
+ * and with ConfigurationError if it never will.
  */
 export type SendEvent = (event: Event, deadline: number) => Promise<void>
 
 type Options = {
   sink: string
   clock: Clock
-  /** The path at which Knative's SinkBinding mounts a token for a sink that asks for one; it rotates. */
+  /** The path of the token that Knative's SinkBinding mounts for a sink that requires one. The token rotates. */
   tokenFile?: string
   send?: SendHttpRequest
 }
 
 const FIRST_DELAY_MILLISECONDS = 100
 
-/** A sink is a URL that takes CloudEvents in binary mode over HTTP, as Knative's K_SINK does. */
+/** Creates a client of the sink: a URL that takes CloudEvents in binary mode over HTTP, like Knative's K_SINK. */
 export const createSink = ({ sink, clock, tokenFile = '/oidc/token', send = sendHttpRequest }: Options): SendEvent => {
-  // what is mounted is there before the process is; an exception for each event would cost more than the look
+  // mounts exist before the process starts, so one check avoids an exception for each event
   const readToken = existsSync(tokenFile) ? changingFile(tokenFile) : undefined
   const authorization = (): Record<string, string> => {
     const token = readToken && orNothing(readToken)
@@ -59,7 +59,7 @@ export const createSink = ({ sink, clock, tokenFile = '/oidc/token', send = send
   }
 }
 
-/** A token that cannot be read is as good as none: the sink says what it asks for. */
+/** Reads a token. An unreadable one is left out: the sink's answer then reports what it requires. */
 const orNothing = (read: () => string): string | undefined => {
   try {
     return read()
@@ -68,21 +68,21 @@ const orNothing = (read: () => string): string | undefined => {
   }
 }
 
-/** A status and where it redirects to, if anywhere, with the beginning of the body. */
+/** Describes an answer: its status, the target of a redirect, and the beginning of the body. */
 const describeAnswer = ({ status, headers: { location }, body }: Awaited<ReturnType<SendHttpRequest>>): string => {
   const target = location === undefined ? '' : ` (to ${location.slice(0, 200)})`
   return `answered ${status}${target}: ${body.slice(0, 200).trim()}`
 }
 
 /**
- * Tells if the sink will never accept the event: no hop of Knative sends again after such a status
- * (https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md). A redirect says that a setting is wrong, not the event.
+ * Tells if the sink will never accept the event: no hop of Knative retries after such a status
+ * (https://github.com/knative/specs/blob/main/specs/eventing/data-plane.md). A redirect is a wrong setting, not a wrong event.
  */
 const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![404, 408, 409, 429].includes(status)
 
 /**
- * The broker of the namespace that an event is for: nobody acts in a namespace but its own functions. Knative's brokers have their namespace as a
- * segment of the path; a sink of another form takes the events for all namespaces.
+ * Returns the broker of an event's namespace, because only a namespace's own functions act in it. The path of a Knative broker has the
+ * namespace as a segment. Any other sink takes the events of all namespaces.
  */
 const sinkFor = (sink: string, { source, subject }: Event): string => {
   const from = parseSource(source)?.namespace

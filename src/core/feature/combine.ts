@@ -25,14 +25,14 @@ import type {
 } from './feature.ts'
 import type { Mesh } from './mesh.ts'
 
-/** The combined features; where the order counts it is theirs. */
+/** The combined features, in order of precedence. */
 export type Features = {
   readonly mesh: Mesh
-  /** A config as remembered: every key is optional, unknown keys are errors. */
+  /** The schema of a config in memory: every key is optional, unknown keys are errors. */
   readonly config: z.ZodType<Config>
-  /** A config as given, free of problems. */
+  /** The schema of a config as sent, with all checks. */
   readonly givenConfig: z.ZodType<Config>
-  /** A document with such a config. */
+  /** The schema of a document with such a config. */
   readonly configDocument: ConfigDocument
   readonly parts: StateParts
   readonly memories: Memories
@@ -93,7 +93,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     labels: (subject, resolved) => joinLabels(features.flatMap((feature) => feature.labels?.(subject, resolved) ?? [])),
     desire: (input) => features.flatMap((feature) => feature.desire?.(input) ?? []),
     publications: (input) =>
-      // the first of two features that publish in one relation wins
+      // if two features publish in one relation, the first counts
       Object.assign({}, ...features.map((feature) => feature.publications?.(input)).toReversed()),
     keeps: (resolved, relation) => features.some((feature) => feature.keeps?.(resolved, relation)),
     leaves: (state, relation) => features.some((feature) => feature.leaves?.(state, relation)),
@@ -115,7 +115,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
   }
 }
 
-/** Memories that are saved with the generations of their relations. */
+/** Saves memories with the generations of their relations. */
 const withGenerationsSaved = (memories: Memories): Memories => ({
   ...memories,
   isStored: (memory, next) => memories.isStored(memory, withGenerations(memory, next)),
@@ -123,7 +123,7 @@ const withGenerationsSaved = (memories: Memories): Memories => ({
     memories.save(kubernetes, subject, memory, withGenerations(memory, next)),
 })
 
-/** The union; where two desire different values of a key, the earlier feature wins. */
+/** Joins desired labels. If two features desire different values of a key, the first counts. */
 const joinLabels = (all: readonly DesiredLabels[]): DesiredLabels => ({
   labels: Object.assign({}, ...all.map(({ labels }) => labels).toReversed()),
   unknown: all.some(({ unknown }) => unknown === 'all') ? 'all' : all.flatMap(({ unknown }) => unknown as string[]),

@@ -23,13 +23,13 @@ export type Environment = {
   readonly clusterDomain?: string | undefined
 }
 
-/** The observed cluster that the desired state may depend on. */
+/** The observed parts of the cluster that the desired state may depend on. */
 export type ClusterView = {
   /** The objects that features look up. */
   readonly lookups: Lookups
-  /** The live pods of the application; undefined where they were not listed. */
+  /** The live pods of the application. Undefined if they were not listed. */
   readonly pods?: readonly KubernetesObject[] | undefined
-  /** The live objects of the application by kind; undefined where the API server does not serve the kind. */
+  /** The live objects of the application by kind. `live` is undefined if the API server does not serve the kind. */
   readonly owned: readonly { readonly kind: string; readonly live: readonly KubernetesObject[] | undefined }[]
 }
 
@@ -41,47 +41,47 @@ export type FeatureInput = {
   readonly seen: ClusterView
 }
 
-/** A label with the value that it is to have, and the one that it has by what precedes it. */
+/** A label with the requested value, and the value that takes precedence. */
 export type OverruledLabel = { readonly key: string; readonly value: string; readonly wanted: string }
 
 /** The labels that an application should hold on its workload and its Services. */
 export type DesiredLabels = {
   readonly labels: Readonly<Record<string, string>>
-  /** Keys with unknown values, which keep their live values where we hold them; or all. */
+  /** Keys with unknown values, or all. Labels with these keys that the application holds keep their live values. */
   readonly unknown: 'all' | readonly string[]
   readonly messages: readonly string[]
-  /** Labels of a mesh that relations ask for, and that the application's own config sets otherwise. */
+  /** Mesh labels that relations request, and that the application's own config sets otherwise. */
   readonly overruled?: readonly OverruledLabel[]
-  /** A missing workload or Service is reported: a beacon need not have any. */
+  /** A missing workload or Service is reported. A beacon needs neither. */
   readonly required: boolean
 }
 
 /** The part of the desired state that one feature contributes. */
 export type Contribution = {
   readonly labels?: DesiredLabels
-  /** Of the template of the application's pods. */
+  /** Annotations for the template of the application's pods. */
   readonly annotations?: WantedLabels
   readonly objects?: readonly KubernetesObject[]
   readonly requests?: readonly RequestedPolicy[]
   readonly guards?: readonly Guard[]
-  /** Requesters with unknown requests: objects made for them stay. */
+  /** Requesters with unknown requests. Objects made for them stay. */
   readonly unknown?: readonly string[]
   /** Requesters whose policies are written as dry runs. */
   readonly audited?: 'all' | readonly string[]
-  /** Missing preconditions: the step is not done before they hold. */
+  /** Missing preconditions. The step is not complete before they hold. */
   readonly waiting?: readonly Wait[]
   readonly messages?: readonly string[]
-  /** Consumers are to tell when they carry other labels. */
+  /** Consumers have to notify this application when their labels change. */
   readonly isAwaitingLabels?: boolean
 }
 
-/** The databags that one side publishes in a relation: the application's and its units'. Values are JSON, as Python writes it. */
+/** The databags of one side of a relation: the application's and its units'. Values are JSON in Python's format. */
 export type OwnSide = {
   readonly data: Readonly<Record<string, string>>
   readonly units?: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Published incompletely; more follows. */
+  /** The data are incomplete. More will follow. */
   readonly partial?: true
-  /** Keys of `data` that keep their published values, and stay absent where they were not published. */
+  /** Keys of `data` that keep their published values, or stay absent if they have none. */
   readonly kept?: readonly string[]
 }
 
@@ -101,27 +101,27 @@ export type Derivation = {
 export type Leftovers = {
   /** Selects them by their labels. */
   selector(subject: Subject): string
-  /** The field managers of the other program: what none of them wrote is no leftover. */
+  /** The field managers of the other program. An object that none of them wrote is no leftover. */
   managers(subject: Subject): readonly string[]
   isLeftover(subject: Subject, object: KubernetesObject): boolean
 }
 
 /**
- * An effect beyond the objects of the application's own name, for RBAC a subresource of `applications.meshstep.dev`. `workload` runs
- * pods, or labels and restarts a workload or Service of another name; `policies` writes raw policies; `mesh` decides about policies and
- * labels of other applications; `root` about those of the whole mesh.
+ * An effect outside the objects of the application's own name. In RBAC it is a subresource of `applications.meshstep.dev`. `workload` runs
+ * pods, or labels and restarts a workload or Service of another name. `policies` writes raw policies. `mesh` decides on policies and labels
+ * of other applications, `root` on those of the whole mesh.
  */
 export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
 
-/** An object of others that the effect `workload` uses, and whether it is the application's own account, which nobody needs to grant. */
+/** Another owner's object that the effect `workload` uses. `isOwn` marks the application's own account, which needs no grant. */
 export type Use = Reference & { readonly isOwn?: boolean }
 
-/** A config and the identities of the relations, in a state as it is stored or as it takes effect. */
+/** A config and the identities of relations, from a stored or an effective state. */
 export type Related = Pick<State, 'config'> & { readonly relations: Readonly<Record<string, RelationIdentity>> }
 
 /**
  * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
- * features by this contract alone. Every hook is optional and pure.
+ * features only by this contract. Every hook is optional and pure.
  */
 export type Feature = {
   readonly name: string
@@ -129,9 +129,9 @@ export type Feature = {
   readonly config?: Readonly<Record<string, z.ZodType>>
   /** Parts of the state. */
   readonly state?: Readonly<Record<string, StatePart>>
-  /** The problems of a config as given; a remembered one may have them. */
+  /** The problems of a config as sent. A remembered config may still have them. */
   problems?(config: Config): readonly { readonly path: readonly (string | number)[]; readonly message: string }[]
-  /** The effects that a config asks for, each with the part of the config that has it. */
+  /** The effects that a config requests, each with the part of the config that causes it. */
   effects?(subject: Subject, config: Config): Partial<Record<Effect, unknown>>
   /** The objects that the effect `workload` of a config uses. */
   uses?(subject: Subject, config: Config): readonly Use[]
@@ -143,19 +143,19 @@ export type Feature = {
   services?(application: string, config: Config): readonly string[]
   /** The kinds of objects that the config may desire. */
   kinds?(config: Config): readonly OwnedKind[]
-  /** The objects of others that the desired state depends on. */
+  /** The other owners' objects that the desired state depends on. */
   lookups?(subject: Subject, resolved: ResolvedRelations): readonly Reference[]
   labels?(subject: Subject, resolved: ResolvedRelations): DesiredLabels
   desire?(input: FeatureInput): Contribution
   /** The databags of the application's relations. */
   publications?(input: FeatureInput): Publications
-  /** The relation's databag keeps its published data while something is unknown. */
+  /** Tells if the relation's databag keeps its published data because something is unknown. */
   keeps?(resolved: ResolvedRelations, relation: Relation): boolean
-  /** A databag without content withdraws nothing. */
+  /** Tells if a databag without content withdraws nothing. */
   leaves?(state: EffectiveState, relation: Relation): boolean
-  /** Published data or policies wait for what this step writes, and follow in another one. */
+  /** Tells if published data or policies have to wait for this step's writes, and follow in the next step. */
   isHeldBack?(input: FeatureInput): boolean
-  /** Published data or the desired state depend on the units. */
+  /** Tells if published data or the desired state depend on the units. */
   dependsOnUnits?(state: Related): boolean
   /** Derives the consequences of a change. */
   derive?(state: State, derivation: Derivation): State
@@ -167,7 +167,7 @@ export type Feature = {
   announced?(state: State, numbers: readonly number[]): State
   /** The statuses that the application's status combines. */
   reports?(subject: Subject, resolved: ResolvedRelations): readonly ApplicationStatus[]
-  /** Lists a sentence for each thing that the application expects of the cluster, and that is not so. It reads the cluster once a step is done. */
+  /** Lists unmet expectations of the application on the cluster, a sentence each. It reads the cluster after a step. */
   unmet?(memories: Memories, kubernetes: Kubernetes, subject: Subject, config: Config | undefined): Promise<string[]>
 }
 /** An event for the sink, and the number to mark it accepted. */

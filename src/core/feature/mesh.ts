@@ -7,57 +7,57 @@ import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import type { Config } from '../state/config.ts'
 
-/** The labels to hold on a namespace; `inherited` ones are ours under whichever field manager. */
+/** The labels to hold on a namespace. `inherited` ones count as ours under any field manager. */
 export type NamespaceLabels = {
   readonly labels: Readonly<Record<string, string>>
   readonly inherited: Readonly<Record<string, string>>
   readonly conflict?: LabelConflict
 }
 
-/** The reconciler's view of a service mesh: how it writes policies, and their effect on each other. */
+/** The reconciler's view of a service mesh: how policies are written, and how they affect each other. */
 export type Mesh = {
   /** The label that puts a pod on the mesh. */
   readonly enrolment: { readonly key: string; readonly value: string }
-  /** Writes the policies that allow the requests and nothing else, and guard the targets. */
+  /** Builds policies that guard the targets, and allow the requests and nothing else. */
   policies(
     subject: Subject,
     config: Config | undefined,
     requests: readonly RequestedPolicy[],
     guards: readonly Guard[],
   ): KubernetesObject[]
-  /** Turns the policies of audited requesters into dry runs, with a sentence on those that have none. */
+  /** Turns the policies of audited requesters into dry runs. `messages` has a sentence for each policy that cannot be one. */
   audited(
     objects: readonly KubernetesObject[],
     requesters: 'all' | readonly string[],
   ): { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
-  /** Labels that a beacon may have asked for: they lead to no other one's waypoint. */
+  /** Tells if a beacon may have requested the labels: they do not lead to another beacon's waypoint. */
   mayAskFor(beacon: Subject, labels: Readonly<Record<string, string>>): boolean
-  /** The selector of what is led to the waypoint of a beacon. */
+  /** Returns the selector of objects that are led to the waypoint of a beacon. */
   ledBy(beacon: Subject): string
   isPolicy(object: KubernetesObject): boolean
-  /** The policy denies all that no other policy allows, or all that it matches. */
+  /** Tells if a policy denies everything that no other policy allows, or everything that it matches. */
   isDenying(object: KubernetesObject): boolean
-  /** The policy is only logged, and enforces nothing. */
+  /** Tells if a policy is only logged, and enforces nothing. */
   isDryRun(object: KubernetesObject): boolean
-  /** The policy holds for its whole namespace, or for the mesh. */
+  /** Tells if a policy applies to its whole namespace, or to the mesh. */
   isForAll(policy: KubernetesObject): boolean
-  /** The policy guards pods or Services of these names. */
+  /** Tells if a policy guards pods or Services with these names. */
   isGuarding(policy: KubernetesObject, names: readonly string[]): boolean
-  /** The key that tells the targets of policies apart. */
+  /** Returns a key that tells the targets of policies apart. */
   targetOf(policy: KubernetesObject): string
-  /** The relations that asked for the policy. */
+  /** Returns the relations that requested the policy. */
   requestersOf(object: KubernetesObject): string[]
-  /** The first of several policies of one target, letting in the peers of all; undefined for a single one. */
+  /** Returns the first of several policies of one target, with the peers of all of them. Undefined for a single policy. */
   widened(policies: readonly KubernetesObject[]): KubernetesObject | undefined
-  /** Lists what the mesh refuses, and what it has not taken yet; that it says so at all, `witnesses` may show as well. */
+  /** Lists the objects that the mesh has refused or not accepted yet. `witnesses` may show as well that it reports acceptance at all. */
   unenforced(objects: readonly KubernetesObject[], witnesses?: readonly KubernetesObject[]): Unenforced[]
-  /** The objects that may say why the mesh takes nothing of a namespace. */
+  /** Returns references to the objects that may show why the mesh accepts nothing in a namespace. */
   causeLookups(namespace: string): readonly Reference[]
-  /** The wait for the mesh to take anything of a namespace, where `causeLookups` say that it does not. */
+  /** Returns the wait for the mesh to accept objects of a namespace, if `lookups` show that it does not. */
   causeIn(namespace: string, lookups: Lookups): Wait | undefined
-  /** Names the reason for which the mesh has not taken an object. */
+  /** Adds the reason why the mesh has not accepted an object. */
   withCause(wait: Unenforced, cause: Wait | undefined): Unenforced
-  /** The labels of the application's namespace; `isKept` while its consumers still need them. */
+  /** Returns the labels of the application's namespace. With `isKept`, its consumers still need them. */
   namespaceLabels(
     subject: Subject,
     config: Config | undefined,

@@ -11,7 +11,7 @@ const withoutUnknown = (value: unknown, context: z.RefinementCtx): unknown => {
   return value
 }
 
-/** A MeshPolicy in the config: the wire form, but unknown keys are errors, as everywhere in the config. */
+/** A MeshPolicy in the config: the wire form, with unknown keys as errors, as everywhere in the config. */
 export const CustomMeshPolicy = z
   .unknown()
   .transform(withoutUnknown)

@@ -11,10 +11,10 @@ const A_HOST = 'expected a host: a string that is not empty'
 const fromDigits = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : value
 
-/** Digits in a string count as the number, as in the charm library; a boolean does not. */
+/** A port. As in the charm library, a string of digits counts as the number. A boolean does not. */
 export const Port = z.preprocess(fromDigits, z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT))
 
-/** As HTTP has them: `get` is another method than `GET`. */
+/** An HTTP method. Case matters: `get` is not `GET`. */
 export const Method = z.enum(METHODS, A_METHOD)
 export type Method = z.infer<typeof Method>
 
@@ -31,7 +31,7 @@ export const Ports = list(Port, 'ports')
 
 const LISTS = { host: list(Host, 'hosts'), port: Ports, method: list(Method, 'methods'), path: list(Path, 'paths') }
 
-/** The kind of the values in each field of an endpoint, in the order of the wire. All that is done with endpoints follows from it. */
+/** The kind of the values in each field of an endpoint, in wire order. Everything about endpoints is derived from it. */
 const FIELDS = { hosts: 'host', ports: 'port', methods: 'method', paths: 'path' } as const
 
 export type EndpointField = keyof typeof FIELDS
@@ -45,32 +45,32 @@ const mapFields = <Value>(value: (field: EndpointField) => Value) =>
 
 const SHAPE = mapFields((field) => LISTS[FIELDS[field]].nullish()) as Shape
 
-/** Istio refuses an operation without content, and every other rule of the object with it. */
+/** Tells if an endpoint restricts something. Istio refuses an operation without content, and with it every other rule of the object. */
 const restrictsSomething = (endpoint: { readonly [field in EndpointField]?: readonly unknown[] | null | undefined }) =>
   ENDPOINT_FIELDS.some((field) => endpoint[field]?.length)
 
 const EMPTY = `expected ${joinOr(ENDPOINT_FIELDS)} in an endpoint; to allow everything, give no endpoint at all: []`
 
-/** An endpoint in the config: all given lists must match, each by any of its values. Null is absent. */
+/** An endpoint in the config. All given lists must match, each by any of its values. Null counts as absent. */
 export const Endpoint = z.strictObject(SHAPE).refine(restrictsSomething, EMPTY)
 export type Endpoint = z.infer<typeof Endpoint>
 
-/** The wire form of `endpoint`: all keys in the order of the wire, null without a value. An empty list stays one. */
+/** Converts an endpoint to its wire form: all keys in wire order, null without a value. An empty list stays one. */
 export const meshEndpoint = (endpoint: Endpoint): MeshEndpoint =>
   mapFields((field) => endpoint[field] ?? null) as MeshEndpoint
 export type MeshEndpoint = { [Field in EndpointField]: NonNullable<Endpoint[Field]> | null }
 
-/** An endpoint as the charm library tells it: unknown keys are ignored. */
+/** An endpoint as the charm library sends it. Unknown keys are ignored. */
 export const MeshEndpoint = z
   .object(SHAPE, 'expected an endpoint: an object')
   .refine(restrictsSomething, EMPTY)
   .transform(meshEndpoint)
 
-/** The fields of `endpoint` that nothing enforces at a pod, where a ztunnel sees ports alone. */
+/** Lists the fields of `endpoint` that nothing enforces at a pod, because a ztunnel only sees ports. */
 export const httpFields = (endpoint: MeshEndpoint): EndpointField[] =>
   ENDPOINT_FIELDS.filter((field) => FIELDS[field] !== 'port' && endpoint[field]?.length)
 
-/** Finds what is wrong with a value, by its kind. */
+/** Returns the problem of a value. Undefined if there is none. */
 export type Check = (value: string) => string | undefined
 
 /** Checks the values of `endpoints` by their kind. */

@@ -4,7 +4,7 @@ import { Endpoint, httpFields, MeshEndpoint, Ports } from './endpoint.ts'
 
 const RelationEndpoint = z.string().min(1).max(253)
 
-/** Config: the remote side of `relation` may use these endpoints of the application's Service; all of it when the list is empty. */
+/** Config: the peer of `relation` may use these endpoints of the application's Service. An empty list allows all of it. */
 export const AppPolicy = z.strictObject({
   type: z.literal('app'),
   relation: RelationEndpoint,
@@ -13,7 +13,7 @@ export const AppPolicy = z.strictObject({
 })
 export type AppPolicy = z.infer<typeof AppPolicy>
 
-/** Config: the remote side of `relation` may reach the application's pods, on these ports; on all of them when there are none. */
+/** Config: the peer of `relation` may reach the application's pods on these ports. Without ports, on all of them. */
 export const UnitPolicy = z.strictObject({
   type: z.literal('unit'),
   relation: RelationEndpoint,
@@ -28,7 +28,7 @@ export type Policy = z.infer<typeof Policy>
 const isRecord = (value: unknown): value is Record<string, string> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Checked as it came, key by key: a copy would be without a key named `__proto__`, and select more. */
+/** The labels of a selector, checked key by key in place: a copy would lose a key named `__proto__`, and so select more. */
 const SelectorLabels = z
   .custom<Record<string, string>>(isRecord, 'expected labels: an object')
   .superRefine((labels, context) => {
@@ -65,9 +65,9 @@ const isFilled = (labels: Record<string, string> | null | undefined): labels is 
   labels != null && Object.keys(labels).length > 0
 
 /**
- * A policy in the wire form of the charm library's `service_mesh` interface. Null, an empty name and an empty selector are read as
- * null; unknown fields are ignored. Beyond the library it refuses a unit policy that would open its whole namespace, or that asks for
- * hosts, methods or paths, which nothing enforces at a pod.
+ * A policy in the wire form of the charm library's `service_mesh` interface. Null, an empty name and an empty selector are read as null.
+ * Unknown fields are ignored. In addition to the library's checks, it refuses a unit policy that would open its whole namespace, or that
+ * has hosts, methods or paths, which nothing enforces at a pod.
  */
 export const MeshPolicy = Fields.superRefine((policy, context) => {
   const message = policy.target_type === 'app' ? appTargetProblem(policy) : unitTargetProblem(policy)
@@ -76,7 +76,7 @@ export const MeshPolicy = Fields.superRefine((policy, context) => {
 })
 export type MeshPolicy = z.infer<typeof MeshPolicy>
 
-/** The fields of a policy, in the order of the wire. */
+/** The fields of a policy, in wire order. */
 export const WIRE_FIELDS = Fields.keyof().options
 
 type Target = Pick<MeshPolicy, 'target_app_name' | 'target_selector_labels' | 'target_service'>

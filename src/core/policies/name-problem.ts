@@ -5,8 +5,8 @@ import type { MeshPolicy } from './models.ts'
 const NAMES = ['source_namespace', 'source_app_name', 'target_namespace', 'target_app_name', 'target_service'] as const
 
 /**
- * Finds the first name in `policy` that Kubernetes would refuse. Namespaces, ServiceAccounts and Services are RFC 1123 labels; this
- * also keeps wildcards out of identities.
+ * Finds the first name in `policy` that Kubernetes would refuse. Namespaces, ServiceAccounts and Services are RFC 1123 labels. This also
+ * keeps wildcards out of identities.
  */
 export const namesProblem = (policy: MeshPolicy): string | undefined => {
   const bad = NAMES.find((field) => !isName(policy[field]))

@@ -1,10 +1,10 @@
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
-/** Annotation of an AuthorizationPolicy: which relations asked for it. */
+/** The annotation of an AuthorizationPolicy with the relations that requested it. */
 export const REQUESTED_BY = 'meshstep.dev/requested-by'
 
-/** The API server bounds all annotations of an object together, to 256 KiB. */
+/** The limit of the annotation. The API server limits all annotations of an object together to 256 KiB. */
 const BYTES = 32 * 1024
 
 /** Formats the annotation. Relations are distinct, sorted and escaped; those beyond the size limit become `and {N} more`. */
@@ -15,14 +15,14 @@ export const requestedBy = (relations: readonly string[]): string => {
   return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
-/** The relations that the annotation of `policy` names. */
+/** Returns the relations in the annotation of `policy`. */
 export const parseRequesters = ({ metadata }: KubernetesObject): string[] =>
   ownValue(metadata.annotations, REQUESTED_BY)
     ?.split(', ')
     .filter((relation) => relation !== '')
     .map(unescaped) ?? []
 
-/** Names without a comma, which are nearly all, are written as they are. */
+/** Escapes commas. Names without one, which are nearly all, stay the same. */
 const escaped = (relation: string): string => relation.replaceAll('%', '%25').replaceAll(',', '%2C')
 
 const unescaped = (relation: string): string =>

@@ -5,25 +5,25 @@ import type { MeshPolicy } from './models.ts'
 /** The target of one policy: a Service, or the pods of a selector. */
 export type PolicyTarget = {
   readonly namespace: string
-  /** The readable part of the object's name; it need not be unique. */
+  /** The readable part of the object's name. It need not be unique. */
   readonly title: string
   readonly spec:
     | { readonly targetRefs: { group: string; kind: string; name: string }[] }
     | { readonly selector: { matchLabels: Record<string, string> } }
 }
 
-/** Finds the target of `policy`; undefined without one, since such an object would apply to its whole namespace. */
+/** Finds the target of `policy`. Undefined if it has none, because such an object would apply to its whole namespace. */
 export const findTarget = (policy: MeshPolicy): PolicyTarget | undefined =>
   policy.target_type === 'app' ? serviceTarget(policy) : podsTarget(policy)
 
-/** The pods of an application. */
+/** Builds the target of an application's pods. */
 export const applicationPods = (namespace: string, application: string): PolicyTarget => ({
   namespace,
   title: application,
   spec: { selector: { matchLabels: { [NAME_LABEL]: application } } },
 })
 
-/** The Service of a name. */
+/** Builds the target of a named Service. */
 export const namedService = (namespace: string, name: string): PolicyTarget => ({
   namespace,
   title: name,

@@ -11,7 +11,7 @@ import { observeTargets, type Targets } from './observe/cluster.ts'
 import { waitForRemainingPods } from './observe/pods-on-mesh.ts'
 import type { Saved } from './save.ts'
 
-/** The result of applying a plan: the plan as it was executed, its reports, and the targets as they were then. */
+/** The result of applying a plan: the executed plan, its reports, and the targets as they were observed last. */
 export type Applied = AttemptProgress & {
   readonly plan: Plan
   readonly reports: readonly Report[]
@@ -22,8 +22,8 @@ export type Applied = AttemptProgress & {
 type Executed = Execution & Pick<Applied, 'plan' | 'targets' | 'waitForPods'>
 
 /**
- * Applies the plan in the order of its phases. A write is bound to what was observed, so that one that is executed late finds another
- * resourceVersion. Where the write token of another step was found, all that it could still write is written once more.
+ * Applies the plan in the order of its phases. Each write is bound to the observed resourceVersion, so a write that arrives late fails. If
+ * the memory had another step's write token, each object which that step could still write is written once.
  */
 export const apply = async (context: Context, decision: Decision, saved: Saved): Promise<Applied> => {
   const { writeMode, plan: planned } = decision
@@ -33,7 +33,7 @@ export const apply = async (context: Context, decision: Decision, saved: Saved):
   return { ...executed, writes: writesOf(executed.reports) }
 }
 
-/** The end of a plan of which nothing more can be done: the rest waits for what failed. */
+/** Ends a plan that cannot go on: the remaining operations are reported as waiting for the failed ones. */
 const withSkipped = ({ observed, situation }: Decision, planned: Plan, reports: readonly Report[]): Executed => ({
   plan: planned,
   reports: [...reports, ...skipAll(left(planned, reports), failedIn(planned, reports))],
@@ -46,7 +46,7 @@ const writesOf = (reports: readonly Report[]): ObjectWrite[] =>
     isWritten ? [{ name: operation.object, drift: driftOf(operation), isGone: operation.verb === 'remove' }] : [],
   )
 
-/** Tries again what was refused. Where anything is accepted, all has to be looked at again. */
+/** Tries refused operations again. If one is accepted, the step starts over. */
 const retry = async (context: Context, decision: Decision): Promise<Applied> => {
   const { memory, situation, plan: planned } = decision
   const { reports, lost } = await execute(context.kubernetes, headsOf(dueIn(planned)), {
@@ -59,22 +59,22 @@ const retry = async (context: Context, decision: Decision): Promise<Applied> => 
   return { ...withSkipped(decision, plan({ situation, failed: failedIn(planned, reports) }), reports), ...progress }
 }
 
-/** The time a step waits for other writers, also recent ones, so that pods restart once for all. */
+/** The time a step waits for current and recent writers, so that pods restart once for all of them. */
 const GATHERING_MILLISECONDS = 150
 const RECENT_MILLISECONDS = 2_000
 
-/** Tells if others write as well, or wrote just now. */
+/** Tells if other steps are writing, or wrote a moment ago. */
 const isGathering = ({ clock }: Context, { hasLost, memory }: Decision): boolean =>
   hasLost || clock.now() - (savedAt(memory) ?? 0) < RECENT_MILLISECONDS
 
-/** Waits for others that write as well, and tells if the memory is still as it was saved: a step that was overtaken restarts no pods. */
+/** Waits for other writers, then tells if the memory is still the saved one. A step that was overtaken must not restart pods. */
 const confirmCurrent = async (context: Context, decision: Decision, { stored }: Memory): Promise<boolean> => {
   const { kubernetes, clock, subject } = context
   if (isGathering(context, decision)) await clock.sleep(GATHERING_MILLISECONDS)
   return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
 }
 
-/** Executes the phases before the first labels, observes what these change, and executes the rest of the plan as it is then. */
+/** Executes the phases before the first labels, observes their effects, plans again, and executes the rest of the new plan. */
 const executePlan = async (context: Context, decision: Decision, saved: Memory): Promise<Executed> => {
   const { situation, plan: first } = decision
   const isAlone = !isGathering(context, decision)
@@ -90,7 +90,7 @@ const executePlan = async (context: Context, decision: Decision, saved: Memory):
     situation: { ...situation, waitForPods, observed: { ...situation.observed, targets } },
     failed: failedIn(first, early),
   })
-  // what waited for something else may not do so any more
+  // a skipped operation may no longer have to wait
   const done = early.filter(({ skipped }) => skipped === undefined)
   const late = await run(left(second, done), failedIn(first, done), isAlone && early.length === 0)
   return { ...late, plan: second, reports: [...done, ...late.reports], targets, waitForPods }
@@ -98,7 +98,7 @@ const executePlan = async (context: Context, decision: Decision, saved: Memory):
 
 const isEarly = ({ phase }: Operation): boolean => PHASES.indexOf(phase) < PHASES.indexOf('enrol')
 
-/** Observes the targets that the early phases may have made, and the pods that they may have replaced. */
+/** Observes the targets that the early phases may have created, and the pods that they may have replaced. */
 const observeAgain = async (
   { features, kubernetes, subject }: Context,
   { next, observed, situation }: Decision,

@@ -29,17 +29,17 @@ import { unheardRequesters } from './observe/unknown-consumers.ts'
 import { applicationStatus } from './record/application-status.ts'
 import { waitsOf } from './record/waits.ts'
 
-/** All that an assessment is made with. */
+/** The dependencies of an assessment. */
 export type AssessDependencies = {
   features: Features
   kubernetes: Kubernetes
   clock: Pick<Clock, 'yieldTurn' | 'now'>
   environment: Environment
-  /** Lists who owns objects in a namespace: one list serves all that are assessed together. */
+  /** Lists the owners of objects in a namespace. One list serves all applications that are assessed together. */
   owners(namespace: string): Promise<readonly Owner[]>
 }
 
-/** The assessment of an application: what a step would find and say of it. */
+/** The assessment of an application: the findings that a step would have and report. */
 export type Assessment = {
   readonly state: State
   readonly resolved: ResolvedRelations
@@ -52,7 +52,7 @@ export type Assessment = {
 
 const recall: Recall = (_, of, input) => of(input)
 
-/** Reads and plans as a step does, and writes nothing. */
+/** Observes and plans like a step, but writes nothing. */
 export const assess = async (
   { features, kubernetes, clock, environment, owners }: AssessDependencies,
   subject: Subject,
@@ -120,7 +120,7 @@ export const assess = async (
   return { state, resolved, peers, running, labels: desired.labels, waiting, status }
 }
 
-/** Lists what the next step writes, but for what of which a refusal is remembered. */
+/** Lists the operations of the next step, without those whose refusal is remembered. */
 const dueNext = (planned: Plan, { refused }: State): Operation[] => {
   const names = new Set(Object.keys(refused?.objects ?? {}))
   return dueIn(
@@ -129,14 +129,14 @@ const dueNext = (planned: Plan, { refused }: State): Operation[] => {
   )
 }
 
-/** Policies of meshstep without their rules, which are most of them: whom one guards, and what the mesh says of it, is beside these. */
+/** Policies of meshstep without their rules, which take most of the space. Their targets and conditions remain. */
 const WITHOUT_RULES = {
   name: 'without rules',
   of: (policy: KubernetesObject): KubernetesObject | undefined =>
     isMadeByMeshstep(policy) ? { ...policy, spec: defined({ ...policy.spec, rules: undefined }) } : undefined,
 }
 
-/** Lists the policies of beacons that guard the application, and that the mesh refuses or has not taken yet. */
+/** Lists the beacons' policies that guard the application and that the mesh has refused or not accepted yet. */
 const guardedBy = async (
   mesh: Mesh,
   kubernetes: Kubernetes,
@@ -150,6 +150,6 @@ const guardedBy = async (
   return mesh.unenforced(objects, [...policies, ...configs]).filter(({ held }) => !own.has(held))
 }
 
-/** Tells if anything of the application is the mesh's matter. */
+/** Tells if the mesh is involved: the application is enrolled, or policies are desired. */
 const isMeshed = ({ features: { mesh }, desired: { labels, objects } }: Situation): boolean =>
   Object.hasOwn(labels.labels, mesh.enrolment.key) || objects.some(mesh.isPolicy)

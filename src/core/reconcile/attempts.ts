@@ -6,56 +6,56 @@ import type { State } from '../state/state.ts'
 import type { Change, ChangeResult } from './change.ts'
 import type { Drift } from './decide/drift.ts'
 
-/** One object that was written: what changed in it, and whether it is gone. */
+/** One written object: its changes, and whether it was deleted. */
 export type ObjectWrite = { readonly name: string; readonly drift: readonly Drift[]; readonly isGone: boolean }
 
-/** Another writer was faster: the API server's answer that says so, where there is one. */
+/** Another writer was faster. `cause` is the API server's answer, if there was one. */
 export type Lost = { readonly cause?: unknown }
 
-/** The part of an attempt that outlives it, where another writer was faster: its changes, and all that was written for them. */
+/** The part of an attempt that outlives it when another writer was faster: its changes, and everything written for them. */
 export type StepProgress = {
   readonly changes: readonly Change[]
   /** The state before the first attempt. */
   readonly before: State
-  /** The results of the changes, once the memory has these: starting over must not fold them in a second time. */
+  /** The results of the changes, once the memory contains them. A step that starts over must not fold them in again. */
   readonly taken?: readonly ChangeResult[] | undefined
-  /** Data of units that did not come to lead, a sentence each. */
+  /** Dropped data of units that did not become leader, a sentence each. */
   readonly dropped: readonly string[]
   readonly writes: readonly ObjectWrite[]
   /** The write token of the last attempt. */
   readonly writeToken?: string | undefined
-  /** This step replaced another's token. Until an attempt ends, everything that the other one could still write is fenced. */
+  /** This step replaced another step's token. Until an attempt ends, every object that the other step could still write is fenced. */
   readonly isFencing?: boolean
-  /** An attempt of this step tried again what was refused before. */
+  /** An attempt of this step has retried earlier refusals. */
   readonly hasRetried?: boolean
-  /** Others write as well. */
+  /** Other steps are writing as well. */
   readonly hasLost?: boolean
 }
 
-/** The progress of one attempt; `lost` where another writer was faster. */
+/** The progress of one attempt. `lost` is set if another writer was faster. */
 export type AttemptProgress = {
   readonly writes: readonly ObjectWrite[]
-  /** With a write token the memory is saved, and the changes are in it. */
+  /** With a write token, the memory is saved and contains the changes. */
   readonly writeToken?: string | undefined
-  /** The operations that were refused before were tried again. */
+  /** Operations that were refused earlier have been retried. */
   readonly hasRetried?: boolean
   readonly lost?: Lost | undefined
 }
 
-/** The end of an attempt; without `attempted` another writer was faster. */
+/** The end of an attempt. Without `attempted`, another writer was faster. */
 export type AttemptEnd<T> = {
   readonly carried: StepProgress
   readonly attempted?: T | undefined
   readonly cause?: unknown
 }
 
-/** The write token in a memory of another step, or of an attempt that has not had all its answers: what that may still write is to be fenced. */
+/** Returns the write token of another step, or of an attempt that has not had all its answers. Their late writes are to be fenced. */
 export const foreignToken = (
   { state: { writeToken } }: Memory,
   own: Pick<StepProgress, 'writeToken' | 'isFencing'>,
 ): string | undefined => (own.isFencing || writeToken !== own.writeToken ? writeToken : undefined)
 
-/** The progress with which the next attempt goes on. */
+/** The progress that the next attempt starts from. */
 export const carryOn = (
   carried: StepProgress,
   { taken, dropped }: { readonly taken: readonly ChangeResult[]; readonly dropped: readonly string[] },
@@ -82,7 +82,7 @@ type Attempts<T> = {
   attempt(carried: StepProgress | undefined): Promise<AttemptEnd<T>>
 }
 
-/** Attempts until no other writer is faster. Rejects with Unavailable when that is not before the deadline. */
+/** Repeats attempts until no other writer is faster. Rejects with Unavailable if that does not happen before the deadline. */
 export const retryOnLostRace = async <T>(
   { subject, clock, deadline, attempt }: Attempts<T>,
   before?: StepProgress,

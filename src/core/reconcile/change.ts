@@ -6,37 +6,37 @@ import type { SpecSource } from '../state/config.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/conceal.ts'
 
-/** Names that another application gives in its own namespace. */
+/** A reference to another application. Without a namespace, it is in the same one. */
 type Remote = { readonly application: string; readonly namespace?: string | undefined }
 
-/** The memories and documents that a step reads because of an event, besides its own memory. */
+/** The memories and documents that a step reads because of an event, in addition to its own memory. */
 export type Look = {
   readonly remotes?: readonly Remote[]
-  /** The document that the event is about; one that is told of and not found may be on its way, and does not count as gone. */
+  /** The document of the event. If the event announces it and it is not found, it may be on its way, and does not count as deleted. */
   readonly document?: string
   readonly isTold?: boolean
   readonly documents?: readonly string[]
   /** Applications of the namespace whose memories name this one. */
   readonly named?: readonly string[]
-  /** The id of a relation: where it is not known here, the memories of others may know it. */
+  /** The id of a relation. If this memory does not have it, the memories of other applications may. */
   readonly relation?: number
   /** All documents and memories of the namespace that name the application. */
   readonly everything?: boolean
-  /** A unit speaks that may lead: who else runs is looked at. */
+  /** A unit speaks that may become leader, so the running units are observed. */
   readonly isClaim?: boolean
-  /** A resync tells the other sides to look as well, even if it finds nothing. */
+  /** A resync tells the peers to look as well, even if it finds nothing. */
   readonly isResync?: boolean
 }
 
-/** The effect of an event on the memory: a pure function of it. */
+/** The effect of an event on the memory, as a pure function. */
 export type Fold = (state: State, known: KnownMarks, conceal: Conceal) => Folded
 
-/** `stale` says why the event was overtaken, and then `state` remembers no more than that it came; `by` says whose word a config is. */
+/** The result of a fold. `stale` gives the reason why the event was overtaken; then `state` records only its arrival. `by` is the source of a config. */
 export type Folded = { state: State; stale?: string; by?: SpecSource }
 
 /**
- * An event on its way into the memory. An observation (a pod, a leader, a resync, a nudge) is no reason to take an application over from the
- * charm library, which may well be running it still. What is only noted changes nothing that is desired.
+ * An event on its way into the memory. An observation (a pod, a leader, a resync, a nudge) does not take an application over from the charm
+ * library, which may still be running it. A note changes nothing that is desired.
  */
 export type Change = {
   fold: Fold
@@ -44,12 +44,12 @@ export type Change = {
   look?: Look
   /** A hash of the event's source and id. */
   event?: string
-  /** Another application says that it is worth a look; as an echo, having found nothing new itself. */
+  /** Another application asks this one to look. An echo says that the sender itself found nothing new. */
   nudge?: { isEcho: boolean }
   note?: boolean
-  /** Rejects with Refused when the sender may not ask for what is beyond the application. Absent where senders are not known. */
+  /** Rejects with Refused if the sender may not ask for an effect outside the application. Absent if senders are not authenticated. */
   permit?: ((about: About) => Promise<void>) | undefined
-  /** The document that it tells of was deleted: beyond what that held, it says no more than its author may. */
+  /** The document of the event was deleted. Apart from the end of its own content, the event can only do what the document's author may. */
   gone?: Gone | undefined
   trace?: Trace
 }
@@ -61,7 +61,7 @@ export const isResync = (changes: readonly Change[]): boolean => changes.some(({
 export const isNamespaceResync = (changes: readonly Change[]): boolean =>
   changes.some(({ look }) => look?.isResync === true && look.documents !== undefined)
 
-/** Tells if all pods are looked at: a resync tells of each, and a unit that nobody elected leads where it is the only one. */
+/** Tells if all pods are observed: for a resync, which reports each of them, and for a unit that may lead because it is the only one. */
 export const isAboutPods = (changes: readonly Change[]): boolean =>
   changes.some(({ look }) => look?.isResync === true || look?.isClaim === true)
 

@@ -16,8 +16,8 @@ export type Context = {
   readonly clock: Clock
   readonly environment: Environment
   readonly recall: Recall
-  /** Checks that writers of documents are authenticated, where senders are. */
+  /** Checks that the writers of documents are authenticated. Absent if senders are not. */
   readonly checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
-  /** Authorizes the authors of documents. Without it documents are taken, whoever wrote them. */
+  /** Authorizes the authors of documents. Without it, documents of any author are accepted. */
   readonly authorizeAuthor?: AuthorizeAuthor | undefined
 }

@@ -19,7 +19,7 @@ import { type Observed, seenIn, workloadLabelsIn } from './observe/cluster.ts'
 import { unheardRequesters } from './observe/unknown-consumers.ts'
 import type { FoldedObservation, Observation } from './observe.ts'
 
-/** The decision of an attempt: the memory as it is to be, and what is to be written. */
+/** The decision of an attempt: the next memory, and the planned writes. */
 export type Decision = {
   /** The memory as it was read. */
   readonly memory: Memory
@@ -27,25 +27,25 @@ export type Decision = {
   readonly resolved: ResolvedRelations
   readonly peers: Peers
   readonly observed: Observed
-  /** All pods are listed, also those that nothing controls. */
+  /** All pods are listed, including those without a controller. */
   readonly isWhole: boolean
   readonly situation: Situation
   readonly plan: Plan
-  /** The steps of relations that are saved before they are taken. */
+  /** The transitions of relations that are saved as intents before they are taken. */
   readonly intents: readonly Intent[]
-  /** Nothing is to be written; or exactly what was refused before, which is tried again as it is; or something else. */
+  /** `nothing`: there is nothing to write. `retry`: exactly the operations that were refused before are due. `write`: anything else. */
   readonly writeMode: 'nothing' | 'retry' | 'write'
   /** The data that do not fit into the memory, a sentence each. */
   readonly problems: readonly string[]
-  /** The units from which the published data follow. */
+  /** The units that the published data were computed from. */
   readonly units: State['units']
-  /** Data are held back until the policies stand that are written now. */
+  /** Data are held back until the policies of this step stand. */
   readonly isHeldBack: boolean
   /** Another writer was faster in an earlier attempt of this step. */
   readonly hasLost: boolean
 }
 
-/** Decides what follows from the state with the changes folded in and from the cluster; reads what the plan needs besides. */
+/** Decides on the next memory and the plan, from the folded state and the cluster. Reads the objects that the plan needs in addition. */
 export const decide = async (
   context: Context,
   { memory, found, once, now }: Observation,
@@ -75,7 +75,7 @@ export const decide = async (
     requesters,
     foreignToken: foreignToken(memory, carried),
   })
-  // each is some tens of milliseconds where there is much of all: others have a turn in between
+  // each of these takes tens of milliseconds for large states, so other work has a turn in between
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
   const intents = dueIntents(subject, memory.state, next, gated, peers)
@@ -90,7 +90,7 @@ export const decide = async (
   }
 }
 
-/** Tells if anything is to be written, and if that is what was refused before. */
+/** Tells if there is anything to write, and if it is exactly what was refused before. */
 const writeModeOf = (
   { memory, situation, plan: planned, intents }: Pick<Decision, 'memory' | 'situation' | 'plan' | 'intents'>,
   { hasRetried = false }: StepProgress,
@@ -103,7 +103,7 @@ const writeModeOf = (
 
 const isNothing = ({ saves }: Intent): boolean => saves === undefined
 
-/** Tells if all due operations were refused before, exactly as they are, and nothing else is due meanwhile. */
+/** Tells if all due operations were refused before in exactly this form, and nothing else is due. */
 const isKnownRefusal = (
   { state: { refused } }: Memory,
   situation: Situation,
@@ -118,7 +118,7 @@ const isKnownRefusal = (
   )
 }
 
-/** The kinds of objects that stand, or may, and that the config does not want. */
+/** Lists the kinds of objects that exist, or may exist, and that the config does not want. */
 const unwantedKinds = (features: Features, { config }: State, { owned: { kinds } }: Observed): string[] => {
   const wanted: readonly string[] = features.kinds(config)
   return kinds.flatMap(({ kind, live = [], problem }) =>

@@ -20,9 +20,9 @@ import type { Surroundings } from './observe/surroundings.ts'
 import type { Observation } from './observe.ts'
 
 /**
- * Takes what others say and the changes into the state, but for changes that bring a workload which the API server would refuse, or that ask
- * for effects which their senders may not ask for: these are refused, each on its own, and nothing of them is remembered. Secret values are
- * written to their Secret here, so that no memory ever refers to one that is not there.
+ * Folds the memories of peers, the documents and the changes into the state. A change is refused if the API server would refuse its
+ * workload, or if its sender may not ask for its effects. Each is refused on its own, and leaves no trace in the memory. Secret values are
+ * written to their Secret here, so that no memory refers to a missing one.
  */
 export const fold = async (
   { subject, features, clock, checkAdmissionPolicy, authorizeAuthor }: Context,
@@ -58,7 +58,7 @@ export const fold = async (
       for (const workload of workloadsIn(after)) refuse(verdictOn(workload))
     }
     const remembered = await foldChanges({ features, clock }, memory, subject, changes, judged, now, check, concealTold)
-    // whoever may not ask for it need not know whether it would be taken
+    // permission first: a sender without it must not learn if the workload would be accepted
     if ((await permits.ask()) || (await secrets.read())) continue
     if (missing.size === 0) {
       if (!(await secrets.save(remembered.state))) continue
@@ -70,14 +70,14 @@ export const fold = async (
   }
 }
 
-/** The reason why nobody asks who writes the documents that were found. */
+/** Returns the reason why the authors of the found documents are not authenticated, if there is one. */
 const unguardedIn = async (
   { namespace }: Subject,
   { documents }: Surroundings,
   checkAdmissionPolicy: CheckAdmissionPolicy | undefined,
 ): Promise<string | undefined> => (documents.found.length > 0 ? await checkAdmissionPolicy?.(namespace) : undefined)
 
-/** Those that may come to run: of the config, and of one that waits for a leader. */
+/** Lists the workloads that may come to run: that of the config, and those of configs that wait for a leader. */
 const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
   [config, ...pendingIn({ pending }).map(({ data }) => data.config)].flatMap((one) => ownWorkload(one) ?? [])
 
@@ -90,7 +90,7 @@ const refuse = (verdict: TrialResult): void => {
   if (verdict && 'refused' in verdict) throw new Refused(400, verdict.refused)
 }
 
-/** A document whose workload is refused is one that cannot be read: what it said before stays. */
+/** Turns a document whose workload is refused into an unreadable one: its earlier content stays in effect. */
 const judge =
   (verdictOn: (workload: PodWorkload) => TrialResult, conceal: Conceal) =>
   (given: Document): Document => {
@@ -111,7 +111,7 @@ const concealedIn = ({ name, application }: Document, config: Config, conceal: C
   }
 }
 
-/** Reports a refused document: to its sender as an error, to others whose changes looked at it as a message. */
+/** Reports a refused document: as an error to its sender, and as a message to other changes that looked at it. */
 const told = (
   { state, taken, dropped }: FoldedMemory,
   { application }: Subject,

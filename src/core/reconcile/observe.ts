@@ -19,7 +19,7 @@ import { saveUnobserved } from './save.ts'
 export type Observation = {
   /** The memory as it was read. */
   readonly memory: Memory
-  /** The state of it with the units that run now. */
+  /** Its state, with the units that run now. */
   readonly state: State
   readonly found: Surroundings
   /** Reads each object once. */
@@ -27,7 +27,7 @@ export type Observation = {
   readonly now: Date
 }
 
-/** Observes what peers and documents say, and the units that run. What the changes concern in the cluster is observed once they are folded in. */
+/** Observes peers, documents and running units. The cluster is observed for the changes after they are folded in. */
 export const observe = async (
   { subject, features, clock, authorizeAuthor }: Context,
   memory: Memory,
@@ -41,14 +41,14 @@ export const observe = async (
   return { memory, state, found, once, now }
 }
 
-/** The folded state with what a lost memory held as far as that shows, what its relations come to, and the cluster where it wants something of that. */
+/** The folded state, with recovered content of a lost memory; its resolved relations; and the observed cluster. */
 export type FoldedObservation = {
   readonly state: State
   readonly resolved: ResolvedRelations
   readonly observed: Observed
 }
 
-/** Observes the cluster where the folded state wants something of it. Where that is refused, the state is saved, and the problem thrown. */
+/** Observes the parts of the cluster that the folded state needs. If that fails, the state is saved and the problem is thrown. */
 export const observeFolded = async (
   context: Context,
   { memory, found, once }: Observation,
@@ -63,7 +63,7 @@ export const observeFolded = async (
   return { ...recoverLostMemory(features, memory, subject, { state, resolved }, { observed, found }), observed }
 }
 
-/** Updates the units by the live pods, which decide who leads and may publish. An event about a removed pod may be lost. */
+/** Updates the units from the live pods, because an event about a removed pod may be lost. Units decide on the leader, and on the right to publish. */
 const withPodsOfNow = async (
   features: Features,
   subject: Subject,
@@ -73,7 +73,7 @@ const withPodsOfNow = async (
 ): Promise<State> => {
   const isClaimed = changes.some(({ look }) => look?.isClaim === true)
   if (!isClaimed && !dependsOnUnits(features, state)) return state
-  // what cannot be observed is met again once the event is remembered
+  // a failed observation fails again later, once the event is remembered
   const running = await early.then(
     (observed) => observed.running,
     () => ({}),
@@ -85,8 +85,8 @@ const LOOK_MILLISECONDS = 60
 const MOST_LOOKS = 8
 
 /**
- * Reads the memory. Once the changes of this step are saved, another step may be writing them too. Waits for it, about half a second at most,
- * so that pods restart once; whoever does not end may have died.
+ * Reads the memory. Once the changes of this step are saved, another step may be writing them too. Waits for that step for about half a
+ * second at most, so that pods restart once. A step that takes longer may have died.
  */
 export const loadMemory = async (
   { subject, features: { memories }, kubernetes, clock }: Context,

@@ -8,13 +8,15 @@ import { memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { type Change, isNamespaceResync, isResync } from './change.ts'
 
-/** The messages due to others: nudges to look at this application, and announcements about offers to any listener. */
+/** The due messages: nudges that ask peers to look at this application, and announcements of offers to any listener. */
 export type Outbox = { readonly nudges: readonly Nudge[]; readonly announcements: readonly Announcement[] }
 
-/** Nobody is told anything. */
+/** No messages. */
 export const EMPTY_OUTBOX: Outbox = { nudges: [], announcements: [] }
 
-/** The messages that follow from a step: `before` is the state before it, `written` names all that it wrote. */
+/**
+ * Computes the messages that follow from a step. `before` is the state before the step. `written` names every object that the step wrote.
+ */
 export const outboxAfter = (
   features: Features,
   subject: Subject,

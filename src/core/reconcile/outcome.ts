@@ -9,24 +9,24 @@ import type { Drift } from './decide/drift.ts'
 import type { Reconciled } from './record.ts'
 
 /**
- * The status of a step. `changed`: objects besides the memory were written; `conflict`: somebody else holds what is wanted, the rest was
- * done; `waiting`: something does not exist yet; `stale`: the event was overtaken by a later one.
+ * The status of a step. `changed`: objects besides the memory were written. `conflict`: another manager holds something desired; the rest
+ * was done. `waiting`: something does not exist yet. `stale`: a later event overtook this one.
  */
 export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
 
-/** The label, object, or field of one of our objects that somebody else holds. */
+/** A label, object, or field of one of our objects that another manager holds. */
 export type Conflict = LabelConflict | ObjectConflict
 
-/** The data of a `dev.meshstep.reconciled.v1` event, beside the application. */
+/** The data of a `dev.meshstep.reconciled.v1` event, without the application. */
 export type Outcome = {
   status: Status
-  /** Names of the objects written, the memory among them. */
+  /** Names of the written objects, including the memory. */
   written: readonly string[]
-  /** Of these, what is gone. Absent where nothing is. */
+  /** The deleted ones among the written objects. Absent if there are none. */
   removed?: readonly string[]
   /** The messages to remote applications: `relation 7 (service-mesh) to shop/beacon`. */
   published?: readonly string[]
-  /** The first 20; a message tells how many more there are, and so it does of messages. */
+  /** The first 20. A message gives the number of the others. The same holds for messages. */
   conflicts: readonly Conflict[]
   /** Messages for people, a sentence each. */
   messages: readonly string[]
@@ -34,16 +34,16 @@ export type Outcome = {
   waiting?: readonly Wait[]
   /** The differences from the desired state that a resync found and repaired. The first 20. */
   drift?: readonly Drift[]
-  /** The application's own status, when there is more to say than that it is active. */
+  /** The application's own status. Absent if it is active and has no message. */
   applicationStatus?: ApplicationStatus
-  /** The known changes at other applications that followed, or wait there. Absent where there are none. */
+  /** The steps of other applications that followed. Absent if there are none. */
   effects?: readonly FollowedStep[]
 }
 
-/** The outcome where nothing was to be done. */
+/** The outcome of an event without work. */
 export const UNCHANGED: Outcome = { status: 'unchanged', written: [], conflicts: [], messages: [] }
 
-/** A step that another one led to. */
+/** A step that another step caused. */
 export type FollowedStep = Subject &
   Pick<Outcome, 'status' | 'written' | 'removed' | 'conflicts' | 'messages' | 'drift'>
 
@@ -56,7 +56,7 @@ type Done = Omit<Reconciled, 'state' | 'application'> & {
 
 const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], waiting: [], problems: [], messages: [] }
 
-/** The outcome of one event out of what its step did, which it may share with others. */
+/** Computes the outcome of one event from its step. Several events may share one step. */
 export const outcomeOf = (subject: Subject, taken: ChangeResult, done: Done = NOTHING): Outcome | Error => {
   if (taken instanceof Error) return taken
   const { stale, message } = taken
@@ -74,16 +74,16 @@ export const outcomeOf = (subject: Subject, taken: ChangeResult, done: Done = NO
   }
 }
 
-/** The message that a receiver refused, and why. */
+/** A message that its receiver refused, with the reason. */
 export type RefusedMessage = { readonly name: string; readonly reason: string }
 
 /** The result of a delivery: published and refused messages, and the steps that followed, in order of completion. */
 export type Delivered = { published: string[]; refused: RefusedMessage[]; effects: FollowedStep[] }
 
-/** The outcome once what follows was delivered; a receiver that will not take its part is waited for. */
+/** Adds the delivery to an outcome. The status becomes `waiting` if a receiver refused its message. */
 export const withDelivered = <T extends Outcome>(outcome: T, { published, refused, effects }: Delivered): T => {
   const isDone = outcome.status === 'changed' || outcome.status === 'unchanged'
-  // that a memory cannot be read, the step itself says
+  // the step itself reports memories that cannot be read
   const unsaid = refused.filter(({ reason }) => !outcome.messages.some((text) => text.includes(reason)))
   return {
     ...outcome,
@@ -94,16 +94,16 @@ export const withDelivered = <T extends Outcome>(outcome: T, { published, refuse
   }
 }
 
-/** Tells if there is nothing to say of an application but that all is as it should be. */
+/** Tells if an outcome has nothing to report: nothing changed, and the application is active. */
 export const isSilent = ({ status, messages, applicationStatus }: Outcome): boolean =>
   status === 'unchanged' && messages.length === 0 && applicationStatus === undefined
 
 const printRefused = ({ name, reason }: RefusedMessage): string => `${name}: ${reason}`
 
-/** An application that is just active need not be told of. */
+/** Tells if a status is worth reporting: any but a plain `active`. */
 const isTelling = ({ status, message }: ApplicationStatus): boolean => status !== 'active' || message !== ''
 
-/** The limit of list entries in an outcome: it travels through brokers and logs. */
+/** The limit of list entries in an outcome, which travels through brokers and logs. */
 const MOST = 20
 
 const first = (texts: readonly string[], what: string): string[] => [

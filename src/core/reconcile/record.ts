@@ -29,23 +29,23 @@ import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
 import { isAwaitingWorkers, memoryWrite, saveContent } from './save.ts'
 
-/** The cluster as it was brought to the memory, and the memory as it is then. */
+/** The result of a completed step: the memory as recorded, and the report of the cluster. */
 export type Reconciled = {
   state: State
   conflicts: readonly Conflict[]
-  /** All that is held back until others act. */
+  /** Everything that is held back until other parties act. */
   waiting: readonly Wait[]
-  /** A sentence for each object that was refused, or cannot be read, and for each that depends on one. */
+  /** A sentence for each object that was refused or cannot be read, and for each that depends on one. */
   problems: readonly string[]
   messages: readonly string[]
   /** The status of the application itself. */
   application: ApplicationStatus
 }
 
-/** The progress of recording; `reconciled` is undefined where another writer was faster. */
+/** The progress of recording. `reconciled` is undefined if another writer was faster. */
 export type Recorded = AttemptProgress & { readonly reconciled?: Reconciled | undefined }
 
-/** Records how far the plan came: narrows the memory to what is held, adds what is waited for, and saves it where it differs. */
+/** Records the progress of the plan: reduces the memory to the labels and kinds still held, adds the waits, and saves it if it differs. */
 export const record = async (
   context: Context,
   decision: Decision,
@@ -81,7 +81,7 @@ export const record = async (
   return { reconciled, writes: isStored ? [] : [memoryWrite(context)] }
 }
 
-/** The report of the application as it is then. */
+/** Computes the report of the application from the recorded state. */
 const reconciledOf = (
   { features, subject, recall }: Context,
   { situation, resolved, problems }: Decision,
@@ -107,7 +107,7 @@ const reconciledOf = (
   }
 }
 
-/** The content of the memory once a plan was applied: what is held, how far relations are, and what was refused. */
+/** Computes the memory after a plan was applied: the held labels, the progress of relations, and the refusals. */
 const contentAfter = (
   context: Context,
   decision: Decision,
@@ -144,7 +144,10 @@ const contentAfter = (
   return { state: defined({ ...withSending(subject, state, peers), awaiting }), labels }
 }
 
-/** Observes what runs once more, as what was written may have replaced pods; and the template itself where it may not have, or pods that have labels of their own. */
+/**
+ * Observes the running pods again, because the step's writes may have replaced some. Reads the template again as well where it may keep old
+ * pods, or where the targets are pods with labels of their own.
+ */
 const observeWritten = async (
   { features, kubernetes, subject }: Context,
   { next, isWhole }: Decision,
@@ -156,7 +159,9 @@ const observeWritten = async (
   return await observeRunning(features, kubernetes, subject, next, found, isWhole)
 }
 
-/** The waits for the mesh; what this step wrote, or another one just now, it may be about to take. */
+/**
+ * Lists the waits for the mesh. Objects that were written in the last moments are left out, because the mesh may be about to accept them.
+ */
 const unenforcedSince = async (
   { features: { mesh }, kubernetes, subject: { namespace } }: Context,
   { observed, situation }: Decision,
@@ -170,7 +175,7 @@ const unenforcedSince = async (
   return [...(cause === undefined || isTold ? [] : [cause]), ...(await withCauses(mesh, kubernetes, left))]
 }
 
-/** The desired objects that do not stand. */
+/** Lists the desired objects that do not stand. */
 const missingObjects = ({ blocked }: Plan, failed: readonly Report[]): KubernetesObject[] => [
   ...blocked.map(({ object }) => object),
   ...failed.flatMap(({ operation }) => (operation.verb === 'apply' ? [operation.desired] : [])),

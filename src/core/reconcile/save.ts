@@ -16,14 +16,14 @@ import type { Decision } from './decide.ts'
 import { foldChanges } from './fold/fold-changes.ts'
 import type { Surroundings } from './observe/surroundings.ts'
 
-/** The memory as it is saved once a decision is. */
+/** The memory after it was saved for a decision. */
 export type Saved = AttemptProgress & { readonly memory: Memory }
 
 /**
- * Saves the memory with its intents and a write token of its own, before anything is written (write-ahead). Of two steps that read the same
- * version, the second to save starts over. A step that saves after another one overtakes it: the later saves and writes of that one fail. Then
- * the peers of the intents are read once more. Where nothing is to be written, or only what was refused before, nothing is saved: the
- * memory has it already.
+ * Saves the memory with its intents and a new write token, before anything else is written (write-ahead). Of two steps that read the same
+ * version, the second to save starts over. A step that saves after another one overtakes it: the later saves and writes of the other one
+ * fail. Then the peers of the intents are read again. Nothing is saved if there is nothing to write, or only a retry of refused operations:
+ * the memory has it already.
  */
 export const save = async (context: Context, decision: Decision): Promise<Saved> => {
   const { memory, intents, next, writeMode } = decision
@@ -59,7 +59,7 @@ export const memoryWrite = ({ subject }: Context): ObjectWrite => ({
   isGone: false,
 })
 
-/** Tells if the other side of an intent has moved. Of two that move at once, one sees the other. */
+/** Tells if the peer of an intent has moved. If both sides move at once, at least one of them sees the other. */
 const hasPeerMoved = async ({ kubernetes, subject }: Context, { next, peers, intents }: Decision): Promise<boolean> => {
   const known = intents.filter(({ remote }) => peers.has(subjectName(remote)))
   const again = new Map(
@@ -80,7 +80,7 @@ const hasPeerMoved = async ({ kubernetes, subject }: Context, { next, peers, int
   })
 }
 
-/** The write-ahead record: the labels that are newly wanted, whether others wait for more, and that something is being written. */
+/** Builds the write-ahead record: the newly desired labels, the awaited labels of workers, and the write token. */
 const writeAheadContent = (context: Context, decision: Decision, state: State, writeToken: string): Content => ({
   state: { ...state, writeToken, ...(isAwaitingWorkers(context, decision) && { awaiting: 'labels-applied' }) },
   labels: {
@@ -94,10 +94,7 @@ const writeAheadContent = (context: Context, decision: Decision, state: State, w
 export const isAwaitingWorkers = ({ subject }: Context, { next, resolved, peers }: Decision): boolean =>
   workersAwaited(subject, next, resolved, peers).length > 0
 
-/**
- * Saves a state whose cluster cannot be observed, and throws the problem. Somebody has to repair that first; the changes are remembered, and
- * count then.
- */
+/** Saves a state whose cluster cannot be observed, and throws the problem. The changes are remembered, and take effect once the problem is repaired. */
 export const saveUnobserved = async (
   { subject, features: { memories }, kubernetes }: Context,
   memory: Memory,
@@ -110,7 +107,7 @@ export const saveUnobserved = async (
   throw problem
 }
 
-/** Saves notes. They change nothing that is desired, and nothing else is done for them. */
+/** Saves notes. They change nothing that is desired, so the step does nothing else. */
 export const saveNotes = async (
   { subject, features, kubernetes, clock }: Context,
   memory: Memory,

@@ -28,26 +28,26 @@ import { type Reconciled, type Recorded, record } from './record.ts'
 import { save, saveNotes } from './save.ts'
 
 export type StepDependencies = Omit<Context, 'subject' | 'kubernetes' | 'recall'> & {
-  /** A client whose calls end at the deadline, in milliseconds since the epoch, and pass the trace on. */
+  /** Creates a client whose calls end at the deadline, in milliseconds since the epoch, and pass the trace on. */
   connect(deadline: number, trace?: Trace): Kubernetes
-  /** The results that earlier steps made of the same input. */
+  /** The results of earlier steps for equal inputs. */
   recalls?: Recalls
   /** The memories, with those that this process knows. */
   memories?: KnownMemories
-  /** Bounds what all steps keep of lists, in characters. */
+  /** Bounds the lists that all steps keep, in characters. */
   budget?: Budget
 }
 
-/** The outcome of each change, in their order, or why it failed; and what others are to be told. */
+/** The outcome of each change, in order, or its error; and the messages that are due to other applications. */
 export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Outbox }
 
 /**
- * The changes for a step. They are taken once the memory has been read, with those that were told since: one that is not in that memory is
- * saved with it, which fails when it is not as it was read any more.
+ * The changes for a step. They are taken after the memory has been read, and include those that arrived meanwhile. A change that is not in
+ * the memory yet is saved with it. That save fails if the memory has changed since it was read.
  */
 export type Batch = {
   take(): readonly Change[]
-  /** The change, where one waits that has a sender, and no other: what it is about is read beside the memory. */
+  /** The only waiting change, if it has a sender. Then its data are read in parallel with the memory. */
   readonly alone?: Change | undefined
   /** In milliseconds since the epoch. */
   readonly deadline: number
@@ -55,15 +55,15 @@ export type Batch = {
 }
 
 /**
- * Takes changes into the memory and brings the cluster to it, by a client of its own unless one is given. Rejects with Unavailable when it is
- * not done by the deadline.
+ * Folds changes into the memory and brings the cluster to the desired state. Uses `on` as the client, or else a new one. Rejects with
+ * Unavailable if the step is not done by the deadline.
  */
 export type Step = (subject: Subject, batch: Batch, on?: Kubernetes) => Promise<Stepped>
 
 /**
- * One reconciliation step for one application: reads its memory and those of its remote applications, folds the changes in, and brings the
- * cluster to what follows; if another writer was faster, that starts over. A step that runs to its end leaves the cluster as the memory
- * desires it; after a crash at any point, so does the next one.
+ * Creates the reconciliation step of an application. A step reads the memories of the application and its peers, folds the changes in, and
+ * brings the cluster to the desired state. If another writer was faster, it starts over. A step that completes leaves the cluster as the
+ * memory desires it. After a crash at any point, the next step does.
  */
 export const createStep = ({
   features: combined,
@@ -84,7 +84,7 @@ export const createStep = ({
     const { clock } = dependencies
     const { deadline } = batch
     const attempt = async (carried: StepProgress | undefined): Promise<AttemptEnd<Attempted>> => {
-      // nothing is held of an attempt before
+      // releases the lists of the attempt before
       account.close()
       return await runAttempt(contextOf(), batch, carried, memories.known(subject))
     }
@@ -100,13 +100,13 @@ export const createStep = ({
   }
 }
 
-/** The end of an attempt; `reconciled` is undefined where nothing was to be done: no change was taken, or just a note. */
+/** The end of an attempt. `reconciled` is undefined if there was nothing to do: no change was taken, or only notes. */
 type Attempted = {
   readonly reconciled: Reconciled | undefined
   readonly peers: Peers
-  /** The units from which the published data follow. */
+  /** The units that the published data were computed from. */
   readonly units?: State['units']
-  /** Data are published once the policies stand that were written just now. */
+  /** Data remain to be published, once the policies of this step stand. */
   readonly isHeldBack?: boolean
 }
 
@@ -117,7 +117,7 @@ const runAttempt = async (
   carried: StepProgress | undefined,
   remembered: Memory | undefined,
 ): Promise<AttemptEnd<Attempted>> => {
-  // what the one change is about is read beside the memory
+  // the data of a single change are read in parallel with the memory
   const ahead = carried === undefined && remembered && alone ? { known: remembered, change: alone } : undefined
   const readingOf = prefetchForKnown((memory, changes) => prefetch(context, memory, changes), ahead)
   const memory = await loadMemory(context, carried)
@@ -131,7 +131,7 @@ const runAttempt = async (
   }
 }
 
-/** The stages of a step, each once. */
+/** Runs the stages of a step, each once. */
 const runStages = async (
   context: Context,
   memory: Memory,
@@ -155,12 +155,12 @@ const runStages = async (
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
   const { reconciled, lost } = recorded
   if (lost) return { carried, cause: lost.cause }
-  // what was refused again has changed nothing to look at
+  // operations that were refused again have changed nothing
   const isHeldBack = decision.isHeldBack && carried.hasRetried !== true
   return { carried, attempted: { reconciled, peers: decision.peers, units: decision.units, isHeldBack } }
 }
 
-/** Saves a decision, applies it, and records how far that came, as long as no other writer is faster. */
+/** Saves a decision, applies it, and records its progress, as long as no other writer is faster. */
 const carryOut = async (context: Context, decision: Decision): Promise<Recorded> => {
   const saved = await save(context, decision)
   if (saved.lost) return saved
@@ -178,7 +178,7 @@ const joined = (before: AttemptProgress, after: AttemptProgress): AttemptProgres
   lost: after.lost,
 })
 
-/** The outcome of each change, and the messages that follow from the step. */
+/** Computes the outcome of each change, and the messages that follow from the step. */
 const conclude = async (
   { subject, features, kubernetes, clock }: Context,
   { attempted: { reconciled, peers }, carried }: { readonly attempted: Attempted; readonly carried: StepProgress },
@@ -203,7 +203,9 @@ const conclude = async (
   }
 }
 
-/** Tells if the pods that were seen may have brought a leader back, or be others than were told of. */
+/**
+ * Tells if the step has to run once more: data were held back, or the observed pods brought a leader or other units than those published.
+ */
 const isToBeRepeated = (
   features: Context['features'],
   subject: Subject,
@@ -211,7 +213,7 @@ const isToBeRepeated = (
 ): boolean => {
   if (reconciled === undefined) return false
   const { state } = reconciled
-  // a unit came or went, of an application that publishes its units
+  // a unit came or went in an application that publishes its units
   const isUnpublished = features.dependsOnUnits(state) && !isDeepStrictEqual(state.units.present, units?.present)
   return isHeldBack || isDue(subject, state) || (units !== undefined && isUnpublished)
 }
@@ -219,13 +221,13 @@ const isToBeRepeated = (
 const LIBRARY_KEEPS_IT =
   'the charm library keeps the labels of this application: its first relation or config event moves it over'
 
-/** The end of an attempt after which there is nothing to do. */
+/** Ends an attempt without work. */
 const ended = (carried: StepProgress, taken: readonly ChangeResult[]): AttemptEnd<Attempted> => ({
   carried: { ...carried, taken: carried.taken ?? taken },
   attempted: { reconciled: undefined, peers: new Map() },
 })
 
-/** The end of an attempt that has one answer to all changes. */
+/** Ends an attempt with the same answer to all changes. */
 const endedWith = (carried: StepProgress, message: string): AttemptEnd<Attempted> =>
   ended(
     carried,

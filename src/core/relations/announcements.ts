@@ -19,16 +19,16 @@ import { isEnrolling } from './requested-labels.ts'
 /** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
 
-/** The state after an announcement; `late` says why it does not count. */
+/** The state after an announcement. `late` is the reason why the announcement does not count. */
 export type AnnouncementResult = { readonly state: State; readonly late?: Late }
 
-/** The remote sides' marks of a relation, or of all that have its id: a word about it must be later. */
+/** Returns the peers' marks of a relation, or of every relation with its id. A new announcement must be later than all of them. */
 export type KnownMarks = (
   id: number,
   relation?: { readonly interface?: string | undefined; readonly remote: Named },
 ) => readonly Mark[]
 
-/** Applies the announcement of a relation, which exists from then on. */
+/** Applies the announcement of a relation. The relation exists from then on. */
 export const announceRelation = (
   state: State,
   announced: AnnouncedRelation,
@@ -37,7 +37,7 @@ export const announceRelation = (
   known: KnownMarks,
 ): AnnouncementResult => {
   const key = relationKey(announced)
-  // a document keeps its position, whichever relation it named before
+  // a document keeps its position in the order of events, even if it named another relation before
   const held =
     announced.document === undefined
       ? []
@@ -61,8 +61,8 @@ export const announceRelation = (
 }
 
 /**
- * Remembers a relation that nothing but a late word tells of: it has ended since, as its other side or a tombstone says. Whatever waits for it after a lost memory
- * waits no more. Where the other side has it standing, that is the later word.
+ * Remembers an announced relation that has already ended, according to a peer or a tombstone. Waits for it after a lost memory end with
+ * this. If the peer has the relation as established, the mark of the peer is later, and counts.
  */
 const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mark: Mark | Late, now: Date): State =>
   typeof mark === 'string'
@@ -70,8 +70,8 @@ const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mar
     : withEntry(state, key, ended({ ...relation, status: 'ended', position: mark, announcedHere: true }, mark, now))
 
 /**
- * Remembers an event that is late by what the other side knows alone: a process that did not know it may still be about to save that event,
- * and loses its write to this one.
+ * Remembers an event that is late only by a mark of the peer. Another process that did not know the mark may be about to save the event.
+ * This write makes its save fail.
  */
 const withLate = (state: State, key: string, known: Mark | undefined, position: Position): State => {
   const entry = ownValue(state.relations, key)
@@ -81,7 +81,7 @@ const withLate = (state: State, key: string, known: Mark | undefined, position: 
     : withEntry(state, key, { ...entry, position: withEvent(known, position.id) })
 }
 
-/** Applies a document, which announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
+/** Applies a document. It announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
 export const announceRelationByDocument = (
   state: State,
   announced: AnnouncedRelation,
@@ -95,17 +95,17 @@ export const announceRelationByDocument = (
   return withAnnounced(state, announced, mark, now)
 }
 
-/** An ended relation, by its id, and by as much else as the platform says of it. */
+/** An ended relation: its id, and the other fields that the platform has sent. */
 type Ended = {
   readonly relation: Pick<RelationIdentity, 'id'> & {
     readonly [K in keyof RelationIdentity]?: RelationIdentity[K] | undefined
   }
   readonly remote?: Named | undefined
-  /** The document that declared it, whatever it said in the end. */
+  /** The document that declared it, whatever its last content was. */
   readonly document?: string | undefined
 }
 
-/** Ends a relation, and no other one that has its id. A tombstone keeps earlier announcements from restoring it. */
+/** Ends a relation, and no other relation with its id. A tombstone keeps earlier announcements from restoring it. */
 export const endRelation = (
   state: State,
   told: Ended,
@@ -143,7 +143,7 @@ export const endRelation = (
   return { state: withTombstones(state, { ...state.tombstones, [own]: tombstone }) }
 }
 
-/** Finds the relation that ended: that of the document, else the one that agrees with most of what is said, else the one that has the id. */
+/** Finds the relation that ended: the document's, or else the one with the most fields in common, or else the one with the id. */
 const endedKey = (
   { relations }: Pick<State, 'relations'>,
   { relation, remote, document }: Ended,
@@ -163,7 +163,7 @@ const endedKey = (
 
 const isOf = (value: string, wanted: string | undefined): boolean => wanted === undefined || value === wanted
 
-/** An unknown relation of which all is said: its other side, whose memory may be lost as well, can be told. */
+/** Builds the entry of an unknown relation that is named completely. Then the peer can be told of its end, even if the peer's memory is lost as well. */
 const wholeRelation = ({
   relation: { id, endpoint, interface: name, role },
   remote,
@@ -181,13 +181,15 @@ const wholeRelation = ({
 export const endRelationByDocument = (state: State, key: string, now: Date): State =>
   withEnded(state, key, markNow(state, ownValue(state.relations, key)?.position, now), now)
 
-/** Leaves a relation whose document was deleted to the other side, of which another document declares it. */
+/** Hands a relation whose document was deleted to the other side, where another document declares it. */
 export const handDocumentOver = (state: State, key: string, document: string): State => {
   const entry = ownValue(state.relations, key)
   return entry === undefined ? state : withEntry(state, key, { ...entry, document, announcedHere: false })
 }
 
-/** Lists the relations that end with a document. These are those it declares, and the one that was told of unless another document declares it by now. */
+/**
+ * Lists the relations that end with a document: those that it declares, and the named one, unless another document declares that by now.
+ */
 export const endedWith = (state: State, told: Ended | undefined, document: string | undefined): Ended[] => {
   const { relations } = state
   const key = told && endedKey(state, told)
@@ -210,7 +212,7 @@ const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined
 
 type Tombstones = NonNullable<State['tombstones']>
 
-/** The tombstone of an unknown relation has the key of its id, and of its remote application where the end named that. */
+/** Returns the key of a tombstone: the id, and the remote application if the end named one. */
 const tombstoneKey = (id: number, { application, namespace }: Named): string =>
   [id, application, ...(namespace === undefined ? [] : [namespace])].join('/')
 
@@ -220,11 +222,11 @@ export const tombstoneOf = (subject: Subject, key: string): { id: string; remote
   return { id, remote: application === undefined ? undefined : { namespace, application } }
 }
 
-/** Tells if a state knows the end of a relation with this id of which it knows nothing else. */
+/** Tells if a state has a tombstone for the id: an end of a relation that it did not know. */
 export const hasTombstone = ({ tombstones = {} }: Pick<PublicState, 'tombstones'>, id: string): boolean =>
   Object.keys(tombstones).some((key) => key.split('/', 1)[0] === id)
 
-/** The interfaces of relations between an application and `peer` of which that one knows the end alone; '' for one that was not told. */
+/** Lists the interfaces of relations with `subject` of which `peer` knows only the end; '' for an interface that was not named. */
 export const endsAlone = (
   subject: Subject,
   peer: Subject,
@@ -235,13 +237,13 @@ export const endsAlone = (
     return peer.namespace === subject.namespace && remote && isSameSubject(remote, subject) ? [name] : []
   })
 
-/** The keys under which the end of a relation may be: it may have named less of the remote application. */
+/** Lists the possible keys of a relation's tombstone, because the end may have named less of the remote application. */
 const tombstoneKeys = (id: number, remote: Named | undefined): string[] =>
   remote === undefined
     ? [String(id)]
     : [...new Set([String(id), tombstoneKey(id, { application: remote.application }), tombstoneKey(id, remote)])]
 
-/** The last end of a relation that was unknown then. */
+/** Returns the tombstone of a relation, with the latest of its marks. */
 const findTombstone = (state: State, id: number, remote: Named | undefined): Tombstones[string] | undefined => {
   const found = tombstoneKeys(id, remote).flatMap((one) => ownValue(state.tombstones, one) ?? [])
   const [first, ...others] = found
@@ -258,7 +260,7 @@ const withoutTombstone = (state: State, id: number, remote: Named): State => {
 const mergedMark = (one: Mark | undefined, other: Mark | undefined): Mark | undefined =>
   one && other ? mergeMarks(one, other) : (one ?? other)
 
-/** Returns a mark for an observation now, later than all known marks. */
+/** Returns a mark for an observation made now, later than all known marks. */
 export const markNow = ({ marks }: State, before: Mark | undefined, now: Date, others: readonly Mark[] = []): Mark => ({
   ...before,
   at: Math.max(
@@ -288,7 +290,7 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
   return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
 }
 
-/** The peer as the platform describes it. A databag that is empty from the beginning says nothing, one that is empty now was emptied. */
+/** Returns the peer's side as the platform describes it. An empty databag counts as emptied only if the platform sent one before. */
 const toldOf = (before: RelationEntry | undefined, { remote }: AnnouncedRelation): RelationEntry['remote'] => {
   const wasTold = before?.status === 'established' && before.remote.data !== undefined
   if (hasData(remote) || wasTold) return remote
@@ -313,15 +315,15 @@ const endOf = ({ status, endedAt }: RelationEntry, now: Date): string =>
 const withTombstones = ({ tombstones: _, ...state }: State, tombstones: Tombstones): State =>
   Object.keys(tombstones).length === 0 ? state : { ...state, tombstones }
 
-/** Keeps the progress of both sides, and the last end, whichever side announces the relation again. */
+/** Keeps the progress of both sides and the last end, whichever side announces the relation again. */
 const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
   const { published, peer, labels, grant, endedAt, waitsForId } = entry
   return defined({ published, peer, labels, grant, endedAt, waitsForId })
 }
 
 /**
- * Merges the announcements known to a remote side in the same namespace. Of two about one relation the later counts, at equal marks
- * the end. An unknown relation is adopted while it exists, its tombstone is not.
+ * Merges the relations in the memory of a peer in the same namespace. For each relation the later mark counts; with equal marks, the end.
+ * Unknown relations are adopted while they exist. Tombstones are not adopted.
  */
 export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs: PublicState, now: Date): State =>
   Object.values(theirs.relations)
@@ -336,7 +338,7 @@ const mergeOne = (state: State, peer: Subject, other: RelationEntry, now: Date):
   return isWaitingThere ? state : adopted(state, peer, other, key, now)
 }
 
-/** Adopts the entry of a relation; it is over where its tombstone is later. */
+/** Adopts the entry of a relation. It is over if its tombstone is later. */
 const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date): State => {
   const tombstone = findTombstone(state, entry.id, entry.remote)
   if (tombstone === undefined) return withEntry(state, key, entry)
@@ -349,7 +351,7 @@ const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date)
   return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
 }
 
-/** Merges what the platform said to both sides of one relation: the later counts, and an event is compared with the positions of both. */
+/** Merges the status of one relation from both sides. The later one counts. Events are compared with the positions of both sides. */
 const mergeStatus = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
   const { status } = other
   if (own.status === status) return withDocumentOf(state, key, own, other)
@@ -360,7 +362,7 @@ const mergeStatus = (state: State, key: string, own: RelationEntry, other: Relat
   return status === 'established' ? withDocumentOf(next, key, next.relations[key] ?? own, other) : next
 }
 
-/** Adopts the document that declares the relation at the remote side, which may lose its memory. */
+/** Adopts the document that declares the relation at the peer, because the peer may lose its memory. */
 const withDocumentOf = (
   state: State,
   key: string,
@@ -371,7 +373,7 @@ const withDocumentOf = (
     ? state
     : withEntry(state, key, defined({ ...own, document }))
 
-/** Adds or replaces an entry. A new one waits where another relation has its id; entries are in the order of their ids. */
+/** Adds or replaces an entry. A new one waits if another relation has its id. Entries are sorted by id. */
 const withEntry = (state: State, key: string, entry: RelationEntry): State => {
   if (Object.hasOwn(state.relations, key)) return { ...state, relations: { ...state.relations, [key]: entry } }
   const added = idHolder(state, entry) === undefined ? entry : { ...entry, waitsForId: true as const }
@@ -380,11 +382,11 @@ const withEntry = (state: State, key: string, entry: RelationEntry): State => {
 }
 
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
-  // an end matters only if the other side waits for it, or labels are carried of an unknown relation, which may have been this one
+  // an end matters only if the peer waits for it, or if labels of an unknown relation are carried, which may be this one
   const mayBeCarried = state.recovering === true && isEnrolling(other) && other.role === 'provides'
   const isAwaited = other.grant !== undefined || other.labels !== undefined || mayBeCarried
   if (other.status === 'ended' && !isAwaited) return state
-  // an announcement not sent to the other side was sent to this one, before its memory was lost
+  // an announcement that the platform did not send to the peer was sent to this side, before its memory was lost
   return withAdopted(
     state,
     key,
@@ -393,7 +395,7 @@ const adopted = (state: State, peer: Subject, other: RelationEntry, key: string,
   )
 }
 
-/** A relation that this side was told of before the application was removed is over. */
+/** Ends a relation that was announced to this side before the application was removed. */
 const sinceRemoval = (
   { marks: { application: removal } = {} }: State,
   entry: RelationEntry,
@@ -419,8 +421,8 @@ const withStatus = (
 }
 
 /**
- * Ends the relations that the platform announced before the removal, except those of documents. These, and what the remote sides know,
- * wait for the application to return.
+ * Ends the relations that were announced before the removal, except those of documents. Relations of documents, or known only to peers,
+ * become effective again when the application returns.
  */
 export const endOnRemoval = (state: State, position: Position, now: Date): AnnouncementResult => {
   const before = state.marks?.application
@@ -444,7 +446,7 @@ export const endOnRemoval = (state: State, position: Position, now: Date): Annou
   }
 }
 
-/** Ends the relations announced before the removal; later ones stay, and so do documents as long as they exist. */
+/** Ends a relation announced before the removal. Later ones stay, and so do those of documents. */
 const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, now: Date): RelationEntry => {
   if (!entry.announcedHere || entry.status === 'ended') return entry
   if (isAfter(entry.position, position))

@@ -28,7 +28,7 @@ const isOwned = (name: string, key: string): boolean =>
 const omitProtocolKeys = <T>(name: string, data: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !isOwned(name, key)))
 
-/** Selects the custom data of a databag, outside the interface's protocol; undefined without any. */
+/** Selects the custom data of a databag: the keys outside the interface's protocol. Undefined if there are none. */
 export const selectCustomData = (name: string, published: PublishedData | undefined): CustomData | undefined => {
   if (published === undefined) return undefined
   const data = omitProtocolKeys(name, {
@@ -42,7 +42,7 @@ export const selectCustomData = (name: string, published: PublishedData | undefi
   return defined({ data, units: units.length > 0 ? Object.fromEntries(units) : undefined })
 }
 
-/** Merges the settings; the config's precede the leader's. */
+/** Merges the settings. The config's take precedence over the leader's. */
 export const mergeSettings = ({ config, settings }: Pick<State, 'config' | 'settings'>): LeaderSettings => ({
   ...settings,
   ...config?.settings,
@@ -59,7 +59,7 @@ const flattenDocument = (data: PublishedData['data']): Record<string, string> =>
 
 type Speaker = Pick<State, 'config' | 'databag' | 'units'>
 
-/** Collects the custom data of the application and of its units; the config's take precedence over the leader's. */
+/** Collects the custom data of the application and of its units. The config's take precedence over the leader's. */
 const collectCustomData = (
   application: string,
   { config, databag, units }: Speaker,
@@ -74,7 +74,7 @@ const collectCustomData = (
   ),
 })
 
-/** Merges the custom data into the protocol's; undefined where both are empty. */
+/** Merges the custom data into the protocol's. Undefined if both are empty. */
 export const withCustomData = (
   application: string,
   speaker: Speaker,
@@ -96,7 +96,7 @@ export const withCustomData = (
 
 type Relations = Readonly<Record<string, RelationIdentity>>
 
-/** Describes the keys of a databag that a protocol reserves, which are left out. */
+/** Describes the keys of a databag that are left out because a protocol reserves them. */
 export const ownedKeys = (databag: Databags | undefined, relations: Relations): string[] =>
   Object.values(relations).flatMap(({ endpoint, interface: name }) =>
     Object.keys(ownValue(databag, endpoint) ?? {})
@@ -104,7 +104,7 @@ export const ownedKeys = (databag: Databags | undefined, relations: Relations): 
       .map((key) => `databag.${endpoint}.${key}: the interface ${name} has this key itself; left out`),
   )
 
-/** Throws Refused where a databag has a key that the protocol of a relation owns. */
+/** Throws Refused if a databag has a key that the protocol of a relation reserves. */
 export const refuseOwnedKeys = (databag: Databags | undefined, { relations }: Pick<State, 'relations'>): void => {
   const [problem] = ownedKeys(databag, relations)
   if (problem !== undefined) throw new Refused(400, `data.${problem}`)

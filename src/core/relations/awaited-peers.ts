@@ -11,8 +11,8 @@ import { grantsLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
 /**
- * Lists those for whom nothing of a mesh or cluster goes that the application may not run any more: consumers that still carry its labels,
- * and the application itself while its config is unknown.
+ * Lists the applications whose mesh or cluster objects must stay, although this one may no longer run the mesh or cluster: consumers that
+ * still carry its labels, workers that still have to leave, and the application's own config while it is unknown.
  */
 export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => [
   ...leavingWorkers(subject, state, resolved, peers),
@@ -25,7 +25,7 @@ export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelati
   }),
 ]
 
-/** Lists the consumers without labels of their own, for which the namespace stays on the mesh. */
+/** Lists the consumers without labels of their own. The namespace stays on the mesh for them. */
 export const namespaceAwaits = (
   subject: Subject,
   state: State,
@@ -37,7 +37,7 @@ export const namespaceAwaits = (
   return withoutLabels(subject, state, resolved, peers, { interface: 'service_mesh', isDone: isLabelled })
 }
 
-/** Lists the workers of a coordinator on a mesh that do not carry its labels yet: the namespace stays on the mesh for them as well. */
+/** Lists the workers of a coordinator on a mesh that do not carry its labels yet. The namespace stays on the mesh for them as well. */
 export const workersAwaited = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {
   const { labels = {} } = desiredMeshLabels(resolved.state) ?? {}
   const isCoordinator = state.config?.coordinator !== undefined || isConfigUnknown(state)
@@ -45,7 +45,7 @@ export const workersAwaited = (subject: Subject, state: State, resolved: Resolve
   return withoutLabels(subject, state, resolved, peers, { interface: 'cluster', isDone: isOnMesh })
 }
 
-/** Lists the workers whose labels a beacon of the coordinator waits for. */
+/** Lists the waits for workers whose labels a beacon of the coordinator needs. */
 export const awaitedByBeacon = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): Wait[] => {
   const beacons = Object.values(state.relations).filter(
     (entry) => entry.interface === 'service_mesh' && takesLabels(entry),
@@ -62,7 +62,7 @@ export const awaitedByBeacon = (subject: Subject, state: State, resolved: Resolv
 const awaitsLabels = (peer: Peer | undefined): boolean =>
   peer !== undefined && 'state' in peer && peer.state.awaiting === 'labels-applied'
 
-/** The relations to look at, and the test for applications that carry their labels. */
+/** An interface of provided relations, and a test for peers that carry their labels. */
 type Provided = { readonly interface: string; readonly isDone: (peer: Peer | undefined) => boolean }
 
 const withoutLabels = (
@@ -81,9 +81,9 @@ const withoutLabels = (
     return isAwaited ? [remote] : []
   })
 
-/** Tells if the workload is on the mesh, and those of its own workers are: labels may be refused there while all else was done. */
+/** Tells if a workload and its workers are on the mesh. The labels of workers may be refused although everything else is done. */
 const isLabelled = (peer: Peer | undefined): boolean => isOnMesh(peer) && !awaitsLabels(peer)
 
-/** Tells if the workload is on the mesh: it may carry labels of its own, or of its cluster, without that. */
+/** Tells if a workload is on the mesh. Labels of its own, or of its cluster, do not mean that. */
 const isOnMesh = (peer: Peer | undefined): boolean =>
   peer !== undefined && 'labels' in peer && Object.hasOwn(peer.labels, ENROLMENT_LABEL)

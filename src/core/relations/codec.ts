@@ -5,8 +5,8 @@ import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './protocol-ve
 import { type Agreement, negotiate } from './versions.ts'
 
 /**
- * Encodes `content`, the flat keys of an interface, for sides that speak any of the `local` versions. It does not depend on the remote
- * side, so nothing vanishes when that changes.
+ * Encodes `content`, the flat keys of an interface, in each of the `local` versions. The result does not depend on the peer, so no key
+ * vanishes when the peer changes.
  */
 export const publishable = (
   content: Readonly<Record<string, string>>,
@@ -20,12 +20,12 @@ export const publishable = (
   }
 }
 
-/** The content of a databag and its version, or why there is none. */
+/** The content of a databag and its version, or the reason why there is none. */
 export type Payload = { data: Databag; version: Version } | Exclude<Agreement, { version: Version }>
 
 /**
- * Decodes the application databag `remote` into the flat keys of its interface. In version 0 it is the databag itself; a side that
- * announces version 1 without a document is read by its flat keys.
+ * Decodes the application databag `remote` into the flat keys of its interface. In version 0 it is the databag itself. If the peer
+ * announces version 1 without a document, its flat keys are read.
  */
 export const decodePayload = (remote: Databag, local: readonly Version[]): Payload => {
   const agreement = negotiate(local, remote)
@@ -35,7 +35,7 @@ export const decodePayload = (remote: Databag, local: readonly Version[]): Paylo
   return { data: document.value === undefined ? remote : flatten(document.value), version: agreement.version }
 }
 
-/** Encodes strings as JSON, since a reader would parse the text of a number or an object. */
+/** Encodes strings as JSON, because a reader would parse the text of a number or an object. */
 const flatten = (document: Record<string, unknown>): Databag =>
   Object.fromEntries(
     Object.entries(document).map(([key, value]) => [key, typeof value === 'string' ? JSON.stringify(value) : value]),

@@ -3,7 +3,7 @@ import { pythonJson } from '../../platform/base/python-json.ts'
 import type { Databag } from '../state/relation.ts'
 import { type DatabagValue, readValue } from './databag.ts'
 
-/** The identity of an application in another model, whatever its local alias. */
+/** The identity of an application in another model. It does not depend on the local alias. */
 export type CrossModelIdentity = { readonly namespace: string; readonly application: string }
 
 const NAME = 'expected a string that is not empty'

@@ -37,16 +37,16 @@ export const configDocument = (config: z.ZodType<Config>) => z.strictObject({ ..
 
 export type ConfigDocument = ReturnType<typeof configDocument>
 
-/** Tells if a document says anything of the application, which may be the other side of its relation. */
+/** Tells if a document is about the application. It may be the other side of the document's relation. */
 export const isAbout = (subject: Subject, document: Document): boolean =>
   document.application === subject.application ||
   ('announced' in document && isBetween(document.announced, subject, subject))
 
-/** Names the documents of which an application remembers what they say: where one cannot be read any more, that stays. */
+/** Names the documents whose content an application remembers. If one becomes unreadable, its earlier content stays. */
 export const rememberedDocuments = ({ document, relations }: Pick<State, 'document' | 'relations'>): Set<string> =>
   new Set([document, ...Object.values(relations).map((entry) => entry.document)].filter((name) => name !== undefined))
 
-/** Lists the documents of a namespace; of a page no more is held than is kept. */
+/** Lists the documents of a namespace. Of each page, only the kept documents stay in memory. */
 export const listDocuments = async (
   kubernetes: Kubernetes,
   namespace: string,
@@ -67,14 +67,14 @@ export const listDocuments = async (
   return pages.flat()
 }
 
-/** The size of what is kept of a document, in characters: of one that cannot be read, its name and why. */
+/** Returns the size of a kept document, in characters. For an unreadable one, that is its name and its problem. */
 const sizeOf = ({ data = {}, metadata: { annotations = {} } }: KubernetesObject, document: Document): number =>
   ('problem' in document
     ? [document.name, document.problem]
     : [...Object.values(data), ...Object.values(annotations)]
   ).reduce((sum, text) => sum + text.length, 0)
 
-/** Reads the documents of these names that exist. */
+/** Reads the documents with these names, as far as they exist. */
 export const findDocuments = async (
   kubernetes: Kubernetes,
   { namespace }: Subject,
@@ -89,7 +89,7 @@ export const findDocuments = async (
   })
 }
 
-/** Parses a document; undefined for any other ConfigMap. */
+/** Parses a document. Undefined for any other ConfigMap. */
 export const readDocument = (object: KubernetesObject, schema: ConfigDocument): Document | undefined => {
   const { name, namespace = '' } = object.metadata
   try {
@@ -115,7 +115,7 @@ export const readDocument = (object: KubernetesObject, schema: ConfigDocument): 
   }
 }
 
-/** Reads the application of a document; empty where it is unreadable. */
+/** Reads the application of a document. Empty if it is unreadable. */
 const applicationNamedIn = (object: KubernetesObject): { application?: string } => {
   try {
     return { application: Application.parse(applicationIn(Resource.parse(object))) }

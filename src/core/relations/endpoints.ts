@@ -2,11 +2,11 @@ import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { relationsIn } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 
-/** An endpoint that a config names at `where`, and that no relation has: what is said of it reaches nobody. */
+/** An endpoint that a config names at `where` although no relation has it. The config for it has no effect. */
 export type UnknownEndpoint = {
   readonly where: string
   readonly endpoint: string
-  /** An endpoint of a relation that has nearly the same name. */
+  /** An endpoint of a relation with nearly the same name. */
   readonly near?: string
 }
 
@@ -26,7 +26,7 @@ export const unknownEndpoints = (state: State): UnknownEndpoint[] => {
     })
 }
 
-/** A sentence for each that is nearly the endpoint of a relation; others may be related yet. */
+/** Describes the unknown endpoints that nearly match one of a relation, a sentence each. Others may still be related later. */
 export const misspeltEndpoints = (subject: Subject, state: State): string[] =>
   unknownEndpoints(state)
     .filter(({ near }) => near !== undefined)
@@ -35,10 +35,10 @@ export const misspeltEndpoints = (subject: Subject, state: State): string[] =>
 export const describeUnknownEndpoint = ({ where, endpoint, near }: UnknownEndpoint): string =>
   `${where} names the endpoint ${endpoint}, and no relation has it${near === undefined ? '' : `: is ${near} meant?`}`
 
-/** Tells if one may be meant by the other: of two short names each is two letters from the other. */
+/** Tells if one name may be a typo of the other. Short names allow fewer differences, because any two of them are similar. */
 const isNear = (one: string, other: string): boolean => distance(one, other) <= Math.min(2, other.length - 1)
 
-/** Counts the letters to change, add or leave out to get from one to the other. */
+/** Counts the letters to change, add or leave out to get from one name to the other (Levenshtein distance). */
 const distance = (one: string, other: string): number => {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (const [index, letter] of [...one].entries()) {

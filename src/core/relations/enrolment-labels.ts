@@ -10,10 +10,10 @@ export const areEnrolling = (labels: Readonly<Record<string, string>> | undefine
 /** Names the waypoint of a Service's or a pod's requests (istio.io/latest/docs/ambient/usage/waypoint). */
 export const USE_WAYPOINT_LABEL = 'istio.io/use-waypoint'
 
-/** Beside it: the waypoint's namespace, where that is not the own one. */
+/** Names the waypoint's namespace, if it is another one. */
 export const USE_WAYPOINT_NAMESPACE_LABEL = `${USE_WAYPOINT_LABEL}-namespace`
 
-/** The labels of pods and Services that Istio reads, with the values that neither take them off the mesh nor past their waypoint. */
+/** The labels of pods and Services that Istio reads. Each has the values that neither take them off the mesh nor let requests bypass their waypoint. */
 export const MESH_LABELS: ReadonlyMap<string, RegExp> = new Map([
   [ENROLMENT_LABEL, /^ambient$/],
   [USE_WAYPOINT_LABEL, /^(?!none$)/],

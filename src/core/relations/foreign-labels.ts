@@ -1,29 +1,29 @@
 import { MESH_LABELS } from './enrolment-labels.ts'
 
-/** Policies of a cluster select pods of their own namespace by it. */
+/** The label by which policies of a cluster select pods of their own namespace. */
 const PART_OF = 'app.kubernetes.io/part-of'
 
-/** A coordinator hands on the labels of its own mesh. */
+/** The labels that a coordinator may request. It hands on the labels of its own mesh. */
 const CLUSTER: ReadonlyMap<string, RegExp> = new Map([...MESH_LABELS, [PART_OF, /^/]])
 
-/** The keys of all labels that other applications may ask for. */
+/** The keys of all labels that other applications may request. */
 export const FOREIGN_KEYS: readonly string[] = [...CLUSTER.keys()]
 
-/** The keys of the labels of a mesh. */
+/** The keys of mesh labels. */
 export const MESH_KEYS: readonly string[] = [...MESH_LABELS.keys()]
 
-/** The databag keys that carry labels, and the labels each may request. */
+/** The databag keys that carry labels, and the labels that each may request. */
 const FOREIGN = {
   labels: { known: MESH_LABELS, whose: 'a beacon', what: 'labels of its mesh' },
   worker_labels: { known: CLUSTER, whose: 'a coordinator', what: 'labels of its cluster and its mesh' },
 }
 
-/** The databag key in which another application asks for labels. */
+/** The databag key in which another application requests labels. */
 export type ForeignKey = keyof typeof FOREIGN
 
 /**
- * Returns the reason why a label requested by another application is refused, if any. Any other label could move pods to another
- * Service, out of a selector, into another cluster's policies or off the mesh. `cluster` is the only one it may name.
+ * Returns the reason why a label requested by another application is refused. Undefined if it is accepted. Other labels could move pods to
+ * another Service, out of a selector, into another cluster's policies or off the mesh. `cluster` is the only cluster that may be named.
  */
 export const foreignProblem = (
   from: ForeignKey,
@@ -38,6 +38,6 @@ export const foreignProblem = (
   return values.test(String(value)) ? undefined : `${whose} may not ask for the value ${String(value).slice(0, 63)}`
 }
 
-/** Tells if a relation may have asked `application` for the label. A coordinator is of its own cluster by its config. */
+/** Tells if a relation may have requested the label for `application`. A coordinator joins its own cluster by its config. */
 export const mayBeForeign = (application: string, key: string, value: string): boolean =>
   foreignProblem('worker_labels', key, value, value === application ? undefined : value) === undefined

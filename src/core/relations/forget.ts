@@ -8,9 +8,9 @@ import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 
 /**
- * The state without what ended more than a day ago and has left nothing on either side; of an application that was removed as long ago,
- * the marks go with its last relation. `left` are the kinds of objects that stand and are not wanted: nothing is forgotten while the
- * application awaits others, or still owns any of these.
+ * Forgets relations that ended more than a day ago and have left nothing on either side. The marks of an application that was removed as
+ * long ago go with its last relation. `left` lists the kinds with unwanted objects: nothing is forgotten while these exist, or while the
+ * application awaits other applications.
  */
 export const withoutForgotten = (
   subject: Subject,
@@ -33,7 +33,7 @@ export const withoutForgotten = (
   return { ...rest, relations: {} }
 }
 
-/** A step that began under an earlier config may have written objects of its kinds until a day after. */
+/** Forgets previously owned kinds after a day. Until then, a step that began under an earlier config may still write such objects. */
 const withoutPreviousKinds = (
   { owned = [], previouslyOwned = {}, ...state }: State,
   isOld: (since: string | undefined) => boolean,
@@ -47,7 +47,7 @@ const withoutPreviousKinds = (
   }
 }
 
-/** Tells if both sides have seen the end, and nothing is left. */
+/** Tells if both sides have observed the end, and nothing is left. */
 const isForgettable = (subject: Subject, state: State, key: string, entry: RelationEntry, peers: Peers): boolean => {
   if (entry.labels !== undefined || entry.grant !== undefined) return false
   const { entry: theirs } = peerView(subject, state, key, peers)

@@ -11,20 +11,20 @@ import type { Peers } from './peers.ts'
 import { isEnrolling, labelsKey, requestedLabels } from './requested-labels.ts'
 import { type ResolvedRelations, relationWait } from './resolve-relations.ts'
 
-/** Tells if a requirer has yet to take the labels of a relation, as far as its own state knows. */
+/** Tells if a requirer has yet to apply the labels of a relation, according to its own state. */
 const isUnenrolled = ({ labels }: RelationEntry): boolean => labels !== 'applied'
 
-/** The labels of a workload as it is now, and the keys of those that the application holds there; these are undefined without a workload. */
+/** The current labels of a workload, and the keys of those that the application holds there. `own` is undefined without a workload. */
 export type WorkloadLabels = {
   readonly labels: Readonly<Record<string, string>>
   readonly own: readonly string[] | undefined
 }
 
-/** Tells if the workload exists and carries none of the labels that the relation asks for. */
+/** Tells if the workload exists and the application holds none of the relation's labels on it. */
 const isBare = ({ own }: WorkloadLabels, relation: Relation): boolean =>
   own !== undefined && !Object.keys(requestedLabels(relation)).some((key) => own.includes(key))
 
-/** Tells if an interrupted requirer has taken the labels of a relation: no other relation brought them. */
+/** Tells if an interrupted requirer has applied the labels of a relation, and no other relation can have brought them. */
 const hasTakenLabels = (state: State, entry: RelationEntry, relation: Relation, { labels, own = [] }: WorkloadLabels) =>
   entry.labels === 'applying' &&
   !Object.values(state.relations).some((other) => other !== entry && other.labels !== undefined) &&
@@ -34,9 +34,9 @@ const hasTakenLabels = (state: State, entry: RelationEntry, relation: Relation, 
   )
 
 /**
- * Gates enrolment: a requirer first takes labels once its provider has granted its request. Later changes do not wait, unless the
- * workload lost its labels or was recreated; nothing waits for a provider that has withdrawn its labels. While the config is lost that another
- * provider has granted, a grant of nothing is none.
+ * Gates enrolment: a requirer first applies labels after its provider has granted its request. Later changes do not wait, unless the
+ * workload lost its labels or was recreated. Nothing waits for a provider that has withdrawn its labels. If another provider has granted a
+ * request of a config that is lost, a grant without a request does not count.
  */
 export const gateEnrolment = (
   subject: Subject,
@@ -50,7 +50,7 @@ export const gateEnrolment = (
     const entry = ownValue(state.relations, key)
     if (entry?.role !== 'requires' || !isEnrolling(entry)) return [key, relation] as const
     const other = peerView(subject, state, key, peers)
-    // another relation has a grant of what was asked for, and nothing is known of it but that
+    // another relation has a grant of the lost config's request, which is all that is known of the request
     const isUnasked = kept.length > 0 && isOfNoRequest(other.entry?.grant)
     const isWaiting =
       (isBare(workload, relation) || isUnenrolled(entry) || isUnasked) &&
@@ -80,7 +80,7 @@ export const gateEnrolment = (
   }
 }
 
-/** Lists the providers of labels that the application takes and that have not granted yet what it asks for now; labels that wait themselves keep nothing else. */
+/** Lists the providers of labels that the application takes, if they have not granted its current request. Relations whose own labels wait are left out. */
 export const ungrantedBy = (
   subject: Subject,
   state: State,
@@ -95,11 +95,11 @@ export const ungrantedBy = (
     return isGranted(entry, peerView(subject, state, key, peers)) ? [] : [subjectName(remoteSubject(subject, relation))]
   })
 
-/** Tells if labels of some relation wait for its provider. Labels carried for another one stay until then, also after its end. */
+/** Tells if labels of some relation wait for its provider. Until then, labels of another relation stay, even after its end. */
 export const isAwaiting = ({ state: { relations } }: ResolvedRelations): boolean =>
   Object.values(relations).some((relation) => relation.awaits !== undefined || isSilentProvider(relation))
 
-/** Tells if the provider of a relation that may bring labels has not said anything. */
+/** Tells if the provider of an enrolling relation has not published anything. */
 const isSilentProvider = (relation: Relation): boolean =>
   isEnrolling(relation) &&
   relation.role === 'requires' &&
@@ -108,8 +108,8 @@ const isSilentProvider = (relation: Relation): boolean =>
   !hasData(relation.remote)
 
 /**
- * Names the providers that have yet to ask for labels, while nothing else does: of an application that is to be on their mesh and is not, or whose labels stay
- * until then.
+ * Lists the waits for providers that have yet to request labels, if no other source does. Without these labels the application does not
+ * join their mesh, or keeps its present labels.
  */
 const silentProviders = (
   subject: Subject,
@@ -127,7 +127,7 @@ const silentProviders = (
     if (own.includes(ENROLMENT_LABEL) && isSilentProvider(relation))
       return [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
     const asks = 'a beacon of meshstep does once its config has mesh'
-    // one that has not heard of the relation yet may ask for labels as soon as it does
+    // a provider that does not know the relation yet may still request labels
     return isHeard(subject, state, key, peers) && isMeshless(relation)
       ? [relationWait(relation, remote, `waiting for the labels of ${remote}, which asks for none: ${asks}`)]
       : []
@@ -135,8 +135,8 @@ const silentProviders = (
 }
 
 /**
- * The waits for beacons that do not know of a relation yet. A step that has just told one says nothing of it, and whoever asks later hears that no
- * answer came.
+ * Lists the waits for beacons that do not know a relation yet. A step that has just notified a beacon does not report this wait. Questions
+ * do, if the beacon has not reacted.
  */
 export const unheardBy = (
   subject: Subject,
@@ -155,13 +155,13 @@ export const unheardBy = (
 const isHeard = (subject: Subject, state: State, key: string, peers: Peers): boolean =>
   peerView(subject, state, key, peers).entry !== undefined
 
-/** Tells if the beacon of a relation has no labels to ask for, not even none as where its whole namespace is on the mesh. */
+/** Tells if the beacon of a relation has published no labels at all. With its whole namespace on the mesh it publishes an empty set. */
 const isMeshless = ({ interface: name, role, remote }: Relation): boolean =>
   name === 'service_mesh' && role === 'requires' && !Object.hasOwn(remote.data, 'labels')
 
 const CLUSTER_POLICIES = 'the policies of the cluster'
 
-/** Lists the workers on a mesh that their coordinator has left: until they leave, they must reach each other. */
+/** Lists the workers that are still on a mesh that their coordinator has left. Until they leave, they must reach each other. */
 export const leavingWorkers = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {
   if (state.config?.coordinator === undefined || desiredMeshLabels(resolved.state)) return []
   return Object.entries(state.relations).flatMap(([key, entry]) =>
@@ -171,7 +171,7 @@ export const leavingWorkers = (subject: Subject, state: State, resolved: Resolve
   )
 }
 
-/** Explains grants that are kept while the application's config is unknown. */
+/** Lists the waits for the application's unknown config, for grants that are kept until then. */
 const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
   if (state.config !== undefined || state.removed !== undefined) return []
   return Object.entries(state.relations).flatMap(([key, entry]) => {
@@ -183,7 +183,7 @@ const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
   })
 }
 
-/** Tells if a grant is none, or of a requirer of which no request is known. */
+/** Tells if there is no grant, or only one without a known request. */
 const isOfNoRequest = (grant: Grant | undefined): boolean =>
   grant === undefined || (grant.phase === 'standing' && grant.digest === undefined)
 

@@ -3,12 +3,12 @@ import { describeProblem } from '../../platform/base/printed.ts'
 import type { Databag } from '../state/relation.ts'
 import { readValue } from './databag.ts'
 
-/** A target that an application guards: a Service, by default the one of its name, or its pods. */
+/** A target that an application guards: its pods, or a Service, by default that of its name. */
 export const Guarded = z.object(
   {
     type: z.enum(['app', 'unit'], 'expected app or unit'),
     service: z.string('expected a Service: a string').min(1).nullish(),
-    /** Endpoints that would admit someone, all without a relation. */
+    /** Endpoints in policies of the target. None of them has a relation, so nobody is admitted. */
     unrelated: z.array(z.string('expected an endpoint: a string')).nullish(),
   },
   'expected a target: an object',
@@ -16,12 +16,12 @@ export const Guarded = z.object(
 
 export type Guarded = z.infer<typeof Guarded>
 
-/** The targets of a databag and the problems of invalid ones, or why it is unreadable. */
+/** The targets of a databag and the problems of invalid ones, or the reason why it is unreadable. */
 export type ReadGuards = { guards: Guarded[]; problems: string[] } | { unreadable: string }
 
 export const List = z.array(z.unknown(), 'expected a list of targets')
 
-/** Reads `guarded` of a consumer's databag, beside the charm library's `policies`. */
+/** Reads `guarded` of a consumer's databag. The charm library has only `policies`. */
 export const readGuards = (databag: Databag): ReadGuards => {
   const list = readValue(databag, 'guarded', List)
   if ('unreadable' in list) return list

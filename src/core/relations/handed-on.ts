@@ -8,8 +8,8 @@ import { remoteSubject } from './peer-entry.ts'
 import { relationsWith } from './select.ts'
 
 /**
- * Selects the labels, of those that a coordinator `held`, that lead some worker to a waypoint yet. The beacon knows the workers by their
- * coordinator alone.
+ * Selects the labels in `held` by which a coordinator still leads a worker to a waypoint. The beacon knows the workers only through their
+ * coordinator, so the coordinator's memory lists these labels.
  */
 export const labelsHandedOn = (
   held: Readonly<Record<string, string>>,
@@ -22,8 +22,8 @@ export const labelsHandedOn = (
 }
 
 /**
- * Selects the labels that lead workers of other namespaces to a waypoint from now on. A coordinator that is on the mesh with its whole
- * namespace carries none of them itself.
+ * Selects the labels that lead workers of other namespaces to a waypoint. A coordinator that is on the mesh with its whole namespace does
+ * not carry them itself.
  */
 export const labelsHandedElsewhere = (
   subject: Subject,

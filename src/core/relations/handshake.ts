@@ -1,10 +1,12 @@
 import type { Grant, RelationEntry } from '../state/relation.ts'
 
-/** One rule of a machine: whoever is in one of `from` and sees this goes on to `to`, by way of an intent where there is one. */
+/**
+ * One rule of a state machine: from one of the states in `from`, with the input `sees`, it goes to `to`, through an intent if there is one.
+ */
 export type Rule<S extends string, E extends string> = {
   readonly from: readonly S[]
   readonly sees: E
-  /** Saved before anything is written; then the peer is read again, and where it has moved the step starts over. */
+  /** Saved before anything is written. Then the peer is read again, and if it has moved, the step starts over. */
   readonly intent?: Exclude<S, 'none'>
   readonly to: S | 'same'
   /** The writes between the intent and `to`. */
@@ -14,10 +16,10 @@ export type Rule<S extends string, E extends string> = {
 /** The labels of a relation on the workload of its requirer. */
 export type Labels = 'none' | 'applying' | 'applied'
 
-/** A requirer sees that labels are asked for and what it publishes is granted, that no labels are due to it, or that neither is known. */
+/** The input of a requirer. `granted`: labels are requested, and its own request is granted. `nothing`: no labels are due. `unknown`: neither is known. */
 export type RequirerSees = 'granted' | 'nothing' | 'unknown'
 
-/** The machine of a requirer. */
+/** The state machine of a requirer. */
 export const REQUIRER: readonly Rule<Labels, RequirerSees>[] = [
   { from: ['none', 'applying'], sees: 'granted', intent: 'applying', to: 'applied', does: 'applies the labels' },
   { from: ['applied'], sees: 'granted', to: 'applied', does: 'keeps the labels as they are asked for' },
@@ -29,12 +31,12 @@ export const REQUIRER: readonly Rule<Labels, RequirerSees>[] = [
 export type GrantPhase = 'none' | Grant['phase']
 
 /**
- * A provider sees an established relation, one that is over while its requirer may carry labels of it, one that is over and has left none, or that
- * nothing is known.
+ * The input of a provider. `established`: the relation exists. `leaving`: it has ended, but its requirer may still carry labels. `over`: it
+ * has ended, and the requirer carries none. `unknown`: nothing is known.
  */
 export type ProviderSees = 'established' | 'leaving' | 'over' | 'unknown'
 
-/** The machine of a provider. */
+/** The state machine of a provider. */
 export const PROVIDER: readonly Rule<GrantPhase, ProviderSees>[] = [
   {
     ...{ from: ['none', 'standing', 'revoking'], sees: 'established', to: 'standing' },
@@ -47,7 +49,7 @@ export const PROVIDER: readonly Rule<GrantPhase, ProviderSees>[] = [
   { from: ['none', 'standing', 'revoking'], sees: 'unknown', to: 'same', does: 'leaves all as it is' },
 ]
 
-/** Finds the rule of a machine; each state has exactly one for all that can be seen. */
+/** Finds the rule of a state machine. Each state has exactly one for each input. */
 export const ruleOf = <S extends string, E extends string>(
   machine: readonly Rule<S, E>[],
   from: NoInfer<S>,
@@ -60,11 +62,11 @@ export const ruleOf = <S extends string, E extends string>(
 
 type Progress = Pick<RelationEntry, 'labels' | 'grant'>
 
-/** The intent of a requirer to save before it writes; undefined for none. */
+/** Returns the intent that a requirer saves before it writes. Undefined if there is none. */
 export const labelsIntent = ({ labels }: Progress, sees: RequirerSees): RelationEntry['labels'] =>
   ruleOf(REQUIRER, labels ?? 'none', sees).intent
 
-/** The labels of a requirer once all is written; where some could not be taken off, they may be there still. */
+/** Returns the labels of a requirer after all writes. If some could not be removed, the earlier value stays. */
 export const nextLabels = (
   { labels }: Progress,
   sees: RequirerSees,
@@ -75,13 +77,13 @@ export const nextLabels = (
   return to === 'none' ? undefined : to
 }
 
-/** The intent of a provider to save before it writes; undefined for none. */
+/** Returns the intent that a provider saves before it writes. Undefined if there is none. */
 export const grantIntent = ({ grant }: Progress, sees: ProviderSees): Grant | undefined => {
   const { intent } = ruleOf(PROVIDER, grant?.phase ?? 'none', sees)
   return intent && { phase: intent }
 }
 
-/** The grant of a provider once all is written, for the request with this digest; without one the grant keeps its own. */
+/** Returns the grant of a provider after all writes, for the request with this digest. Without a digest, a standing grant keeps its own. */
 export const nextGrant = (
   { grant }: Progress,
   sees: ProviderSees,

@@ -8,8 +8,8 @@ import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 
 /**
- * Gives ids that are free to the relations that wait for them. The one that has an id keeps it until it is over on either side; then the
- * first that was announced takes it.
+ * Gives free ids to the relations that wait for them. A relation keeps its id until it is over on either side. Then the relation that was
+ * announced first gets the id.
  */
 export const assignIds = (subject: Subject, state: State, peers: Peers): State => {
   const isOver = (entry: RelationEntry | undefined): boolean => {
@@ -35,7 +35,7 @@ const withId = (state: State, entry: RelationEntry, holder: RelationEntry | unde
   },
 })
 
-/** Lists the relations announced to this side that wait for their ids, which other relations have on either side. */
+/** Lists the waits of relations whose id another relation has, on either side. */
 export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     if (!entry.announcedHere || !isEstablished(state, entry)) return []

@@ -24,12 +24,12 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
 }
 
-/** The platform's data of the remote side, with the last readable values. */
+/** The platform's data of the peer, with the last readable values. */
 type Platform = Pick<RelationEntry, 'interface' | 'remote' | 'lastReadable'>
 
 /**
- * Keeps the last readable values of the platform's data, by key or as a whole: unreadable never counts as absent. `versionsBefore` are
- * the versions spoken until now.
+ * Keeps the last readable values of the platform's data, by key or as a whole, because unreadable never counts as absent. `versionsBefore`
+ * are the versions that were supported until now.
  */
 export const lastReadableValues = (
   known: Platform | undefined,
@@ -48,7 +48,7 @@ const dataOf = ({ interface: name, remote }: Platform, versions: Versions | unde
   return 'data' in data ? data.data : {}
 }
 
-/** Selects unreadable keys, with their last readable values. */
+/** Selects the last readable values of keys that are unreadable now. */
 const lost = (name: string, before: Databag, now: Databag): Databag =>
   Object.fromEntries(
     Object.entries(ownValue(READERS, name) ?? {})

@@ -7,10 +7,10 @@ import { relationsWith } from './select.ts'
 
 const Labels = z.record(z.string(), z.string())
 
-/** The key in which a beacon that has its namespace on the mesh says what applications of other namespaces are to carry. */
+/** The key in which a beacon publishes the labels for applications of other namespaces, if its own namespace is on the mesh. */
 export const ELSEWHERE_KEY = 'labels_elsewhere'
 
-/** The labels of a mesh for the pods of an application, and for those of its workers in other namespaces. */
+/** The labels of a mesh: for the pods of an application, and for those of its workers in other namespaces. */
 export type MeshLabels = {
   readonly labels: Readonly<Record<string, string>>
   readonly elsewhere: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ const labelsIn = (databag: Databag, key: string): Record<string, string> | undef
   )
 }
 
-/** Collects the mesh labels; undefined without a mesh. Those of the application itself are empty where the whole namespace is enrolled. */
+/** Collects the mesh labels. Undefined without a mesh. `labels` is empty if the whole namespace is enrolled. */
 export const desiredMeshLabels = (state: Pick<EffectiveState, 'relations'>): MeshLabels | undefined => {
   const requested = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).flatMap(
     ({ remote, lastReadable = {} }) => {
@@ -33,7 +33,7 @@ export const desiredMeshLabels = (state: Pick<EffectiveState, 'relations'>): Mes
       return labels === undefined ? [] : [{ labels, elsewhere: read(ELSEWHERE_KEY) ?? labels }]
     },
   )
-  // of different values the lower id wins
+  // of different values, that of the lower id counts
   const merged = requested.toReversed()
   return requested.length === 0
     ? undefined

@@ -1,7 +1,7 @@
-import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameNamespace, isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { applicationSource, ECHO } from '../../platform/cloudevents/source.ts'
-import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
+import { parseRequester, type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
 import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
@@ -10,21 +10,21 @@ import { noteDelivered } from './progress.ts'
 import { takesLabels } from './requested-labels.ts'
 
 /**
- * A CloudEvent that asks a remote application to read a relation again: relation-changed or relation-broken. Our functions use nothing
- * else of it; it carries the data for third parties.
+ * A CloudEvent that asks a peer to read a relation again: relation-changed or relation-broken. meshstep's functions only need its relation.
+ * The data are for other receivers.
  */
 export type Nudge = {
   readonly event: Event
   readonly name: string
-  /** The relation, and a hash of the event's content. */
+  /** The key of the relation, and the hash of its published content. */
   readonly key: string
   readonly shows: string
-  /** The remote side has no readable memory: the sent data are remembered. */
+  /** The peer has no readable memory, so a record of the sent data is kept. */
   readonly isRemembered: boolean
 }
 
 type Occasion = {
-  /** The remote sides read again, whatever they have seen. */
+  /** The peers read again, whatever they have observed. */
   readonly isResync: boolean
   /** All applications of the namespace get a resync of their own. */
   readonly isNamespaceResync: boolean
@@ -33,8 +33,8 @@ type Occasion = {
 }
 
 /**
- * Collects the due nudges, one for each remote application that has not seen the current data. One with a readable memory reads all of
- * its relations, so one nudge is enough.
+ * Collects the due nudges, one for each peer that has not observed the current data. A peer with a readable memory reads all of its
+ * relations at once, so it gets one nudge.
  */
 export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion: Occasion): Nudge[] => {
   const isRemote = remoteTest(subject, state)
@@ -49,8 +49,8 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
 }
 
 /**
- * Marks, before it is done, what is to be sent to remote applications without a memory. Where the note that follows is lost, it is unknown
- * what they were told last, and they are told again, also of what came before or of the end.
+ * Marks messages to peers without a memory as on their way, before they are sent. If the note after sending is lost, the last delivered
+ * data are unknown, and they are sent again, even after changes or the end.
  */
 export const withSending = (subject: Subject, state: State, peers: Peers): State => {
   const isRemote = remoteTest(subject, state)
@@ -65,7 +65,7 @@ export const withSending = (subject: Subject, state: State, peers: Peers): State
 
 const NO_RESYNC = { isResync: false, isNamespaceResync: false }
 
-/** The remote application's memory, where it has one that can be read. */
+/** Returns the peer's memory, if it is readable. */
 const readableOf = (peers: Peers, remote: Subject): ReadablePeer | undefined => {
   const peer = peers.get(subjectName(remote))
   return peer !== undefined && 'state' in peer ? peer : undefined
@@ -82,7 +82,7 @@ const dueTo = (
   { isResync, isNamespaceResync }: Pick<Occasion, 'isResync' | 'isNamespaceResync'>,
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
-  // across namespaces words are not shared
+  // across namespaces, each platform announces relations to its own side
   if (
     !isSameNamespace(subject, remoteSubject(subject, entry)) &&
     entry.published?.digest === undefined &&
@@ -95,7 +95,7 @@ const dueTo = (
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
 
-/** Tells if the data differ from those sent: without a memory the remote side cannot show what it has seen. */
+/** Tells if the data differ from the last sent ones. Without a memory the peer cannot show what it has observed. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
   entry.peer?.delivered !== publishedHash(state, entry) &&
   (stands(state, entry) || entry.peer?.delivered !== undefined || entry.grant !== undefined)
@@ -110,19 +110,26 @@ const isUnseen = (
 ): boolean => {
   const { entry: theirs, isOver } = peerView(subject, state, key, peers)
   const isStanding = stands(state, entry)
-  if (theirs === undefined) return isStanding
-  // a namespace leaves the mesh once labels are carried; grants are revoked once they are not
+  if (theirs === undefined) return isStanding || isKeptFor(subject, entry, peer)
+  // the mesh of a namespace is removed once labels are carried; grants are revoked once they no longer are
   const isLeft = (isOver || !isStanding) && theirs.grant !== undefined
-  // a worker keeps the label of its cluster, on the mesh or not
+  // a worker keeps the label of its cluster even if it is off the mesh
   const isLetGo = entry.labels === undefined || entry.interface === 'cluster'
   const isAwaited =
     (peer.awaiting === 'labels-applied' && takesLabels(entry)) ||
     (peer.awaiting === 'labels-removed' && isLetGo) ||
     (entry.labels === undefined && isLeft)
-  // after the merge a different status of ours is the later one; across namespaces both may stand
+  // after the merge, our status is the later one if they differ; across namespaces both may be in effect
   const isLater = isSameNamespace(subject, remoteSubject(subject, entry)) && theirs.status !== entry.status
   return isAwaited || isLater || theirs.peer?.observed !== publishedHash(state, entry)
 }
+
+/** Tells if a peer that has lost its memory keeps a grant until it hears what became of the relation. */
+const isKeptFor = (subject: Subject, { id }: RelationEntry, { waitingSince = {} }: PublicState): boolean =>
+  Object.keys(waitingSince).some((held) => {
+    const kept = parseRequester(held)
+    return kept?.id === String(id) && isSameSubject(kept.requester, subject)
+  })
 
 const nudge = (
   subject: Subject,
@@ -153,7 +160,7 @@ const nudge = (
   }
 }
 
-/** Builds the relation and this side's data, for receivers that read no memories. */
+/** Builds the relation and this side's data, for receivers that do not read memories. */
 const standing = ({ namespace, application }: Subject, state: State, entry: RelationEntry) => {
   const { data = {}, units } = publishedIn(state, entry) ?? {}
   const remote = { application, namespace, endpoint: entry.endpoint, data, ...(units && { units }) }

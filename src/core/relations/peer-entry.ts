@@ -9,13 +9,13 @@ import { type PublicState, type State, stands } from '../state/state.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 
-/** The name of the remote endpoint, where the platform has not sent one. */
+/** The names of remote endpoints, used if the platform has not sent one. */
 const ENDPOINTS: Readonly<Record<string, string>> = {
   'require-cmr-mesh': 'provide-cmr-mesh',
   'provide-cmr-mesh': 'require-cmr-mesh',
 }
 
-/** Returns the identity of a relation at its remote side. */
+/** Returns the identity of a relation at its peer. */
 export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }: RelationEntry) => ({
   id,
   endpoint: remote.endpoint ?? ownValue(ENDPOINTS, endpoint) ?? endpoint,
@@ -23,7 +23,7 @@ export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }
   role: OPPOSITE[role],
 })
 
-/** An application as a relation names it; `namespace` only where it is another one. */
+/** A reference to an application in a relation. `namespace` is set only if it is another one. */
 export type Named = { readonly application: string; readonly namespace?: string | undefined }
 
 /** Returns the remote application of a relation of `subject`. */
@@ -31,11 +31,11 @@ export const remoteSubject = ({ namespace }: Subject, { remote }: { readonly rem
   namespace: remote.namespace ?? namespace,
   application: remote.application,
 })
-/** Tells if the entry, in the memory of `from`, is of a relation with `to`. */
+/** Tells if an entry in the memory of `from` is of a relation with `to`. */
 export const isBetween = (entry: Pick<RelationEntry, 'remote'> | undefined, from: Subject, to: Subject): boolean =>
   entry !== undefined && isSameSubject(remoteSubject(from, entry), to)
 
-/** Builds the entry of a relation announced only to `peer` in the same namespace. */
+/** Builds the entry of a relation that was announced only to `peer`, in the same namespace. */
 export const peerEntry = (theirs: RelationEntry, peer: Subject): RelationEntry => ({
   ...oppositeIdentity(theirs),
   remote: { application: peer.application, endpoint: theirs.endpoint },
@@ -47,8 +47,8 @@ export const peerEntry = (theirs: RelationEntry, peer: Subject): RelationEntry =
 })
 
 /**
- * Finds the remote side's entry of a relation. Within a namespace the id matches; across namespaces, which number independently,
- * applications, interface and endpoints do, and among several the rank.
+ * Finds the peer's entry of a relation. Within a namespace the id matches. Namespaces count ids separately, so across them applications,
+ * interface and endpoints match, and among several candidates the rank by id.
  */
 export const findPeerEntry = (
   subject: Subject,
@@ -69,7 +69,7 @@ export const findPeerEntry = (
   return candidates[rivals.findIndex((rival) => rival.id === own.id)] ?? candidates.at(-1)
 }
 
-/** Sorts existing relations before ended ones, by id. */
+/** Sorts existing relations before ended ones, then by id. */
 const alike = (state: PublicState, isMeant: (entry: RelationEntry) => boolean): RelationEntry[] =>
   Object.values(state.relations)
     .filter(isMeant)
@@ -91,8 +91,8 @@ export const contentHash = (content: unknown): string =>
   hash('sha256', JSON.stringify(content), 'base64url').slice(0, 12)
 
 /**
- * Hashes the published data, the grant and the existence of a relation, by which the remote side notices changes. A relation that came
- * back never shows what it did before its end: who heard of that, and writes late, loses the write to who hears of the return.
+ * Hashes the published data, the grant and the existence of a relation, so that the peer notices changes. A relation that was restored
+ * never has the hash from before its end. So a peer that has only heard of the end, and writes late, fails its save.
  */
 export const publishedHash = (state: Shown, entry: RelationEntry): string =>
   contentHash([
@@ -109,12 +109,13 @@ const shownIn = (state: Shown, entry: RelationEntry) => {
 }
 
 /**
- * Gives each relation whose public data differ from those in the memory a generation of its own. Data that change and change back are shown anew:
- * the remote side may be about to note that it has seen what came in between, or may have seen what a memory held before it was restored.
+ * Gives each relation whose public data differ from those in the memory a new generation. Data that change and change back get a new hash
+ * this way: the peer may be about to record the data in between as observed, or may have observed the data of a memory that was restored
+ * since.
  */
 export const withGenerations = ({ state: before, stored }: Memory, next: Content): Content => {
   const resourceVersion = stored?.metadata.resourceVersion
-  // mostly it is the same entry: nothing need be compared then
+  // usually the entry is identical, and needs no comparison
   const isKept = before.removed === next.state.removed && before.marks?.application === next.state.marks?.application
   const isShownAlike = (known: RelationEntry, entry: RelationEntry) =>
     (isKept && known === entry) || isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry))
@@ -126,6 +127,6 @@ export const withGenerations = ({ state: before, stored }: Memory, next: Content
   return { ...next, state: { ...next.state, relations: Object.fromEntries(relations) } }
 }
 
-/** Tells if the interface has a protocol of ours, so that both sides publish data. */
+/** Tells if meshstep has a protocol for the interface, so that both sides publish data. */
 export const hasProtocol = ({ interface: name }: Pick<RelationEntry, 'interface'>): boolean =>
   ['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'].includes(name)

@@ -6,27 +6,27 @@ import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { findPeerEntry, publishedHash, remoteSubject } from './peer-entry.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
 
-/** The peer of a relation, as read from its memory. */
+/** The peer of a relation, according to its memory. */
 export type PeerView = {
   readonly entry?: RelationEntry | undefined
   readonly published?: PublishedData | undefined
-  /** The relation has ended there, the application was removed, or another relation has its id. */
+  /** The relation has ended at the peer, the peer was removed, or another relation has the id there. */
   readonly isOver: boolean
   /** The other relation that has its id there. */
   readonly rival?: RelationEntry | undefined
-  /** The workload carries labels of the relation; undefined where unknown. */
+  /** The workload carries labels of the relation. Undefined if unknown. */
   readonly hasLabels?: boolean | undefined
   /** The labels that the workload carries for its relations. */
   readonly labels?: Readonly<Record<string, string>> | undefined
-  /** The workload is on the mesh, and by no other relation. */
+  /** The workload is on the mesh because of this relation alone. */
   readonly isEnrolled?: true | undefined
-  /** A hash of its public data of the relation. */
+  /** A hash of the peer's public data in the relation. */
   readonly shows?: string | undefined
   /** The reason why the memory could not be read. */
   readonly problem?: string | undefined
 }
 
-/** Reads the peer of the relation `key`; empty for an alias or without a memory. */
+/** Reads the peer of the relation `key` from its memory. Empty for an alias, or without a memory. */
 export const peerView = (subject: Subject, state: State, key: string, peers: Peers): PeerView => {
   const own = ownValue(state.relations, key)
   const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
@@ -40,7 +40,7 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
   const entry = findPeerEntry(subject, state, key, peer.state)
   const { labels } = peer
   const rival = isSameNamespace(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
-  // only a lost memory may carry labels of a relation that it does not know
+  // only an application with a lost memory may carry labels of a relation that it does not know
   if (entry === undefined)
     return { isOver: rival !== undefined, rival, labels, hasLabels: peer.state.recovering === true }
   return {
@@ -48,7 +48,7 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     rival,
     labels,
     published: publishedOf(peer, entry, isSameNamespace(subject, peer.subject) && own.status === 'established'),
-    // within the namespace both words are merged, and the later counts
+    // within the namespace the status of both sides is merged already, so the own one counts
     isOver:
       rival !== undefined ||
       !isEstablished(peer.state, isSameNamespace(subject, peer.subject) ? asEstablished(entry) : entry),
@@ -60,7 +60,10 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
   }
 }
 
-/** Returns the data that the peer publishes. Data from before the end do not answer a relation that was told again here: the peer has yet to observe that. */
+/**
+ * Returns the data that the peer publishes. If the relation was announced again here, data from before its end do not count: the peer has
+ * yet to observe the announcement.
+ */
 const publishedOf = (
   { state }: Pick<ReadablePeer, 'state'>,
   entry: RelationEntry,
@@ -69,7 +72,7 @@ const publishedOf = (
 
 const asEstablished = (entry: RelationEntry): RelationEntry => ({ ...entry, status: 'established' })
 
-/** Returns the relation that has an id in a state, where that is another one than `entry`. */
+/** Returns the relation that has an id in a state, if it is another one than `entry`. */
 const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicState): RelationEntry | undefined => {
   if (entry !== undefined && !entry.waitsForId) return undefined
   const holder = Object.values(state.relations).find((other) => other.id === id && !other.waitsForId)
@@ -80,7 +83,7 @@ const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer
   Object.hasOwn(labels, ENROLMENT_LABEL) &&
   !Object.values(state.relations).some((other) => other !== entry && other.labels !== undefined)
 
-/** Tells if the other side has ever shown anything of the relation: without its memory it may be as it was. */
+/** Tells if the peer has ever published anything in the relation. If so, and its memory is missing, the relation may be unchanged. */
 export const hasPublished = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>
   peer?.publishes === true || peer?.observed !== undefined
 

@@ -14,13 +14,13 @@ import { isBetween, remoteSubject } from './peer-entry.ts'
 /** The public state of another application, and its workload's labels. */
 export type ReadablePeer = { readonly state: PublicState; readonly labels: Readonly<Record<string, string>> }
 
-/** Another application; without a readable memory it is unknown, with the reason. */
+/** Another application. Without a readable memory it is unknown, with the reason. */
 export type Peer = { readonly subject: Subject } & (
   | ReadablePeer
   | {
       readonly unknown: 'missing' | 'unreadable'
       readonly problem: string
-      /** No workload of its name exists either. */
+      /** No workload with its name exists either. */
       readonly isGone?: true
     }
 )
@@ -28,13 +28,10 @@ export type Peer = { readonly subject: Subject } & (
 /** Other applications by `{namespace}/{application}`. */
 export type Peers = ReadonlyMap<string, Peer>
 
-/** Bounds reads by name: more applications of one namespace are listed in one call. */
+/** The limit of reads by name. More applications of one namespace are listed in one call. */
 const MOST_READ_BY_NAME = 16
 
-/**
- * Lists the remote applications of a state. An alias, which a relation of `cross_model_mesh` without a namespace declares, is not one,
- * and a peer relation has none.
- */
+/** Lists the peers of a state. Aliases, which a relation of `cross_model_mesh` without a namespace declares, are left out, and so is the application itself. */
 export const listRemotes = (subject: Subject, state: Pick<State, 'relations'>): Subject[] => {
   const isRemote = remoteTest(subject, state)
   const remotes = Object.values(state.relations).map((entry) => remoteSubject(subject, entry))
@@ -42,7 +39,7 @@ export const listRemotes = (subject: Subject, state: Pick<State, 'relations'>): 
   return [...named.values()].filter(isRemote)
 }
 
-/** Returns the test for applications other than `subject` that are no local alias of one in another namespace. */
+/** Returns a test for applications other than `subject`, without local aliases of applications in other namespaces. */
 export const remoteTest = (
   subject: Subject,
   { relations }: Pick<State, 'relations'>,
@@ -55,7 +52,7 @@ export const remoteTest = (
   return (other) => !none.has(subjectName(other))
 }
 
-/** Reads the memories of `remotes`. An unreadable one is unknown, and fails nothing. */
+/** Reads the memories of `remotes`. An unreadable memory makes its peer unknown, and the rest goes on. */
 export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subject[]): Promise<Peer[]> => {
   const byNamespace = [...Map.groupBy(remotes, ({ namespace }) => namespace)]
   const read = await Promise.all(
@@ -79,7 +76,7 @@ const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer>
   return found === undefined ? missingPeer(subject) : parsePeer(subject, found, kubernetes.memo)
 }
 
-/** Turns a missing permission in another namespace into an unknown peer. */
+/** Returns the error if access to another namespace is forbidden. */
 const unlessForbidden = async <T>(reading: Promise<T>): Promise<T | Error> => {
   try {
     return await reading
@@ -108,10 +105,10 @@ const parsePeer = (subject: Subject, memory: KubernetesObject, memo: Memo): Peer
   return read === undefined ? missingPeer(subject) : { subject, state: read.state, labels: read.labels }
 }
 
-/** The size of a look through memories, in characters, whatever it keeps of them. */
+/** The size that each search of memories counts for, in characters, in addition to the kept ones. */
 const LEAST_KEPT = 64 * 1024
 
-/** Lists the applications of all namespaces that have a memory, by their names alone: nothing of what is remembered is read. */
+/** Lists the applications with a memory in all namespaces. Only names are read. */
 export const listNamesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> =>
   (
     await kubernetes.pages('ConfigMap', undefined, MEMORY_SELECTOR, (memories) =>
@@ -119,15 +116,15 @@ export const listNamesEverywhere = async (kubernetes: Kubernetes): Promise<Subje
     )
   ).flat()
 
-/** The application that a memory is of; undefined for another ConfigMap. */
+/** Returns the application of a memory. Undefined for any other ConfigMap. */
 const ownerOf = ({ metadata: { name, namespace = '', labels } }: KubernetesObject): Subject | undefined => {
   const application = ownValue(labels, APPLICATION_LABEL) ?? ''
   return name === memoryName(application) ? { namespace, application } : undefined
 }
 
 /**
- * Lists the memories of a namespace by `{namespace}/{application}`. Only those of applications that are wanted are parsed, and of these no more
- * are held than are kept.
+ * Lists the memories of a namespace by `{namespace}/{application}`. Only those of wanted applications are parsed. Of each page, only the
+ * kept ones stay in memory.
  */
 export const listPeers = async (
   kubernetes: Kubernetes,
@@ -152,7 +149,7 @@ export const listPeers = async (
   return new Map(pages.flat().map((peer) => [subjectName(peer.subject), peer]))
 }
 
-/** Tells if the memory has a relation with `subject`, or the end of one, and that is no local alias of another application. */
+/** Tells if a memory has a relation with `subject`, or the end of one, and if `subject` is not a local alias there. */
 export const isRelatedTo = (peer: Peer, subject: Subject): boolean =>
   'state' in peer &&
   (relationsIn(peer.state).some((entry) => isBetween(entry, peer.subject, subject)) ||

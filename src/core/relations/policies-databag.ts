@@ -8,12 +8,14 @@ import { templateProblem } from '../policies/path-template.ts'
 import type { Databag } from '../state/relation.ts'
 import { readValue } from './databag.ts'
 
-/** The valid policies of a databag and the problems of the others, or why it is unreadable. */
+/** The valid policies of a databag and the problems of invalid ones, or the reason why it is unreadable. */
 export type ReadPolicies =
   | { policies: MeshPolicy[]; invalid: readonly unknown[]; problems: string[] }
   | { unreadable: string }
 
-/** One that the waypoint cannot serve would cost everybody else what it is told beside it. */
+/**
+ * The schema of a policy, with the limits of a waypoint. A policy that the waypoint cannot serve would make it reject all others as well.
+ */
 const Served = MeshPolicy.superRefine(({ endpoints }, context) => {
   for (const { path, message } of checkValues(endpoints, { path: templateProblem }))
     context.addIssue({ code: 'custom', path: ['endpoints', ...path], message })
@@ -21,7 +23,7 @@ const Served = MeshPolicy.superRefine(({ endpoints }, context) => {
 
 const List = z.array(z.unknown(), 'expected a list of policies')
 
-/** Reads the policies that a consumer of `service_mesh` requests; an absent key requests nothing. */
+/** Reads the policies that a consumer of `service_mesh` requests. An absent key requests nothing. */
 export const readPolicies = ({ policies }: Databag): ReadPolicies =>
   typeof policies === 'string' ? known(policies, readAny) : readAny(policies)
 
@@ -39,7 +41,7 @@ const readAny = (policies: unknown): ReadPolicies => {
   }
 }
 
-/** A step asks several times for the same, and so does the next one. */
+/** a step reads the same policies several times, and so does the next step */
 const known = createMemo(1024 * 1024)
 
 /** Encodes `policies` byte for byte as the charm library does: all keys, in its order, in Python's JSON. */

@@ -10,17 +10,17 @@ import type { Peers } from './peers.ts'
 import { grantsLabels, requestedLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
-/** A change during which the peer must not move: a first enrolment, or labels or a grant that are withdrawn. */
+/** A transition during which the peer must not move: a first enrolment, or the withdrawal of labels or of a grant. */
 export type Intent = {
   readonly key: string
   readonly remote: Subject
-  /** The progress that is saved before the peer is read again; undefined where none need be. */
+  /** The progress that is saved before the peer is read again. Undefined if none has to be. */
   readonly saves: Pick<RelationEntry, 'labels' | 'grant'> | undefined
 }
 
 /**
- * Lists the intents that must be saved before the peer is read again and the change is made. If both sides move at once, at least one of them
- * sees the other. `before` is the state that was read.
+ * Lists the intents that are saved before the peer is read again and the transition happens. If both sides move at once, at least one of
+ * them sees the other. `before` is the state that was read.
  */
 export const dueIntents = (
   subject: Subject,
@@ -53,7 +53,7 @@ const providerIntent = (
   const grant = grantIntent(entry, seenByProvider(state, entry, relation, peer))
   if (grant !== undefined) return { saves: isDeepStrictEqual(grant, entry.grant) ? undefined : { grant } }
   const digest = before?.published?.digest
-  // a consumer that takes labels by the old data still relies on the policies that went with them
+  // a consumer that applies labels by the earlier data still relies on the policies of those data
   const isChanged = digest !== undefined && digest !== entry.published?.digest
   // the changed request may change back before anything is revoked
   const isAskedAnew = peer.published !== undefined && peer.entry?.published?.digest !== entry.grant.digest
@@ -85,11 +85,11 @@ const seenByProvider = (
   return relation.isUnknown || peer.entry === undefined ? 'unknown' : 'established'
 }
 
-/** The digest of what the peer asks for; while the relation is established, only where its data can be read. */
+/** Returns the digest of the peer's request. While the relation is established, its data must be readable. */
 const requestDigest = ({ entry, published }: PeerView, sees: ProviderSees): string | undefined =>
   sees === 'leaving' || published !== undefined ? entry?.published?.digest : undefined
 
-/** Merges what is new into the entries of relations, as far as these are there. */
+/** Merges changes into the entries of known relations. */
 export const withEntries = (
   state: State,
   entries: readonly { readonly key: string; readonly entry: Partial<RelationEntry> }[],
@@ -106,18 +106,18 @@ export const withEntries = (
   },
 })
 
-/** Records what was sent to the peer of a relation that has no memory; null while it is on its way. */
+/** Records the data that were sent to a peer without a memory. Null while they are on their way. */
 export const noteDelivered = (state: State, key: string, delivered: string | null): State =>
   withEntries(state, [{ key, entry: { peer: { ...ownValue(state.relations, key)?.peer, delivered } } }])
 
-/** Tells if the labels of the relation are carried from now on. */
+/** Tells if the labels of the relation are due. */
 const isDue = (relation: Relation): boolean =>
   relation.awaits === undefined && Object.keys(requestedLabels(relation)).length > 0
 
-/** The failures of a step: requesters without their grants, and labels that may not all be gone. */
+/** The failures of a step: requesters without their grants, and labels that may remain. */
 export type StepFailures = { readonly requesters: ReadonlySet<string>; readonly mayBeLabelled: boolean }
 
-/** Records the progress of a step: labels, grants, and the remote data they were applied for. */
+/** Records the progress of a step: labels, grants, and the observed data of peers. */
 export const recordProgress = (
   subject: Subject,
   state: State,
@@ -146,7 +146,7 @@ export const recordProgress = (
   return { ...state, relations: Object.fromEntries(entries) }
 }
 
-/** The grant once the step has written; where policies of the requester failed, it is that of before. */
+/** Returns the grant after the step's writes. If policies of the requester failed, the grant does not change. */
 const grantNow = (
   state: State,
   entry: RelationEntry,
@@ -159,7 +159,7 @@ const grantNow = (
   return nextGrant(entry, sees, isFailed || relation?.isUnknown ? undefined : requestDigest(peer, sees))
 }
 
-/** Names a relation's requester as a beacon and as a coordinator do. */
+/** Returns a relation's requester names: that of a beacon, and that of a coordinator. */
 const requesterNames = (subject: Subject, relation: Relation): string[] => [
   requesterName(subject, relation),
   `${relationName(relation)} of ${subjectName(subject)}`,

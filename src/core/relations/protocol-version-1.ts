@@ -9,10 +9,10 @@ import type { DatabagValue } from './databag.ts'
 /** The key of the supported versions, as charms with serialized-data-interface write it. */
 export const VERSIONS_KEY = '_supported_versions'
 
-/** The key of the document of version 1, as these charms have it. */
+/** The key of the document of version 1, as these charms write it. */
 export const DOCUMENT_KEY = 'data'
 
-/** Reads the document of version 1; undefined without one: JSON, or YAML as serialized-data-interface writes it. */
+/** Reads the document of version 1: JSON, or YAML as serialized-data-interface writes it. Undefined if there is none. */
 export const documentIn = (databag: Databag): DatabagValue<Record<string, unknown>> => {
   const raw = ownValue(databag, DOCUMENT_KEY)
   if (raw === undefined || raw === '') return { value: undefined }
@@ -26,18 +26,15 @@ export const documentIn = (databag: Databag): DatabagValue<Record<string, unknow
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/**
- * Parses a flat value: the object, list or string of its JSON, else the text itself. A number stays text, as ports are in
- * `k8s-service`.
- */
+/** Parses a flat value: the object, list or string of its JSON, or else the text itself. A number stays text, like the ports in `k8s-service`. */
 export const meaningOf = (text: string): unknown => {
   const value = parseJson(text)
   return typeof value === 'string' || (typeof value === 'object' && value !== null) ? value : text
 }
 
 /**
- * Tells if the flat keys contradict the document. A side that speaks both versions writes both at once, so an older program, which
- * does not know the document, has written since.
+ * Tells if the flat keys contradict the document. A peer that supports both versions writes both at once. So an older program, which does
+ * not know the document, has written the flat keys since.
  */
 export const isLeftBehind = (document: Record<string, unknown>, databag: Databag): boolean => {
   const flat = Object.entries(databag).filter(([key]) => key !== DOCUMENT_KEY && !key.startsWith('_'))

@@ -10,8 +10,8 @@ import { isEnrolling, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
 /**
- * Restores the state of a memory lost while the workload was on the mesh. The enrolment is kept until the requesting relation, or its
- * end, is known: off the mesh nothing guards the application. One that has ended counts as carried until the labels are gone.
+ * Restores the state of a memory that was lost while the workload was on the mesh. The enrolment is kept until its relation, or the end of
+ * it, is known, because nothing guards the application off the mesh. An ended relation counts as carried until the labels are gone.
  */
 export const withRecoveredLabels = (state: State): State => ({
   ...withEntries(
@@ -26,8 +26,8 @@ export const withRecoveredLabels = (state: State): State => ({
 const recovered = ({ peer }: RelationEntry) => ({ labels: 'applied', peer: { ...peer, publishes: true } }) as const
 
 /**
- * The other sides of the relations of which it is known what they ask of the application: labels, none any more, or none as it is over. One is
- * undefined for a coordinator, whose labels are those of its beacon.
+ * Lists the providers of relations whose effect on the application's labels is known: labels, none any more, or none because it is over. An
+ * element is undefined for a coordinator, because its labels are those of its beacon.
  */
 export const knownEnrolments = (
   subject: Subject,
@@ -42,9 +42,9 @@ const beaconOf = (subject: Subject, entry: RelationEntry): Subject | undefined =
   entry.interface === 'service_mesh' ? remoteSubject(subject, entry) : undefined
 
 /**
- * The other sides of the relations that enrol the application and have ended, also those that only the other side was told of. One is undefined
- * where it is not named, or is a coordinator, whose labels are those of its beacon; of a cluster's end that only the other side knows, it is not
- * known which side is enrolled.
+ * Lists the providers of enrolling relations that have ended, including ends that only the peer knows. An element is undefined if it is not
+ * named, or for a coordinator, because its labels are those of its beacon. For a cluster whose end only the peer knows, it is unknown which
+ * side is enrolled, so it is left out.
  */
 export const endedBy = (subject: Subject, state: State, peers: Peers): (Subject | undefined)[] => {
   const ended = Object.values(state.relations).filter((entry) => takesLabels(entry) && !stands(state, entry))

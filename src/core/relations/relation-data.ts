@@ -7,8 +7,8 @@ import { SUPPORTED, spokenVersions } from './versions.ts'
 export type RelationData = { data: Databag } | { incompatible: string } | { unreadable: string }
 
 /**
- * Merges the data of a relation; published data precede the platform's. A requirer that never published policies leaves these to the
- * platform, since another program may request them.
+ * Merges the data of a relation. Published data take precedence over the platform's. If a requirer has never published policies, the
+ * platform's count, because another program may request them.
  */
 export const readData = (
   name: string,

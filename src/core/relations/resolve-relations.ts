@@ -14,20 +14,22 @@ import { isEnrolling } from './requested-labels.ts'
 /** The state with each relation's effective data, and the problems found. */
 export type ResolvedRelations = {
   readonly state: EffectiveState
-  /** Both sides must speak a version in common first. */
+  /** The sides have no version in common. */
   readonly blocked: readonly string[]
   readonly problems: readonly string[]
   /** Waits for other applications. */
   readonly waiting: readonly Wait[]
-  /** Relations with unknown data: what was applied for them is kept. */
+  /** Relations with unknown data. Labels and objects that were applied for them stay. */
   readonly unknown: readonly Relation[]
-  /** Ended relations with beacons whose labels this application still carries: it publishes its requests in them until the labels are gone. */
+  /**
+   * Ended relations with beacons whose labels this application still carries. It publishes its requests in them until the labels are gone.
+   */
   readonly departing: Readonly<Record<string, Relation>>
 }
 
 /**
- * Resolves the effective data of all relations; unreadable data are replaced by the last readable ones. For a provider an ended
- * relation remains until its requirer has removed its labels.
+ * Resolves the effective data of all relations. The last readable data replace unreadable ones. For a provider, an ended relation remains
+ * until its requirer has removed its labels.
  */
 export const resolveRelations = (subject: Subject, state: State, peers: Peers): ResolvedRelations => {
   const all = Object.entries(state.relations)
@@ -60,14 +62,14 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
   }
 }
 
-/** The relations in which the application speaks: also those of which it still carries labels. */
+/** Adds the departing relations: the application publishes in them as well. */
 export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations => {
   const { state, departing } = resolved
   if (Object.keys(departing).length === 0) return resolved
   return { ...resolved, state: { ...state, relations: { ...departing, ...state.relations } } }
 }
 
-/** Tells if a consumer on the mesh of a relation that is over still has a config to say what it asks for. */
+/** Tells if a consumer still carries labels of an ended relation, and has a config to compute its request from. */
 const isDeparting = ({ config, removed }: State, { interface: name, role, labels }: RelationEntry): boolean =>
   name === 'service_mesh' &&
   role === 'requires' &&
@@ -78,8 +80,8 @@ const isDeparting = ({ config, removed }: State, { interface: name, role, labels
 const STAYS = 'the last readable data stays in effect'
 
 /**
- * Tells if the requirer of an ended relation may still carry its labels. With a grant it may unless its memory says otherwise; without one only
- * if its memory says so. A requirer calls such a relation departing, its provider calls it leaving.
+ * Tells if the requirer of an ended relation may still carry its labels. With a grant it may, unless its memory says otherwise. Without
+ * one, only if its memory says so. A requirer calls such a relation departing, its provider calls it leaving.
  */
 const isLeaving = (entry: RelationEntry, other: PeerView): boolean =>
   entry.grant === undefined ? other.entry?.labels !== undefined : mayCarryLabels(entry, other)
@@ -92,7 +94,7 @@ const waitingFor = (
 ): Wait | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
   if (relation.isUnknown && isReadable) {
-    // a consumer with a memory says what it asks for as soon as it has a config
+    // a consumer with a memory publishes its request as soon as it has a config
     const isAsked = entry !== undefined && entry.published?.digest === undefined && relation.role === 'provides'
     const who = isAsked ? `${remote}, which needs its config, {} if it has none` : remote
     return relationWait(relation, remote, `waiting for the data of ${who}; what was applied for it stays in effect`)

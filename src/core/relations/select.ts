@@ -2,7 +2,7 @@ import { type Relation, type RelationIdentity, relationsIn } from '../state/rela
 
 type Wanted = Partial<Pick<Relation, 'role' | 'endpoint' | 'interface'>>
 
-/** Selects relations by interface and role, with their keys, by id: independent of the order of events. */
+/** Selects relations by interface, role and endpoint, with their keys. Sorted by id, so independent of the order of events. */
 export const relationsWith = <R extends RelationIdentity>(
   relations: Readonly<Record<string, R>>,
   wanted: Wanted,

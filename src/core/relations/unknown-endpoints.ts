@@ -6,7 +6,7 @@ import { isBetween, oppositeIdentity } from './peer-entry.ts'
 import { hasPublished } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 
-/** Tells if another application has seen data of this one in a relation that its platform has not ended: without a memory, this one lost it. */
+/** Tells if a peer has observed data of this application in a relation that its platform has not ended. Without a memory, this application has then lost it. */
 export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
   [...peers.values()].some(
     (peer) =>
@@ -16,7 +16,7 @@ export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
       ),
   )
 
-/** Lists the endpoints of this application's relations that other applications know to be over. */
+/** Lists the endpoints of this application's relations that peers know to be over. */
 export const endpointsEndedByPeers = (subject: Subject, peers: Peers): string[] =>
   [...peers.values()].flatMap((peer) =>
     'state' in peer
@@ -27,9 +27,9 @@ export const endpointsEndedByPeers = (subject: Subject, peers: Peers): string[] 
   )
 
 /**
- * The state with the endpoints whose relations are not known since the memory was lost: those that the config named when it was told first,
- * until one relation of each is told, adopted, read, or known to be over. Until the config is told, the endpoints that `ended` are collected:
- * the peers that know of an end are not read again.
+ * Updates the endpoints whose relations are unknown since the memory was lost: those in the first config after the loss, without those that
+ * have a relation, or are known to be over. Until there is a config, the endpoints in `ended` are collected, because peers that know of an
+ * end are not read again.
  */
 export const withUnknownEndpoints = (state: State, isLost: boolean, ended: readonly string[]): State => {
   const { config, removed, relations } = state
@@ -45,7 +45,7 @@ export const withUnknownEndpoints = (state: State, isLost: boolean, ended: reado
   return changed(state, { unknownEndpoints: left.length === 0 ? undefined : left })
 }
 
-/** Lists the waits for relations of endpoints that are not known since the memory was lost. */
+/** Lists the waits for relations of endpoints that are unknown since the memory was lost. */
 export const awaitedEndpoints = ({ unknownEndpoints }: Pick<State, 'unknownEndpoints'>): Wait[] =>
   !Array.isArray(unknownEndpoints)
     ? []
@@ -56,8 +56,8 @@ export const awaitedEndpoints = ({ unknownEndpoints }: Pick<State, 'unknownEndpo
       }))
 
 /**
- * The wait for the config of an application that lost its memory: without it nobody knows which endpoints it names. An event says nothing of it,
- * and neither does anybody where another wait is for the application itself.
+ * Returns the wait for the config of an application that lost its memory, because only the config names its endpoints. Outcomes of events
+ * do not report it. There is none if another wait is for the application itself.
  */
 export const awaitedConfig = (
   subject: Subject,

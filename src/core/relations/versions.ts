@@ -5,23 +5,23 @@ import type { Interface, Version, Versions } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
 import { documentIn, isLeftBehind, VERSIONS_KEY } from './protocol-version-1.ts'
 
-/** The versions of each interface that are spoken here. */
+/** The supported versions of each interface. */
 export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {
   service_mesh: [0, 1],
   cross_model_mesh: [0, 1],
   cluster: [0, 1],
   'k8s-service': [0, 1],
 }
-/** The versions of `name` that an application speaks. */
+/** Returns the versions of `name` that an application supports. */
 export const spokenVersions = (name: Interface, config: Versions = {}): readonly Version[] =>
   ownValue(config, name) ?? SUPPORTED[name]
 
-/** The common version of both sides, or why there is none: `incompatible` needs a person, `unreadable` may pass. */
+/** The common version of both sides, or the reason why there is none: `incompatible` needs a person, `unreadable` may pass. */
 export type Agreement = { version: Version } | { incompatible: string } | { unreadable: string }
 
 /**
- * Negotiates the highest version that `local` and the writer of `remote` speak. Without published versions a side speaks version 0
- * alone. Each side computes it from the other's data, so there is nothing to wait for.
+ * Negotiates the highest version that both `local` and the writer of `remote` support. A side without published versions supports only
+ * version 0. Each side computes it from the peer's data, so neither has to wait.
  */
 export const negotiate = (local: readonly Version[], remote: Databag): Agreement => {
   const there = spokenBy(remote)
@@ -56,13 +56,13 @@ const publishedBy = (remote: Databag): Spoken => {
   return { unreadable: `${VERSIONS_KEY}: expected versions such as 1 or "v1", got ${printValue(list.value[0])}` }
 }
 
-/** Parses a version; unknown ones are skipped. */
+/** Parses a version. Undefined for a format that is not known. */
 const versionIn = (element: unknown): number | undefined => {
   const name = typeof element === 'number' ? `v${element}` : element
   return typeof name === 'string' && /^v\d{1,9}$/.test(name) ? Number(name.slice(1)) : undefined
 }
 
-/** Bounds the versions in a message. */
+/** The limit of versions in a message. */
 const MOST = 10
 
 const listed = (versions: readonly number[]): string => {

@@ -1,17 +1,17 @@
 import type { Pending } from '../units/leader.ts'
 import type { ApplicationData, State } from './state.ts'
 
-/** Lists the data that units sent while nobody led, in the order of their last words. */
+/** Lists the data that units sent while there was no leader, in the order of their last events. */
 export const pendingIn = ({ pending }: Pick<State, 'pending'>): Pending<ApplicationData>[] => {
   if (pending === undefined) return []
   const { others = [], ...last } = pending
   return [...others, last]
 }
 
-/** Bounds the units that are waited for: senders that name another one with every event must not fill the memory. */
+/** The limit of units with pending data. Senders that name another unit with every event must not fill the memory. */
 const MOST_PENDING = 16
 
-/** Replaces the pending data; those without any are dropped. */
+/** Replaces the pending data. Empty ones are dropped. */
 export const withPending = <S extends Pick<State, 'pending'>>(
   state: S,
   all: readonly Pending<ApplicationData>[],

@@ -24,8 +24,8 @@ const FirstState = z.looseObject({
 })
 
 /**
- * Migrates a state of version 1 to version 2; one that is invalid stays as it is. Data published by remote applications are read from their memories
- * from now on: until these are migrated, what was applied for them is kept.
+ * Migrates a state of version 1 to version 2. An invalid one stays as it is. Data of peers are read from their memories from now on. Until
+ * these are migrated, everything that was applied for them stays.
  */
 export const fromVersion1 = (value: unknown): unknown => {
   const first = FirstState.safeParse(value)
@@ -43,7 +43,7 @@ export const fromVersion1 = (value: unknown): unknown => {
     relations: Object.fromEntries(
       Object.entries(relations)
         .filter(([, { remote }]) => remote.application !== undefined)
-        // of two relations with one id the one numbered by a platform counts
+        // of two relations with one id, the one numbered by a platform counts
         .toSorted(([one], [other]) => Number(!one.includes('/')) - Number(!other.includes('/')))
         .map(([, relation]) => [String(relation.id), entryOf(relation, accepted)]),
     ),
@@ -51,7 +51,7 @@ export const fromVersion1 = (value: unknown): unknown => {
   }
 }
 
-/** Relations were also known by `{namespace}/{application}/{id}`, where only the remote application had told of them. */
+/** Renames announced relations to their ids. They could also have the name `{namespace}/{application}/{id}`, if only the peer had announced them. */
 const byId = ({ relations, ...announced }: NonNullable<z.infer<typeof FirstState>['announced']>): Fields => ({
   ...announced,
   relations: Object.fromEntries(
@@ -62,7 +62,7 @@ const byId = ({ relations, ...announced }: NonNullable<z.infer<typeof FirstState
   ),
 })
 
-/** Every `relation` within the entry of an announcement is this one. */
+/** Replaces every `relation` in an announcement by the id. */
 const numbered = (value: unknown, id: number): unknown => {
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
@@ -70,7 +70,7 @@ const numbered = (value: unknown, id: number): unknown => {
   )
 }
 
-/** Reports were ordered by another kind of position: the next one counts. Units of before they had numbers are forgotten by their schema. */
+/** Drops the order of reports, which used another kind of position: the next report counts. Units without numbers are dropped by their schema. */
 const withoutOrder = ({ present, ...units }: z.infer<typeof FirstState>['units']): Fields => {
   if (present === undefined) return units
   const unordered = Object.entries(present).map(([uid, { reported: _, ...unit }]) => [uid, unit])
@@ -87,12 +87,12 @@ const entryOf = (
   accepted: Readonly<Record<string, Accepted>>,
 ): Fields => ({
   ...relation,
-  // platform data beside it were not in effect: the remote memory is read from now on
+  // data of the platform were not in effect beside published ones; the peer's memory is read from now on
   remote: published === undefined ? remote : { ...remote, data: {}, units: undefined },
   ...(published === undefined && kept !== undefined && { kept }),
   word: 'told',
   mark: markOf(accepted[`relation/${relation.id}`]),
-  // a relation announced only by the remote application is known to that side
+  // a relation that only the peer announced is known to the peer
   mine: published === undefined || relation.document !== undefined || Object.keys(remote.data ?? {}).length > 0,
   ...(published !== undefined && { heard: true, ...(relation.role === 'requires' && { holds: true }) }),
 })

@@ -50,7 +50,9 @@ const State = z.looseObject({
     .optional(),
 })
 
-/** Migrates a state of version 2 to version 3: named states for texts and flags, and full keys. One that is invalid stays as it is. */
+/**
+ * Migrates a state of version 2 to version 3: named states replace texts and flags, and keys are complete. An invalid one stays as it is.
+ */
 export const fromVersion2 = (value: unknown): unknown => {
   const second = State.safeParse(withoutPodSpecs(value))
   if (!second.success) return value
@@ -63,7 +65,7 @@ export const fromVersion2 = (value: unknown): unknown => {
     version: 3,
     relations: Object.fromEntries(
       Object.entries(relations)
-        // of two names of one relation the one that had the id counts
+        // of two names of one relation, the one with the id counts
         .toSorted(([one], [other]) => Number(isNumber(one)) - Number(isNumber(other)))
         .map(([key, entry]) => [relationKey(entry), entryOf(entry, isNumber(key))]),
     ),
@@ -110,7 +112,7 @@ const entryOf = (entry: z.infer<typeof Entry>, hasId: boolean): Fields => {
   })
 }
 
-/** The fields of an entry that have the same name in both versions. */
+/** Selects the fields of an entry that have the same name in both versions. */
 const rest = (entry: Fields): Fields => {
   const renamed = 'word mark mine since emptied kept says revision seen heard granted holds taking sent'.split(' ')
   return Object.fromEntries(Object.entries(entry).filter(([name]) => !renamed.includes(name)))
@@ -126,7 +128,7 @@ const grantOf = (granted: string): Fields => {
   return granted === '-' ? { phase: 'standing' } : { phase: 'standing', digest: granted }
 }
 
-/** A pod spec that programs of before held back: beside the config that was told they kept the spec that ran. */
+/** A pod spec that earlier programs held back: they kept the running spec beside the new config. */
 const Former = z.looseObject({
   specs: z.looseObject({
     spec: z.unknown().optional(),
@@ -135,7 +137,7 @@ const Former = z.looseObject({
   config: z.looseObject({ workload: z.looseObject({}) }),
 })
 
-/** Reads a history of pod specs as one of the config, which has the spec that runs. One without a loop says nothing more. */
+/** Turns a history of pod specs into one of the config, with the running spec. A history without a loop is dropped. */
 const withoutPodSpecs = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || !('specs' in value)) return value
   const { specs: _, ...others } = value

@@ -15,21 +15,21 @@ import { withNearNames } from './near-names.ts'
 import { emptyState, isEmptyState, PublicState, type State, type StateParts, VERSION } from './state.ts'
 
 /**
- * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace.
- * `data.labels` is a JSON object, the labels held on the workload and those that could not be taken from elsewhere, in the charm
- * library's own format, so that an application can move over in place and back; `data.state` is JSON, State.
+ * The memory of one application: ConfigMap `juju-service-mesh-{application}-labels` in its namespace. `data.labels` is a JSON object of the
+ * labels held on the workload, and of those that could not be removed elsewhere. It has the charm library's format, so that an application
+ * can move over in place and back. `data.state` is the State as JSON.
  */
 export type Memory = {
   readonly state: State
   readonly labels: Readonly<Record<string, string>>
-  /** The ConfigMap, as read or written; undefined without one. */
+  /** The ConfigMap, as read or written. Undefined if there is none. */
   readonly stored: KubernetesObject | undefined
 }
 
 /** ConfigMaps hold at most 1 MiB, keys and values together (kubernetes.io/docs/concepts/configuration/configmap). */
 const MAXIMUM_BYTES = 1024 * 1024
 
-/** Bounds the memory after an event, and with what is published: ends are remembered beyond it, and what a step notes of its progress. */
+/** The limit of the memory after an event, including the published data. The rest is left for ends of relations, and for the progress of steps. */
 export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
 
 const MEMORY_MANAGER = 'meshstep'
@@ -40,14 +40,14 @@ export const memoryName = (application: string): string => `juju-service-mesh-${
 export const memoryObject = ({ namespace, application }: Subject): string =>
   nameOf({ kind: 'ConfigMap', namespace, name: memoryName(application) })
 
-/** Returns the current resourceVersion of the memory; undefined without one. */
+/** Returns the current resourceVersion of the memory. Undefined if there is none. */
 export const memoryVersion = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
 ): Promise<string | undefined> =>
   (await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))?.metadata.resourceVersion
 
-/** Returns the last write of the memory, in milliseconds since the epoch, as far as the API server knows. */
+/** Returns the time of the memory's last write, in milliseconds since the epoch. Undefined if the API server does not have it. */
 export const savedAt = ({ stored }: Memory): number | undefined => {
   const times = (stored?.metadata.managedFields ?? []).map(({ time }) => Date.parse(String(time)))
   const known = times.filter((time) => !Number.isNaN(time))
@@ -56,20 +56,22 @@ export const savedAt = ({ stored }: Memory): number | undefined => {
 
 /** Reads and writes memories. */
 export type Memories = {
-  /** Reads the memory. An invalid ConfigMap is left untouched: ConfigurationError has the key, the expectation and the remedy. */
+  /**
+   * Reads the memory. An invalid ConfigMap stays untouched: rejects with ConfigurationError, with the key, the expectation and the remedy.
+   */
   load(kubernetes: Kubernetes, subject: Subject): Promise<Memory>
-  /** Parses the state in a ConfigMap; undefined where only the charm library wrote it, ConfigurationError where it is invalid. */
+  /** Parses the state in a ConfigMap. Undefined if only the charm library wrote it. Returns ConfigurationError if it is invalid. */
   read(stored: KubernetesObject, memo: Memo): State | undefined | ConfigurationError
   /** Tells if `next` equals the stored content. */
   isStored(memory: Memory, next: Content): boolean
-  /** Writes the memory unless it has changed since it was read, which rejects with an error that isStale. An empty memory is deleted. */
+  /** Writes the memory. Rejects with a version conflict if it has changed since it was read. An empty memory is deleted. */
   save(kubernetes: Kubernetes, subject: Subject, memory: Memory, next: Content): Promise<Memory>
 }
 
 /** Creates a store for states of these parts. */
 export const createMemories = (parts: StateParts): Memories => {
   const text = stateAs<State>(
-    z.strictObject(Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.schema]))) as never, // an object of the parts' schemas reads what StateParts says that it reads
+    z.strictObject(Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, part.schema]))) as never, // by the type StateParts, these schemas parse a State
   )
   const isNothing = ({ state, labels }: Content): boolean =>
     isEmptyState(parts, state) && Object.keys(labels).length === 0
@@ -96,7 +98,7 @@ export const createMemories = (parts: StateParts): Memories => {
   }
 }
 
-/** Reads the published part of a state, and the workload's labels; undefined and ConfigurationError as for `Memories.read`. */
+/** Reads the published part of a state, and the workload's labels. Undefined and ConfigurationError as in `Memories.read`. */
 export const readPublicState = (
   stored: KubernetesObject,
   memo: Memo,
@@ -123,7 +125,7 @@ const parseMemory = (stored: KubernetesObject, text: Text<State>, memo: Memo): M
   if (Object.keys(data).length === 0) return { state: emptyState(), labels: {}, stored }
   if (!['labels', 'state'].some((key) => Object.hasOwn(data, key))) throw foreign(stored)
   const labels = parse(stored, TEXTS.labels, memo)
-  // without `state` the charm library wrote it
+  // without `state`, the charm library wrote it
   if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
   return { state: withNearNames(parse(stored, text, memo), stored.metadata), labels, stored }
 }
@@ -162,7 +164,7 @@ const TEXTS = {
   shown: stateAs(PublicState),
 } as const
 
-/** A newer program knows what a state of its version means; this one would only break it. */
+/** Describes a memory of a newer version. This program must not change it, because it does not know its format. */
 const newer = ({ metadata: { namespace, name } }: KubernetesObject, version: number): ConfigurationError =>
   new ConfigurationError(
     `ConfigMap ${namespace}/${name}: data.state has version ${version}, as a newer meshstep wrote it, and this one reads version ${VERSION} or lower. ` +
@@ -204,13 +206,13 @@ const parseKnown = <T>(schema: z.ZodType<T>, value: unknown): z.ZodSafeParseResu
   return parseKnown(schema, known)
 }
 
-/** The content that a ConfigMap is written for. */
+/** The content of a memory to be written. */
 export type Content = Pick<Memory, 'state' | 'labels'>
 
-/** Parts of a state are measured each by itself down to this depth: an entry of a relation, or a published databag. */
+/** The depth to which parts of a state are measured separately: an entry of a relation, or a published databag. */
 const DEPTH_OF_ENTRIES = 2
 
-/** Measures the data of the ConfigMap in bytes. A part that was measured before is not serialised again. */
+/** Measures the data of the ConfigMap in bytes. Parts that were measured before are not serialised again. */
 export const measureContent = ({ state, labels }: Content): number =>
   'labels'.length + Buffer.byteLength(pythonJson(labels)) + 'state'.length + jsonBytes(state, DEPTH_OF_ENTRIES)
 
@@ -222,17 +224,17 @@ const dataOf = ({ state, labels }: Content) => ({
 const dataBytes = ({ data = {} }: KubernetesObject): number =>
   Object.entries(data).reduce((sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text), 0)
 
-/** Says of a memory that it has no room. */
+/** Describes a memory that has no room. */
 export const tooLarge = (application: string, bytes: number): string =>
   `the memory of ${application} would have ${bytes} bytes, at most ${FULL_BYTES} fit into a ConfigMap: send less relation data or config`
 
-/** Tells if the memory has room for the content; also where it is too full already, but not less than `before`. */
+/** Tells if the memory has room for the content. A memory that is too full already accepts content that is not larger. */
 export const hasRoom = (content: Content, before: Content): boolean => {
   const bytes = measureContent(content)
   return bytes <= FULL_BYTES || bytes <= measureContent(before)
 }
 
-/** Tells if the charm library wrote it last. */
+/** Tells if the charm library wrote the memory last. */
 export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
 
 const write = async (
@@ -262,7 +264,7 @@ const write = async (
   return { state, labels, stored: written }
 }
 
-/** Creates an object. Throws Refused if its namespace is missing, and NamespaceLeaving if it is terminating. */
+/** Creates an object. Rejects with Refused if its namespace is missing, and with NamespaceTerminating if that is being deleted. */
 export const createIn = async (
   kubernetes: Kubernetes,
   object: KubernetesObject,

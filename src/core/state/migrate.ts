@@ -2,7 +2,7 @@ import { fromVersion1 } from './from-version-1.ts'
 import { fromVersion2 } from './from-version-2.ts'
 import { VERSION } from './state.ts'
 
-/** A state of a version that only a newer program knows. */
+/** The error for a state of a version that only a newer program knows. */
 export class NewerVersion extends Error {
   override readonly name = 'NewerVersion'
   readonly version: number
@@ -13,7 +13,7 @@ export class NewerVersion extends Error {
   }
 }
 
-/** Migrates a state of an earlier version, one version after another; other values stay as they are. Throws NewerVersion. */
+/** Migrates a state of an earlier version, one version after another. Other values stay as they are. Throws NewerVersion. */
 export const migrate = (value: unknown): unknown => {
   const version = versionOf(value)
   if (version !== undefined && version > VERSION) throw new NewerVersion(version)

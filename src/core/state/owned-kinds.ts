@@ -2,8 +2,8 @@ import { groupOf, isKind } from '../../platform/kubernetes/objects.ts'
 import { OwnedKind } from './state.ts'
 
 /**
- * Names a kind that an application owns as kubectl does: `Deployment.apps`, `Service`. Kinds of one name in two groups stand side by side, and one that
- * this program does not know is kept.
+ * Names an owned kind as kubectl does: `Deployment.apps`, `Service`. So kinds of one name in two groups differ, and kinds that this program
+ * does not know are kept.
  */
 export const ownedName = (kind: string): string => {
   const group = isKind(kind) ? groupOf(kind) : ''
@@ -12,7 +12,7 @@ export const ownedName = (kind: string): string => {
 
 const KINDS: ReadonlyMap<string, OwnedKind> = new Map(OwnedKind.options.map((kind) => [ownedName(kind), kind]))
 
-/** Tells if this program knows an owned kind; one that a newer program wrote stays as it is. */
+/** Tells if this program knows an owned kind. Kinds that a newer program wrote stay as they are. */
 export const isKnownKind = (name: string): boolean => KINDS.has(name)
 
 /** Selects the kinds that this program knows. */

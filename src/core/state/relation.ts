@@ -5,12 +5,12 @@ import { changed } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 
-/** Databag values are JSON values or, as in Juju, strings that hold JSON: `databag.ts` reads both. */
+/** A databag. Its values are JSON values or, as in Juju, strings that hold JSON. `databag.ts` reads both. */
 export const Databag = z.record(z.string(), z.unknown())
 
 export type Databag = z.infer<typeof Databag>
 
-/** The remote side of a relation, as a platform sends it. */
+/** The peer of a relation, as a platform sends it. */
 export const Remote = z.strictObject({
   application: Application,
   namespace: Namespace.optional(),
@@ -19,11 +19,11 @@ export const Remote = z.strictObject({
   units: z.record(z.string(), Databag).optional(),
 })
 
-/** Tells if a platform has told data of the remote side. */
+/** Tells if a platform has sent data of the peer. */
 export const hasData = ({ data = {}, units = {} }: Partial<z.infer<typeof Remote>>): boolean =>
   Object.keys(data).length > 0 || Object.keys(units).length > 0
 
-/** Names an application of the own namespace by itself, as the other side does: a relation has one name, whichever way it is told. */
+/** Leaves out the namespace of a peer if it is the own one, so that a relation has only one key. */
 export const withoutOwnNamespace = <T extends { readonly namespace?: string | undefined }>(
   own: string,
   remote: T,
@@ -46,34 +46,37 @@ export type RelationIdentity = z.infer<typeof RelationIdentity>
 export const PublishedData = z.strictObject({
   data: z.record(z.string(), z.string()),
   units: z.record(z.string(), z.record(z.string(), z.string())).optional(),
-  /** Published incompletely; more follows. */
+  /** The data are incomplete. More will follow. */
   partial: z.literal(true).optional(),
 })
 
 export type PublishedData = z.infer<typeof PublishedData>
 
-/** The grant of a provider: the request with this digest, none where no request is known; `revoking` before anything is taken away. */
+/**
+ * The grant of a provider. `standing`: the request with this digest is granted; without a digest, no request is known. `revoking`: saved
+ * before anything is revoked.
+ */
 export const Grant = z.strictObject({ phase: z.enum(['standing', 'revoking']), digest: z.string().optional() })
 
 export type Grant = z.infer<typeof Grant>
 
 /**
- * One side's entry of a relation: what the platform said last, its own published data, and the progress of both sides. The data of the peer
- * are in the peer's memory.
+ * One side's entry of a relation: the platform's last announcement, its own published data, and the progress of both sides. The data of the
+ * peer are in the peer's memory.
  */
 export const RelationEntry = z.strictObject({
   ...RelationIdentity.shape,
-  /** Without `data` the platform has said nothing of its databag; an empty one it has emptied, and that asks for nothing. */
+  /** Without `data`, the platform has not sent the peer's databag. An empty one was emptied, and requests nothing. */
   remote: z.strictObject({ ...Remote.shape, data: Databag.optional() }),
   /** Another relation of this side has the id, and this one waits for it. */
   waitsForId: z.literal(true).optional(),
-  /** The last word of the platform about the relation, to either side. */
+  /** The last announcement of the platform, to either side. */
   status: z.enum(['established', 'ended']),
-  /** The place of that in the order of events. */
+  /** Its place in the order of events. */
   position: Mark,
-  /** The platform said it to this side, not to the peer. */
+  /** The platform announced it to this side, not to the peer. */
   announcedHere: z.boolean(),
-  /** The time at which the last end became known here, also of a relation that was announced again. */
+  /** The time at which the last end became known here. It stays when the relation is announced again. */
   endedAt: z.iso.datetime().optional(),
   /** The ConfigMap document that declares the relation. */
   document: ObjectName.optional(),
@@ -84,27 +87,30 @@ export const RelationEntry = z.strictObject({
     .strictObject({
       /** The key of its data in the state's `published`. */
       digest: z.string().optional(),
-      /** The resourceVersion of the memory before the data, the grant or the status changed last: what is published again is not what was observed before. */
+      /**
+       * The resourceVersion of the memory before the data, the grant or the status changed last. So data that are published a second time
+       * do not count as already observed.
+       */
       generation: z.string().optional(),
     })
     .optional(),
-  /** The knowledge of the peer. */
+  /** The record of the peer. */
   peer: z
     .strictObject({
-      /** It has published its data: without its memory they are unknown, whatever the platform sends. */
+      /** The peer has published its data. Without its memory they are unknown, whatever the platform sends. */
       publishes: z.literal(true).optional(),
-      /** A hash of what it published when that was last acted upon. */
+      /** A hash of its published data when this side last acted on them. */
       observed: z.string().optional(),
-      /** A hash of the data sent to it, where it has no memory; null while they are on their way. */
+      /** A hash of the data sent to a peer without a memory. Null while they are on their way. */
       delivered: z.string().nullable().optional(),
     })
     .optional(),
   /**
-   * On a requirer, the labels of the relation on its workload: absent for none. `applying` is an intent, which takes effect once the provider,
-   * read after it was saved, has not moved; `applied` labels may be there.
+   * On a requirer, the labels of the relation on its workload. Absent if there are none. `applying` is an intent: it takes effect if the
+   * provider, read after the save, has not moved. `applied`: the labels may be there.
    */
   labels: z.enum(['applying', 'applied']).optional(),
-  /** On a provider. */
+  /** On a provider, its grant. */
   grant: Grant.optional(),
 })
 
@@ -114,45 +120,45 @@ type Named = Pick<RelationIdentity, 'interface' | 'role'> & {
   readonly remote: { readonly application: string; readonly namespace?: string | undefined }
 }
 
-/** The key of a relation in a memory: `{id}/{role}/{interface}/[{namespace}/]{application}`, with the namespace of a peer in another one. */
+/** Returns the key of a relation in a memory: `{id}/{role}/{interface}/[{namespace}/]{application}`. The namespace is that of a peer in another one. */
 export const relationKey = ({ id, role, interface: name, remote: { namespace, application } }: Identified): string =>
   [id, role, name, ...(namespace === undefined ? [] : [namespace]), application].join('/')
 
 type Identified = Omit<Named, 'role'> & { readonly id: number; readonly role: string }
 
-/** Tells if two words are about one relation: an id may go to another one. */
+/** Tells if two announcements are about one relation, because an id may pass to another one. */
 export const isSameRelation = (one: Named, other: Named): boolean =>
   one.remote.application === other.remote.application &&
   one.remote.namespace === other.remote.namespace &&
   one.interface === other.interface &&
   one.role === other.role
 
-/** An existing relation with the remote data, from whichever source. */
+/** An existing relation with the effective data of its peer, from any source. */
 export type Relation = RelationIdentity & {
   readonly remote: z.infer<typeof Remote>
   readonly emptied?: true | undefined
   readonly lastReadable?: Databag | undefined
-  /** The remote application publishes its own data: its identity is known. */
+  /** The peer publishes its own data, so its identity is known. */
   readonly publishes?: true
-  /** These are incomplete: what is missing is unknown. */
+  /** The published data are incomplete: missing keys are unknown. */
   readonly isPartial?: true
-  /** The labels that the remote workload carries, by its own memory. */
+  /** The labels that the peer's workload carries, according to its memory. */
   readonly peerLabels?: Readonly<Record<string, string>>
-  /** The remote application has published data that are unknown now. */
+  /** The peer has published data that are unknown now. */
   readonly isUnknown?: true
   /** The relation has ended, but its requirer still carries its labels. */
   readonly isLeaving?: true
-  /** The remote side's custom data, outside the protocol. */
+  /** The peer's custom data, outside the protocol. */
   readonly customData?: CustomData
   /** The application that its labels wait for. */
   readonly awaits?: string
   /** This side has published completely. */
   readonly isConfigured?: true
-  /** At a requirer of labels, the data that this side published last. */
+  /** On a requirer of labels, the data that this side published last. */
   readonly requested?: Databag
 }
 
-/** The entry with changes of what this side publishes. */
+/** Changes the published data of an entry. */
 export const withPublished = (
   entry: RelationEntry,
   changes: Partial<NonNullable<RelationEntry['published']>>,
@@ -161,7 +167,7 @@ export const withPublished = (
   return changed(entry, { published: Object.keys(published).length === 0 ? undefined : published })
 }
 
-/** Lists the relations that are meant by id, independent of the order of events. */
+/** Selects relations, sorted by id, so independent of the order of events. */
 export const relationsIn = <R extends Pick<Relation, 'id'>>(
   { relations }: { relations: Readonly<Record<string, R>> },
   isMeant: (relation: R) => boolean = () => true,
@@ -171,7 +177,7 @@ export const relationsIn = <R extends Pick<Relation, 'id'>>(
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
 
-/** Tells if the platform has emptied a databag of which it had told. */
+/** Tells if the platform has emptied a databag that it had sent. */
 export const isEmptied = ({ remote }: Pick<RelationEntry, 'remote'>): boolean =>
   remote.data !== undefined && !hasData(remote)
 
@@ -192,4 +198,18 @@ export const requesterName = (
 ): string => {
   const { namespace = own, application } = relation.remote
   return `${relationName(relation)} of ${namespace}/${application}`
+}
+
+/** The name of a requester on a policy: `relation 7 (service-mesh) of shop/details`. */
+const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
+
+/** The application of a requester, and the id of its relation. */
+export type Requester = { readonly id: string; readonly requester: Subject }
+
+/** Parses a name that `requesterName` wrote. Undefined for any other text. */
+export const parseRequester = (name: string): Requester | undefined => {
+  const [, id, namespace, application] = REQUESTER.exec(name) ?? []
+  return id === undefined || namespace === undefined || application === undefined
+    ? undefined
+    : { id, requester: { namespace, application } }
 }

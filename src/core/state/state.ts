@@ -9,7 +9,7 @@ import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
 import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, relationKey } from './relation.ts'
 
-/** The version of what is stored: a higher one is left alone by those who do not know it. */
+/** The version of stored states. A program leaves memories with a higher version untouched. */
 export const VERSION = 3
 /** The kinds of objects that an application may own. */
 export const OwnedKind = z.enum([
@@ -33,13 +33,13 @@ export type ApplicationData = {
   databag?: Databags | undefined
 }
 
-/** Forgets units of the first form, without numbers; the next observation of the pods restores them. */
+/** Drops units of the first form, which had no numbers. The next observation of the pods restores them. */
 const earlierUnits = (units: unknown): unknown =>
   typeof units === 'object' && units !== null && !Object.hasOwn(units, 'present') ? noUnits() : units
 
 /**
- * A part of the state. On removal of the application it is `kept`, `dropped`, or `told`: kept if sent after the removal. A state in
- * which no part counts needs no ConfigMap; an empty part never counts.
+ * A part of the state. When the application is removed, a part is `kept`, `dropped`, or `told`: kept only if it was sent after the removal.
+ * A state in which no part counts needs no ConfigMap. An empty part never counts.
  */
 export type StatePart<S extends z.ZodType = z.ZodType> = {
   readonly schema: S
@@ -54,14 +54,14 @@ export const part = <S extends z.ZodType>(
   counts: boolean | StatePart<S>['counts'] = false,
 ): StatePart<S> => ({ schema, onRemoval, counts: typeof counts === 'boolean' ? () => counts : counts })
 
-/** A relation under another key would be a second one. */
+/** The relations by key. An entry under a wrong key would be a second relation. */
 const Relations = z
   .record(z.string(), RelationEntry)
   .refine((entries) => Object.entries(entries).every(([key, entry]) => key === relationKey(entry)), {
     error: 'expected relations by {id}/{role}/{interface}/[{namespace}/]{application}',
   })
 
-/** The parts of a state that belong to no feature, with the schema of the config. */
+/** The parts of a state that belong to no feature. `config` is the schema of the config. */
 export const commonState = (config: z.ZodType<Config>) => {
   const data = z.strictObject({
     config: config.optional(),
@@ -72,11 +72,11 @@ export const commonState = (config: z.ZodType<Config>) => {
   return {
     version: part(z.literal(VERSION), 'dropped'),
     config: part(config.optional(), 'told', true),
-    /** The ConfigMap document that holds the config. */
+    /** The ConfigMap document with the config. */
     document: part(ObjectName.optional(), 'dropped', true),
     /** Relations, including ended ones that are not forgotten yet. */
     relations: part(Relations, 'kept', true),
-    /** Tombstones of unknown relations, by id. */
+    /** Ends of unknown relations, by id. */
     tombstones: part(
       z
         .record(
@@ -87,42 +87,47 @@ export const commonState = (config: z.ZodType<Config>) => {
       'kept',
       true,
     ),
-    /** The memory was lost while the workload was on the mesh, and the requesting relation is not known yet. */
+    /** The memory was lost while the workload was on the mesh, and the relation that requested the labels is not known yet. */
     recovering: part(z.literal(true).optional(), 'dropped', true),
-    /** The memory was lost: the endpoints of the config whose relations are not known yet; while the config is not known, all but those known to have ended. */
+    /**
+     * Set after the memory was lost: the endpoints of the config whose relations are not known yet. While the config is unknown, the
+     * endpoints that are known to have ended.
+     */
     unknownEndpoints: part(
       z.union([z.array(z.string()), z.object({ ended: z.array(z.string()) })]).optional(),
       'dropped',
     ),
-    /** The published data of this side, by hash: a beacon publishes the same to all. */
+    /** The published data of this side, by hash, because a beacon publishes the same data to all consumers. */
     published: part(z.record(z.string(), PublishedData).optional(), 'kept'),
-    /** The application was removed, and has not come back since (RFC 3339). */
+    /** The application was removed at this time, and has not come back since (RFC 3339). */
     removed: part(z.iso.datetime().optional(), 'kept', true),
-    /** The condition awaited at all consumers: own labels before the namespace leaves the mesh, or none before the mesh goes. */
+    /** The condition awaited of all consumers: labels of their own before the namespace leaves the mesh, or no labels before the mesh is removed. */
     awaiting: part(z.enum(['labels-applied', 'labels-removed']).optional(), 'dropped'),
-    /** The beginnings of waits that no object dates, by what is held back. */
+    /** The beginnings of waits without a date of their own, by the name of the held part. */
     waitingSince: part(z.record(z.string(), z.iso.datetime()).optional(), 'dropped'),
-    /** A step is writing, or was interrupted: the next one writes to every object that it could still reach. */
+    /**
+     * Set while a step is writing, or after it was interrupted. The next step writes to every object that the other one could still write.
+     */
     writeToken: part(z.string().optional(), 'kept'),
     leader: part(Leader.optional(), 'told', true),
-    /** Data that a unit sent while nobody led, and before it those of `others`; applied if that very unit is elected. */
+    /** Data that units sent while there was no leader: the last one's, and in `others` the earlier ones'. They are applied if that unit is elected. */
     pending: part(z.strictObject({ ...asked.shape, others: z.array(asked).optional() }).optional(), 'told', true),
-    /** The application's own databag: its leader writes it, every unit may read it. */
+    /** The application's own databag: its leader writes it, and every unit may read it. */
     settings: part(LeaderSettings.optional(), 'told', true),
     /** Custom relation data that the leader sets. */
     databag: part(Databags.optional(), 'told', true),
-    /** Observed only: pods restore them. */
+    /** Observed only: the pods restore them. */
     units: part(z.preprocess(earlierUnits, Units), 'dropped'),
-    /** The last refusals of the API server: a hash of all, and the first by name with the reason. */
+    /** The last refusals of the API server: a hash of all, and the first ones by name, with the reason. */
     refused: part(
       z.strictObject({ hash: z.string(), objects: z.record(z.string(), z.string()) }).optional(),
       'dropped',
     ),
-    /** Write-ahead record of the owned kinds, by kind and group, saved before anything is applied. */
+    /** The write-ahead record of the owned kinds, by kind and group, saved before anything is applied. */
     owned: part(z.array(z.string()).optional(), 'kept', true),
-    /** Kinds owned under an earlier config: an earlier step may still write them. */
+    /** Kinds owned under an earlier config, which an earlier step may still write. */
     previouslyOwned: part(z.record(z.string(), z.iso.datetime()).optional(), 'kept', true),
-    /** The last event about the `config`, the `settings`, the `databag`, the `leader`, and the removal of the `application`. */
+    /** The marks of the last event about the `config`, the `settings`, the `databag` and the `leader`, and of the removal of the `application`. */
     marks: part(
       z.partialRecord(z.enum(['config', 'settings', 'databag', 'leader', 'application']), Mark).optional(),
       'kept',
@@ -135,26 +140,36 @@ export const commonState = (config: z.ZodType<Config>) => {
 
 type Parts = ReturnType<typeof commonState>
 
-/** The parts of a state by name, complete by type. */
+/** The parts of a state by name. The type requires all of them. */
 export type StateParts = { readonly [name in keyof State]-?: StatePart }
 
-/** The values of parts; optional ones may be absent. */
+/** The values of parts. Optional ones may be absent. */
 export type PartsOf<P extends Readonly<Record<string, StatePart>>> = z.infer<
   z.ZodObject<{ -readonly [name in keyof P]: P[name]['schema'] }>
 >
 
 /**
- * The persistent state of an application, and the only one. It is stored as JSON in the key `state` of its ConfigMap; each feature
- * merges its own parts into this type.
+ * The persistent state of an application, and the only one. It is stored as JSON in the key `state` of its ConfigMap. Each feature merges
+ * its own parts into this type.
  */
 export interface State extends PartsOf<Parts> {}
 
 /** The parts of a state that other applications read. */
-const SHOWN = ['version', 'relations', 'tombstones', 'recovering', 'published', 'removed', 'marks', 'awaiting'] as const
+const SHOWN = [
+  'version',
+  'relations',
+  'tombstones',
+  'recovering',
+  'published',
+  'removed',
+  'marks',
+  'awaiting',
+  'waitingSince',
+] as const
 export type PublicState = Pick<State, (typeof SHOWN)[number]>
 
 const common = commonState(z.unknown() as never) // no part that is shown holds a config
-/** The published part of a state, without all else. */
+/** The published part of a state. */
 export const PublicState: z.ZodType<PublicState> = z.object({
   version: common.version.schema,
   relations: common.relations.schema,
@@ -164,9 +179,10 @@ export const PublicState: z.ZodType<PublicState> = z.object({
   removed: common.removed.schema,
   marks: common.marks.schema,
   awaiting: common.awaiting.schema,
+  waitingSince: common.waitingSince.schema,
 })
 
-/** A state with its existing relations and their effective data, from which the desired state follows, whichever event brought it last. */
+/** The state with existing relations and their effective data. The desired state follows from it, regardless of the last event. */
 export type EffectiveState = Omit<State, 'relations' | 'marks'> & { relations: Readonly<Record<string, Relation>> }
 
 const isNothing = (value: unknown): boolean =>
@@ -190,11 +206,11 @@ export const publishedIn = (
 
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
-/** Tells if the relation exists as far as this side knows, and has its id: of two that were told of with one id the second waits. */
+/** Tells if this side knows the relation as established, and the relation has its id. Of two relations announced with one id, the second waits. */
 export const stands = (state: Pick<State, 'removed' | 'marks'>, entry: RelationEntry): boolean =>
   isEstablished(state, entry) && entry.waitsForId !== true
 
-/** Returns the other relation that has the id of this one; an id is that of one relation at a time. */
+/** Returns the other relation that has the id. Only one relation has an id at a time. */
 export const idHolder = (
   { relations }: Pick<State, 'relations'>,
   relation: Pick<RelationEntry, 'id' | 'interface' | 'role' | 'remote'>,
@@ -205,8 +221,8 @@ export const idHolder = (
 }
 
 /**
- * Tells if the platform's last word is that the relation exists. Of a removed application only documents count, as long as they exist, and what
- * its own platform announced since, until a config brings it back.
+ * Tells if the last announcement says that the relation exists. For a removed application, only relations of existing documents count, and
+ * those that its own platform announced since, until a config brings the application back.
  */
 export const isEstablished = (
   { removed, marks }: Pick<State, 'removed' | 'marks'>,
@@ -224,14 +240,14 @@ export const isEstablished = (
 export const isRemoved = (state: State): boolean =>
   state.removed !== undefined && !Object.values(state.relations).some((entry) => stands(state, entry))
 
-/** Tells if the config is unknown: it was never sent, or not since the memory was lost. */
+/** Tells if the config is unknown: never sent, or not since the memory was lost. */
 export const isConfigUnknown = ({ config, removed }: Pick<State, 'config' | 'removed'>): boolean =>
   config === undefined && removed === undefined
 
-/** Bounds the previous targets, each of which costs every step a read for a day. */
+/** The limit of previous targets. Each costs every step a read for a day. */
 const MOST_PREVIOUS = 100
 
-/** Replaces the previous targets, without current ones, each once with its first time. */
+/** Replaces the previous targets: without current ones, each once with its first time. */
 export const withPreviousTargets = (
   { previousTargets: _, ...state }: State,
   previous: readonly PreviousTarget[],

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 const A_KEY = 'expected a key: at most 253 letters, digits, - _ and .'
 
-/** The application's own databag: what its leader sets, whole, for every unit to read. */
+/** The application's own databag. Its leader sets it as a whole, and every unit reads it. */
 export const LeaderSettings = z.record(
   z.string().regex(/^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/, A_KEY),
   z.string('expected a string'),

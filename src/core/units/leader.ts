@@ -4,7 +4,7 @@ import { findUnitNumber, hasLeft, isDeparted, isPresent, type Units, unitName } 
 /** The Lease of a leader. A recreated one has another uid, and counts its holders from 0 again. */
 export const Lease = z.strictObject({ uid: z.string().min(1).max(128), created: z.string().max(64).optional() })
 
-/** A unit that leads or claims to, in an epoch that only grows. */
+/** A unit that leads or claims to, in an epoch. Epochs only grow. */
 export const Leader = z.strictObject({
   unit: z.string().min(1).max(253),
   epoch: z.int().nonnegative().optional(),
@@ -12,7 +12,7 @@ export const Leader = z.strictObject({
 })
 export type Leader = z.infer<typeof Leader>
 
-/** The sender of application data. With the uid of its pod a unit is not mistaken for its successor of the same number. */
+/** The sender of application data. The uid of its pod distinguishes a unit from its successor with the same number. */
 export type Claim = Leader & { readonly uid?: string | undefined }
 
 /** The leader and the units of an application. */
@@ -22,15 +22,17 @@ export type Leadership = {
   readonly units: Units
 }
 
-/** Application data of a unit that does not lead yet. It counts once that very unit leads, and with an epoch in that epoch or later. */
+/**
+ * Application data of a unit that does not lead yet. They take effect once that unit leads; with an epoch, in that epoch or a later one.
+ */
 export type Pending<T> = Leader & { readonly data: T }
 
-/** The decision on application data: it counts now, waits for a leader, or is refused. */
+/** The decision on application data: accepted now, waiting for a leader, or refused. */
 export type Authority = 'now' | { readonly pending: Leader } | { readonly refused: string }
 
 /**
- * Returns the leader while its unit is present. An election takes time, without a leader in between; a unit not seen yet is awaited.
- * Without any election a unit that is alone leads.
+ * Returns the leader while its unit is present. During an election there is no leader. A unit that has not been seen yet counts as present.
+ * Without any election, a unit that is alone leads.
  */
 export const currentLeader = ({ application, leader, units }: Leadership): Leader | undefined => {
   if (leader !== undefined) return isPresent(units, application, leader.unit) ? leader : undefined
@@ -38,15 +40,15 @@ export const currentLeader = ({ application, leader, units }: Leadership): Leade
   return first !== undefined && others.length === 0 ? { unit: unitName(application, first.number) } : undefined
 }
 
-/** Epochs further apart are not of one count: it began anew, or one is wrong. */
+/** The limit between epochs of one count. A larger distance means that the count restarted, or that one of them is wrong. */
 const FARTHEST = 1_000
 
 const isBefore = (epoch: number | undefined, other: number | undefined): boolean =>
   epoch !== undefined && other !== undefined && epoch < other && other - epoch <= FARTHEST
 
 /**
- * Tells if `elected` leads after `leader`. Epochs of one count compare, Leases by age; undefined leaves it to the order of the events.
- * An epoch without a Lease locks nobody out once its unit is gone.
+ * Tells if `elected` leads after `leader`. Epochs of one count are compared, and Leases by age. Undefined leaves the decision to the order
+ * of the events. An epoch without a Lease excludes no later leader once its unit is gone.
  */
 export const isLaterElection = ({ application, leader, units }: Leadership, elected: Leader): boolean | undefined => {
   if (leader === undefined) return undefined
@@ -63,15 +65,15 @@ const isYounger = (created: string | undefined, before: string | undefined): boo
 }
 
 /**
- * Decides if application data from a unit counts. The leader's does; that of other, deposed or departed units is refused. Without a
- * leader it waits for the unit's election, as does data of a later epoch, whose election may only be late.
+ * Decides on application data from a unit. The leader's are accepted. Those of other, deposed or departed units are refused. Without a
+ * leader, they wait for the unit's election. Data of a later epoch wait too, because the event of that election may be late.
  */
 export const checkAuthority = (leadership: Leadership, claim: Claim): Authority => {
   const { application, leader, units } = leadership
   const { unit, epoch, uid } = claim
   const current = currentLeader(leadership)
   const led = current === undefined ? `${application} has no leader` : `the leader of ${application} is ${current.unit}`
-  // an unknown pod may be the successor of a returning unit
+  // an unknown pod may be the successor of a unit that returns
   const isGone = uid === undefined ? hasLeft(units, application, unit) : isDeparted(units, uid)
   if (isGone) return { refused: `${unit} is gone: ${led}` }
   if (isBefore(epoch, leader?.epoch))
@@ -82,14 +84,14 @@ export const checkAuthority = (leadership: Leadership, claim: Claim): Authority 
   return { refused: `${unit} does not lead: ${led}` }
 }
 
-/** Selects the pending data of the later epoch, else the later one. */
+/** Returns the pending data of the later epoch, or else the newer data. */
 export const laterPending = <T>(before: Pending<T> | undefined, next: Pending<T>): Pending<T> =>
   isBefore(next.epoch, before?.epoch) && before !== undefined ? before : next
 
 /** The decision on pending data: due, still pending, or refused. */
 export type Resolution<T> = { readonly due: T } | { readonly pending: Pending<T> } | { readonly refused: string }
 
-/** Resolves pending data after any change of leader or units: no further event is needed. Those of another unit than the leader are refused. */
+/** Resolves pending data after any change of leader or units, so that no further event is needed. Data of another unit than the leader are refused. */
 export const resolvePending = <T>(leadership: Leadership, pending: Pending<T>): Resolution<T> => {
   const { application, units } = leadership
   const { unit, epoch, data } = pending

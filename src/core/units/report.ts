@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 const STATUSES = ['error', 'blocked', 'maintenance', 'waiting', 'active'] as const
 
-/** Juju's statuses, the worse before the better. */
+/** Juju's statuses, from worst to best. */
 export const WorkloadStatus = z.enum(STATUSES, `expected a status, one of ${STATUSES.join(' ')}`)
 export type WorkloadStatus = z.infer<typeof WorkloadStatus>
 
@@ -17,7 +17,9 @@ export type Report = z.infer<typeof Report>
 
 /** Ranks a status by severity, 0 being the worst. */
 export const statusRank = (status: WorkloadStatus): number => STATUSES.indexOf(status)
-/** The status of an application, as Juju has it; the message of an active one may be empty. `since` (RFC 3339) is when a wait began. */
+/**
+ * The status of an application, in Juju's terms. An active one may have an empty message. `since` (RFC 3339) is the beginning of a wait.
+ */
 export type ApplicationStatus = {
   readonly status: WorkloadStatus
   readonly message: string

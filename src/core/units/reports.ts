@@ -5,7 +5,7 @@ import { findUnitNumber, type Unit, type Units } from './units.ts'
 /** The sender of a report: a pod by its uid, or a unit by its name. */
 export type Reporter = { readonly uid?: string | undefined; readonly unit?: string | undefined }
 
-/** Records a unit's report, unless a later one counts. Reports of departed or unknown units are ignored. */
+/** Records a unit's report, unless a later one is recorded. Reports of departed or unknown units are ignored. */
 export const withReport = (
   units: Units,
   application: string,
@@ -20,7 +20,7 @@ export const withReport = (
     return { ...unit, report, ...(mark && { reported: mark }), ...started }
   })
 
-/** Records a unit's relation data as a whole, under the same rules. */
+/** Records a unit's relation data as a whole. Later, departed and unknown units are treated as in `withReport`. */
 export const withDatabag = (
   units: Units,
   application: string,

@@ -1,13 +1,13 @@
 import type { Report } from './report.ts'
 import { type Unit, type Units, unitName } from './units.ts'
 
-/** Bounds the start of a pod: by then it has received all of its data. */
+/** The time after which a pod counts as started. By then it has received all of its data. */
 const STARTING_MILLISECONDS = 5 * 60 * 1_000
 
 /**
- * Derives the statuses of the present units. During a takeover (a pod created minutes ago that was never active) the new unit may lack
- * data and the old one may be leaving: `blocked` counts as waiting, and the new unit is silent while another is active. An error
- * always counts.
+ * Derives the statuses of the present units. During a takeover (a pod created minutes ago that was never active), the new unit may lack
+ * data, and the old one may be leaving. Then `blocked` counts as waiting, and the new unit reports nothing while another is active. An
+ * error always counts.
  */
 export const unitStatuses = (application: string, units: Units, now: Date): Report[] => {
   const present = Object.values(units.present)

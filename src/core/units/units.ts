@@ -14,10 +14,10 @@ const Unit = z.strictObject({
   report: Report.optional(),
   /** The mark of the last report. */
   reported: Mark.optional(),
-  /** The unit's own relation data by endpoint; `told` is the mark of the last that counted. */
+  /** The unit's own relation data by endpoint. `told` is the mark of the last event that set them. */
   databag: z.record(z.string(), LeaderSettings).optional(),
   told: Mark.optional(),
-  /** Active once, and so not starting any more. */
+  /** The unit was active once, so it is not starting any more. */
   started: z.literal(true).optional(),
 })
 export type Unit = z.infer<typeof Unit>
@@ -31,11 +31,11 @@ const Departed = z.strictObject({
 
 /** The units of an application known from events. */
 export const Units = z.strictObject({
-  /** By pod uid, in the order in which they came. */
+  /** The present pods by uid, in order of arrival. */
   present: z.record(z.string(), Unit),
-  /** Departed pods, the latest last: events about them are late. */
+  /** Departed pods, the latest last. Events about them are late. */
   departed: z.array(Departed),
-  /** Higher than the number of any unit there ever was. */
+  /** Greater than the number of every unit so far. */
   next: z.int().nonnegative(),
 })
 export type Units = z.infer<typeof Units>
@@ -43,7 +43,7 @@ export type Units = z.infer<typeof Units>
 export const noUnits = (): Units => ({ present: {}, departed: [], next: 0 })
 
 /**
- * A pod of the application. With `created` (RFC 3339) a late event cannot replace its successor by an earlier pod; `number` comes from
+ * A pod of the application. With `created` (RFC 3339), a late event about an earlier pod cannot replace its successor. `number` comes from
  * sources that number their units.
  */
 export type UnitPod = {
@@ -54,22 +54,22 @@ export type UnitPod = {
 }
 
 /**
- * An observation of pods: one started, one gone or going, or all live ones. A departed pod in `live` counts as present: the list was
- * read after the memory.
+ * An observation of pods: one started, one is gone or going, or all live ones. A departed pod in `live` counts as present, because the list
+ * was read after the memory.
  */
 export type PodObservation =
   | { readonly added: UnitPod }
   | { readonly gone: string }
   | { readonly live: readonly UnitPod[] }
 
-/** The workload of the pods; without its type, the pod's name decides. */
+/** The workload of the pods. Without a type, the pod's name decides. */
 export type Deployed = { readonly workload: string; readonly type?: 'stateless' | 'stateful' | undefined }
 
-/** Bounds the remembered pods, present and departed each: the oldest go first. */
+/** The limit of present pods, and of departed ones. The oldest are dropped first. */
 export const MOST_PODS = 500
 
 /**
- * Applies an observation of pods. A stateful unit has the number of its pod, whatever its uid; a stateless one gets a new number. Late
+ * Applies an observation of pods. A stateful unit has the number of its pod, whatever its uid. A stateless one gets a new number. Late
  * events about a departed pod change nothing.
  */
 export const observePods = (units: Units, observation: PodObservation, deployed: Deployed): Units => {
@@ -112,7 +112,7 @@ const withPod = (units: Units, pod: UnitPod, deployed: Deployed, before?: number
   return bounded({ ...others, present: added, next: Math.max(units.next, number + 1) })
 }
 
-/** Parses a StatefulSet pod's number. Another pod with the same labels is no unit. */
+/** Parses the number of a StatefulSet's pod. Another pod with the same labels is no unit. */
 const ordinalOf = ({ name }: UnitPod, { workload }: Deployed): number | undefined => numberAfter(`${workload}-`, name)
 
 const isFree = ({ present, departed }: Units, number: number | undefined): boolean =>
@@ -131,12 +131,12 @@ const bounded = (units: Units): Units => {
 
 export const unitName = (application: string, number: number): string => `${application}/${number}`
 
-/** Finds the number of a unit by its name `web/3` or its pod's; undefined for an unknown unit. */
+/** Finds the number of a unit by its name `web/3`, or by its pod's. Undefined for an unknown unit. */
 export const findUnitNumber = ({ present, departed }: Units, application: string, name: string): number | undefined =>
   numberAfter(`${application}/`, name) ??
   [...Object.values(present), ...departed].find(({ pod }) => pod === name)?.number
 
-/** Tells if the unit was present and is not any more. One never seen may be new: the event about its pod may come later than its own. */
+/** Tells if a unit was present and no longer is. A unit that was never seen may be new, because its own event may come before that of its pod. */
 export const hasLeft = (units: Units, application: string, name: string): boolean => {
   const number = findUnitNumber(units, application, name)
   const isNumber = (unit: { number?: number | undefined }) => number !== undefined && unit.number === number

@@ -11,13 +11,13 @@ import { stringLeaves } from './churn/string-leaves.ts'
 import { effectiveDeployment, ownWorkload, type PodWorkload } from './config.ts'
 import { isSecret, referredKeys } from './secrets.ts'
 
-/** The part of a memory that judges a config. */
+/** The parts of a memory that the judgement of a config depends on. */
 type ConfigMemory = Pick<State, 'config' | 'configChurn' | 'units'>
 
-/** The relations that a config is judged by, with the data in effect. */
+/** The relations with their effective data, as context for the judgement of a config. */
 type Relations = Readonly<Record<string, Relation>>
 
-/** A config that arrives: its application, its sender, and what it is judged by, which is asked for where a unit sent it. */
+/** A config that arrives: its application, its sender, and the context of its judgement. `relations` is called only for a unit's config. */
 export type Arrival = {
   readonly application: string
   readonly by: SpecSource
@@ -25,10 +25,10 @@ export type Arrival = {
   readonly relations: () => Relations
 }
 
-/** Applies the config that was told after `before`, except for parts that units change too often, which stay as they were. */
+/** Accepts the config that arrived after `before`. Parts that units change too often stay as they were. */
 export const withAcceptedConfig = <M extends ConfigMemory>(before: ConfigMemory, after: M, arrival: Arrival): M => {
   const { config: told, units } = after
-  // a config is judged when it is given, not at every change of the memory
+  // a config is judged when it arrives, not at every change of the memory
   if (told === before.config) return after
   const { application, by, now } = arrival
   if (told === undefined) return defined({ ...after, configChurn: undefined })
@@ -43,21 +43,21 @@ export const withAcceptedConfig = <M extends ConfigMemory>(before: ConfigMemory,
   return defined({ ...after, config, configChurn: history && withHeldKeys(history, keys) })
 }
 
-/** A value that is told again is known by its key, which has to be kept until then. */
+/** Keeps the secret keys of a held-back workload, so that the same values are recognized when they are sent again. */
 const withHeldKeys = (history: ConfigChurn, keys: readonly string[]): ConfigChurn => {
   const { workload } = history
   if (workload?.held === undefined || keys.length === 0) return history
   return { ...history, workload: { ...workload, held: { ...workload.held, keys: [...keys] } } }
 }
 
-/** The part of a memory that warnings follow from. */
+/** The parts of a memory that warnings depend on. */
 type WarnedMemory = {
   readonly config?: { readonly workload?: object | null | undefined } | undefined
   readonly relations: Relations
   readonly units: State['units']
 }
 
-/** Warns of ephemeral values in the spec, each of which changes the spec when it changes, and of secret values. */
+/** Warns of ephemeral values in the spec, each of which changes the spec when it changes, and of secret values that stay in plain text. */
 export const specWarnings = ({ config, relations, units }: WarnedMemory, application: string): string[] => {
   const workload = ownWorkload(config)
   if (workload === undefined) return []
@@ -73,14 +73,14 @@ const remoteDatabags = (relations: Relations): RemoteDatabag[] =>
     application: namespace === undefined ? application : `${namespace}/${application}`,
     data: { data, units },
   }))
-/** The memory is a ConfigMap, which more people may read than a Secret. */
+/** Warns of secret values that cannot be moved to a Secret, because more people may read a ConfigMap. */
 const secretWarnings = ({ podSpec: { containers, initContainers = [] }, secretEnv }: PodWorkload): string[] =>
   [...containers, ...initContainers].flatMap(({ name, env = [] }) =>
     env
       .filter(({ name: variable, value }) => value && isSecret(variable, value, secretEnv))
       .map(
         ({ name: variable }) =>
-          `the value of ${variable} in container ${name} is kept in ConfigMaps: $(NAME) in it is replaced by Kubernetes, and only there. Compose it of a variable that is a secret of its own`,
+          `the value of ${variable} in container ${name} is kept in ConfigMaps as plain text, because Kubernetes replaces $(NAME) only there. Put its secret part into a variable of its own`,
       ),
   )
 

@@ -15,13 +15,13 @@ export type Conceal = (config: Config) => Config
 
 /** The secret values of an application, saved before anything refers to them. */
 export type SecretStore = {
-  /** Throws where a value is new and cannot be kept. */
+  /** Replaces secret values by keys. Throws if a new value cannot be stored. */
   readonly conceal: Conceal
-  /** Reads the Secret if a config needs it. Resolves to false when nothing was read. */
+  /** Reads the Secret if a config needs it. Resolves with false if nothing was read. */
   read(): Promise<boolean>
   /**
-   * Saves the new values that the state refers to. Resolves to false when the API server refuses that; rejects with an error that isStale
-   * when overtaken.
+   * Saves the new values that the state refers to. Resolves with false if the API server refuses the write. Rejects with a version conflict
+   * if another writer was faster.
    */
   save(state: State): Promise<boolean>
 }
@@ -109,7 +109,7 @@ const foreignProblem = (subject: Subject, found: KubernetesObject): Error | unde
         `${nameOf({ kind: found.kind, ...found.metadata })} is somebody else's, and has the name under which secret values are kept: delete it, or rename it`,
       )
 
-/** The Secret was made by the functions for the application, and is no copy. */
+/** Tells if meshstep created the Secret for this application. A copy by another program does not count. */
 export const isStoreOf = (subject: Subject, { metadata }: KubernetesObject): boolean =>
   Object.entries(ownerLabels(subject)).every(([key, value]) => metadata.labels?.[key] === value) &&
   (metadata.managedFields ?? []).some(({ manager }) => manager === fieldManager(subject.application))
@@ -120,7 +120,7 @@ const decodeValues = ({ data = {} }: KubernetesObject): Values =>
 
 const encoded = (value: string): string => Buffer.from(value).toString('base64')
 
-/** Creates an absent Secret, and changes an observed one: concurrent writers do not lose each other's values. */
+/** Creates a missing Secret, or changes an observed one, so that concurrent writers do not lose each other's values. */
 const write = async (
   kubernetes: Kubernetes,
   subject: Subject,
@@ -151,7 +151,7 @@ const write = async (
   )
 }
 
-/** Removes keys that nothing refers to. */
+/** Removes keys without a reference. */
 export const forget = async (
   kubernetes: Kubernetes,
   { found, keys, manager }: { found: KubernetesObject; keys: readonly string[]; manager: string },
@@ -161,7 +161,7 @@ export const forget = async (
   await kubernetes.patch({ kind: 'Secret', namespace, name }, [...seen(found), ...removals], manager)
 }
 
-/** Changes at each save: a concurrent removal of a reused key fails on the resourceVersion. */
+/** Changes an annotation at each save, so that a concurrent removal of a reused key fails on the resourceVersion. */
 const claimed = ({ metadata: { annotations, resourceVersion } }: KubernetesObject) => [
   ...(annotations === undefined ? [{ op: 'add' as const, path: '/metadata/annotations', value: {} }] : []),
   { op: 'add' as const, path: `/metadata/annotations/${CLAIM.replace('/', '~1')}`, value: resourceVersion },

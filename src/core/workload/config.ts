@@ -33,11 +33,11 @@ const ExternalName = z
   .refine((name) => isIP(name) === 0, A_HOST)
 
 const Deployment = z.strictObject({
-  /** A stateful application's pods keep their names, numbers and storage. @default stateless, unless there is storage */
+  /** Pods of a stateful application keep their names, numbers and storage. @default stateless; storage requires stateful */
   type: z.enum(TYPES, `expected a type of deployment, one of ${TYPES.join(' ')}`).optional(),
   /** @default cluster, or omit where no container has a port */
   service: Service.optional(),
-  /** The host that a Service `external` stands for. */
+  /** The host of a Service `external`. */
   externalName: ExternalName.optional(),
 })
 
@@ -46,7 +46,7 @@ const ClaimTemplate = z.looseObject({
   spec: z.looseObject({}, 'expected the spec of a claim'),
 })
 
-/** A workload that is ours to deploy. Unknown keys are errors, except inside the spec. */
+/** A workload that meshstep deploys. Unknown keys are errors, except inside the spec. */
 export const PodWorkload = z
   .strictObject({
     podSpec: PodSpec,
@@ -81,7 +81,7 @@ export const PodWorkload = z
   })
 export type PodWorkload = z.infer<typeof PodWorkload>
 
-/** The deployment with all defaults and the user's choices. */
+/** The kinds of deployment and Service, with all defaults. */
 export type EffectiveDeployment = {
   readonly type: (typeof TYPES)[number]
   readonly service: (typeof SERVICES)[number]
@@ -93,7 +93,7 @@ export const effectiveDeployment = (workload: PodWorkload): EffectiveDeployment 
   return { type: deployment?.type ?? 'stateless', service: serviceAsked(workload) ?? (isServing ? 'cluster' : 'omit') }
 }
 
-/** The ports of the Service: the configured ones, else those of all containers. */
+/** The ports of the Service: the configured ones, or else those of all containers. */
 export const exposedPorts = ({ podSpec, service }: PodWorkload): readonly object[] =>
   service?.ports ?? servicePorts(podSpec).map((port) => ({ ...port, targetPort: port.port }))
 
@@ -140,7 +140,7 @@ const ONLY = {
   stateful: ['updateStrategy', 'podManagementPolicy', 'serviceName'],
 } as const
 
-/** Refuses a key of the other deployment type, which would be lost in silence. */
+/** Refuses keys of the other deployment type, which would be lost silently. */
 const typeProblems = (workload: PodWorkload): Problem[] => {
   const { type } = effectiveDeployment(workload)
   const other = type === 'stateless' ? 'stateful' : 'stateless'
@@ -155,28 +155,28 @@ const accountProblems = ({ podSpec, serviceAccount }: PodWorkload): Problem[] =>
   return [{ path: ['serviceAccount', 'name'], message: `expected ${named}, which the pod spec names` }]
 }
 
-/** The account that the spec names itself. */
+/** Returns the account that the spec itself names. */
 export const accountNamed = ({ serviceAccountName, serviceAccount: deprecated }: PodSpec): string | undefined => {
   const name = serviceAccountName ?? deprecated
   return typeof name === 'string' && name !== '' ? name : undefined
 }
 
-/** The pods' account is made here; one that only the spec names is another's. */
+/** Tells if meshstep creates the account of the pods. An account that only the spec names belongs to another owner. */
 export const isAccountOurs = ({ podSpec, serviceAccount }: PodWorkload): boolean =>
   serviceAccount !== undefined || accountNamed(podSpec) === undefined
 
-/** The account that the pods run as. */
+/** Returns the account that the pods run as. */
 export const accountOf = (application: string, { podSpec, serviceAccount }: PodWorkload): string =>
   serviceAccount?.name ?? accountNamed(podSpec) ?? application
 
-/** The workload is ours to deploy, and not another's that the config only names. */
+/** Tells if meshstep deploys the workload. Otherwise the config only names one of another owner. */
 export const isPodWorkload = <T extends object>(workload: T | PodWorkload): workload is PodWorkload =>
   Object.hasOwn(workload, 'podSpec')
 
 export const ownWorkload = (config: { readonly workload?: object | null | undefined } = {}): PodWorkload | undefined =>
   config.workload && isPodWorkload(config.workload) ? config.workload : undefined
 
-/** A workload of ours, in the form of Kubernetes or of Juju. */
+/** A workload that meshstep deploys, in the form of Kubernetes or of Juju. */
 const OwnWorkload: z.ZodType<PodWorkload> = z
   .looseObject({})
   .transform((value, context) => {
@@ -187,8 +187,8 @@ const OwnWorkload: z.ZodType<PodWorkload> = z
   .pipe(PodWorkload)
 
 /**
- * Parses a workload that `named` reads, or one of ours. The key `podSpec` tells the two apart, so that problems are those of the intended
- * form.
+ * Parses a workload of either form: one that meshstep deploys, or one that `named` reads. The key `podSpec` tells them apart, so that
+ * problems are those of the intended form.
  */
 export const workloadSchema = <T extends object>(named: z.ZodType<T>): z.ZodType<T | PodWorkload> =>
   z.unknown().transform((value, context): T | PodWorkload => {

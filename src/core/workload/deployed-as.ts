@@ -4,7 +4,7 @@ import type { Deployed } from '../units/units.ts'
 import { effectiveDeployment, ownWorkload } from './config.ts'
 import { workloadTargets } from './label-targets.ts'
 
-/** The workload of an application's pods, as found; else its type, where the memory has that. */
+/** Returns the workload of an application's pods, with its type if it was found, or if the memory has it. */
 export const deployedAs = (
   application: string,
   { config, workloadKind }: State,

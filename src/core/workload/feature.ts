@@ -15,7 +15,7 @@ import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts
 import { workloadConfig, workloadState } from './schema.ts'
 import { storeName } from './secrets.ts'
 
-/** The workload of an application: another's, or ours to deploy by its pod spec. */
+/** The feature for the workload of an application: one of another owner, or one that meshstep deploys by its pod spec. */
 export const workload = {
   name: 'workload',
   config: workloadConfig,
@@ -24,7 +24,7 @@ export const workload = {
     const { labels } = config
     const isLabelled = labels !== undefined && Object.keys(labels).length > 0
     const others = ofAnother(application, config)
-    // labels are on the template of pods, which restart: they choose who selects these, and whether they are on the mesh
+    // labels of the template restart pods, and decide on Services that select them and on their mesh
     const asked = defined({ own: ownWorkload(config), ofAnother: others, labels: isLabelled ? labels : undefined })
     return Object.keys(asked).length === 0 ? {} : { workload: asked }
   },
@@ -53,7 +53,7 @@ export const workload = {
       ...churning.map(churnMessage),
       ...(churning.length > 0 ? [] : specWarnings(state, subject.application)),
       ...heldMessages(state),
-      ...(misnamed === undefined ? [] : [`${misnamed}; what an earlier version took is as it was until then`]),
+      ...(misnamed === undefined ? [] : [`${misnamed}; objects that an earlier version accepted stay until then`]),
     ]
     if (own === undefined) return { messages }
     const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
@@ -62,7 +62,7 @@ export const workload = {
   },
 } satisfies Feature
 
-/** The workload and Service of other names, with the changes made to them. */
+/** Returns the workload and Service with names of other applications, and the changes made to them. */
 const ofAnother = (application: string, { workload: given, service, enrolment }: Config): object | undefined => {
   const named = defined({
     workload:
@@ -72,13 +72,15 @@ const ofAnother = (application: string, { workload: given, service, enrolment }:
   return Object.keys(named).length === 0 ? undefined : { ...named, enrolment }
 }
 
-/** The workload and the Service to label that have names of others. */
+/** Lists the labelled workload and Service that have names of other applications. */
 const namedObjects = ({ namespace, application }: Subject, { workload: given, service }: Config): Reference[] => [
   ...(given && 'name' in given && !isOwnName(application, given.name) ? [{ ...given, namespace }] : []),
   ...(service && !isOwnName(application, service) ? [{ kind: 'Service' as const, namespace, name: service }] : []),
 ]
 
-/** An earlier version may have remembered what would be written over a memory, or a secret store. */
+/**
+ * Leaves out objects with reserved names. An earlier version may have remembered some, and they would overwrite a memory or a secret store.
+ */
 const withoutReserved = (workload: PodWorkload): PodWorkload => ({
   ...workload,
   ...(workload.configMaps && { configMaps: withoutReservedNames(workload.configMaps) }),

@@ -1,4 +1,4 @@
-/** The fields of pods and containers that people write, to recognize misspelt ones. */
+/** The fields of pods and containers that people write. They are used to recognize misspelt ones. */
 const NAMES = `
 activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy enableServiceLinks
 ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname hostnameOverride imagePullSecrets initContainers nodeName

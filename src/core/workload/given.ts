@@ -5,8 +5,8 @@ type Path = readonly (string | number)[]
 type Problem = { readonly path: (string | number)[]; readonly message: string }
 
 /**
- * Finds problems that the API server accepts, or refuses without their place, though no pod can run. Remembered configs are not checked:
- * old memories stay readable.
+ * Finds problems that no pod can run with, although the API server accepts them, or refuses them without their place. Remembered configs
+ * are not checked, so that old memories stay readable.
  */
 export const givenProblems = (config: { readonly workload?: object | null | undefined }): Problem[] => {
   const workload = ownWorkload(config)
@@ -21,10 +21,10 @@ export const givenProblems = (config: { readonly workload?: object | null | unde
   ]
 }
 
-/** Quantities alone may be fractions. */
+/** Fields that may be fractions. */
 const QUANTITIES = ['limits', 'requests', 'sizeLimit', 'divisor', 'overhead', 'capacity']
 
-/** All other numbers have 32 bits: a larger one is truncated in silence. */
+/** Fields with 64 bits. All others have 32, and a larger number is truncated silently. */
 const LONG = [
   ...['activeDeadlineSeconds', 'expirationSeconds', 'fsGroup', 'runAsGroup', 'runAsUser', 'supplementalGroups'],
   ...['terminationGracePeriodSeconds', 'tolerationSeconds'],
@@ -60,7 +60,7 @@ const imageProblems = ({ podSpec }: PodWorkload): Problem[] =>
     ),
   )
 
-/** Ports of a Service are unique by number and protocol, and by name. */
+/** Finds repeated ports of a Service. They are unique by number and protocol, and by name. */
 const portProblems = (workload: PodWorkload): Problem[] => {
   if (workload.service?.ports === undefined) return []
   const ports = exposedPorts(workload) as readonly {

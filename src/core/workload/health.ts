@@ -19,7 +19,7 @@ const statusOf = ({ status }: KubernetesObject): Status => (typeof status === 'o
 /** The desired number of pods. */
 export const desiredReplicas = ({ spec }: KubernetesObject): number => Number(spec?.replicas ?? 1)
 
-/** All pods are of the present template and available, so none has a problem to report. */
+/** Tells if all pods have the current template and are available, so that none has a problem to report. */
 export const isAvailable = (workload: KubernetesObject): boolean => {
   const { observedGeneration = 0, replicas = 0, availableReplicas = 0, updatedReplicas = 0 } = statusOf(workload)
   const wanted = desiredReplicas(workload)
@@ -27,7 +27,7 @@ export const isAvailable = (workload: KubernetesObject): boolean => {
   return isSeen && availableReplicas >= wanted && updatedReplicas >= Math.max(wanted, replicas)
 }
 
-/** The problems of a workload: those of its pods, then its own conditions, then its number of available pods. */
+/** Lists the problems of a workload: those of its pods, then its own conditions, then its number of available pods. */
 export const reportHealth = (
   workload: KubernetesObject | undefined,
   pods: readonly KubernetesObject[] = [],
@@ -45,7 +45,7 @@ const workloadReports = (workload: KubernetesObject): Report[] => {
   ]
 }
 
-/** https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment */
+/** See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment */
 const isFailure = ({ type, status, reason }: Condition): boolean =>
   (type === 'ReplicaFailure' && status === 'True') ||
   (type === 'Progressing' && status === 'False' && reason === 'ProgressDeadlineExceeded')
@@ -65,7 +65,7 @@ const podReports = (pod: KubernetesObject): Report[] => {
   ]
 }
 
-/** All other reasons of a waiting container are failures: CrashLoopBackOff, ImagePullBackOff, CreateContainerConfigError … */
+/** Reasons of a starting container. All others are failures: CrashLoopBackOff, ImagePullBackOff, CreateContainerConfigError … */
 const STARTING = ['ContainerCreating', 'PodInitializing']
 
 const told = (status: Report['status'], what: string, message: string | undefined): Report => {

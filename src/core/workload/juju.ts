@@ -1,13 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 
-/**
- * Juju's own form of a pod spec, version 2 and 3, in that of Kubernetes.
- * See https://discourse.charmhub.io/t/k8s-spec-v3-changes/2698
- */
+/** Fields of Juju's own form of a pod spec, version 2 or 3. See https://discourse.charmhub.io/t/k8s-spec-v3-changes/2698 */
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** A part without an equivalent here, and the alternative. */
+/** A part without an equivalent in the form of Kubernetes, with the alternative. */
 export type Unequal = { readonly path: (string | number)[]; readonly message: string }
 
 /** A workload in the form of Kubernetes, and the problems of its conversion. */
@@ -15,14 +12,14 @@ export type Converted = { readonly workload: unknown; readonly problems: readonl
 
 const OWN_KEYS = ['envConfig', 'imageDetails', 'volumeConfig']
 
-/** The pod spec is in Juju's form. */
+/** Tells if a pod spec is in Juju's form. */
 const isJujuForm = (podSpec: unknown): boolean =>
   isFields(podSpec) &&
   ('version' in podSpec ||
     'kubernetesResources' in podSpec ||
     listOf(podSpec.containers).some((container) => OWN_KEYS.some((key) => key in container)))
 
-/** Converts a workload to the form of Kubernetes; one in that form stays the same. */
+/** Converts a workload to the form of Kubernetes. One in that form stays the same. */
 export const fromJuju = (workload: Fields): Converted => {
   const { podSpec } = workload
   if (!isFields(podSpec) || !isJujuForm(podSpec)) return { workload, problems: [] }
@@ -73,7 +70,7 @@ const versionProblems = (version: unknown): Unequal[] =>
     ? []
     : [{ path: ['podSpec', 'version'], message: "expected a version of Juju's form, 2 or 3" }]
 
-/** Volumes and ConfigMaps of equal names must be equal: else one content would be lost. */
+/** Finds volumes and ConfigMaps with equal names and different contents, because one content would be lost. */
 const clashes = (parts: readonly Part[], given: Fields): Unequal[] => {
   const taken = new Map(Object.entries(given).map(([name, data]) => [`ConfigMap ${name}`, data]))
   return parts.flatMap(({ volumes, configMaps }, index) =>
@@ -89,7 +86,7 @@ const clashes = (parts: readonly Part[], given: Fields): Unequal[] => {
   )
 }
 
-/** Replaces the name of a volume's ConfigMap by its files; the name is unique to one container. */
+/** Replaces the name of a volume's ConfigMap by its files, because the name is unique to one container. */
 const withFiles = (volume: Fields, configMaps: Part['configMaps']): Fields => {
   const source = fieldsOf(volume.configMap)
   const [, files] = configMaps.find(([name]) => name === source.name) ?? []
@@ -100,7 +97,7 @@ const withoutKnown = ({ pod: _, secrets: _s, ...others }: Fields): Fields => oth
 
 type Secrets = { readonly texts: (readonly [string, Fields])[]; readonly problems: Unequal[] }
 
-/** Converts Secrets of text; other types, whose keys are fixed, are left to people. */
+/** Converts Secrets of texts. Other types have fixed keys, so people have to create them. */
 const secretsOf = ({ secrets }: Fields): Secrets => {
   const all = listOf(secrets).map((secret, index) => ({ ...secret, index }) as Fields & { index: number })
   const isPlain = ({ type = 'Opaque' }: Fields) => type === 'Opaque'
@@ -177,7 +174,7 @@ const containerOf = (container: Fields, index: number): Part => {
   }
 }
 
-/** A variable's text, or its source. */
+/** Converts a variable: its text, or its source. */
 const variableOf = (name: string, value: unknown): Fields => {
   if (!isFields(value)) return { name, value: typeof value === 'string' ? value : JSON.stringify(value) }
   const field = fieldsOf(value.field)
@@ -193,7 +190,7 @@ const variableOf = (name: string, value: unknown): Fields => {
   return { name, valueFrom }
 }
 
-/** The Secret or ConfigMap of which all keys become variables. */
+/** Returns the Secret or ConfigMap whose keys all become variables. */
 const sourceOfAll = (value: unknown): Fields | undefined => {
   const { secret, 'config-map': configMap } = fieldsOf(value)
   const { name, key } = fieldsOf(secret ?? configMap)
@@ -208,7 +205,7 @@ const keyOf = (value: unknown): Fields => {
 
 type Mounted = { readonly mount: Fields; readonly volume: Fields; readonly configMap?: [string, Fields] }
 
-/** Converts a container's volume: its files become a ConfigMap, whose keys have no directories. */
+/** Converts a volume of a container. Its files become a ConfigMap, whose keys have no directories. */
 const volumeOf = (container: string, { name, mountPath, files, secret, ...source }: Fields): Mounted => {
   const mount = { name, mountPath }
   const account = fieldsOf(secret)
@@ -235,7 +232,7 @@ const sourceOf = ({ configMap, ...others }: Fields): Fields => {
 
 const keyFor = (path: string): string => path.replaceAll('/', '_')
 
-/** A list of paths and contents, or, in version 2, contents by path. */
+/** Reads files: a list of paths and contents, or, in version 2, contents by path. */
 const filesOf = (files: unknown): { path: string; content: unknown; mode?: unknown }[] =>
   Array.isArray(files)
     ? listOf(files).map(({ path, content, mode }) => ({ path: String(path), content, mode }))
@@ -249,7 +246,7 @@ const serviceOf = ({ annotations, updateStrategy, scalePolicy }: Fields, isState
   ...(scalePolicy !== undefined && { podManagementPolicy: POLICIES[String(scalePolicy)] ?? scalePolicy }),
 })
 
-/** Containers of a pod may mount the same volume. */
+/** Removes repeated volumes, because containers of a pod may mount the same one. */
 const uniqueByName = (volumes: readonly Fields[]): Fields[] => [
   ...new Map(volumes.map((volume) => [volume.name, volume])).values(),
 ]

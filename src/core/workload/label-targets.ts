@@ -14,18 +14,18 @@ export const workloadTargets = (application: string, config: Config = {}): Label
   ]
 }
 
-/** The name of the Service to label; null for none. */
+/** Returns the name of the Service to label. Null if there is none. */
 export const labelledService = (application: string, config: Config): string | null => {
   const { service = hasNoService(config) ? null : application } = config
   return service
 }
 
-/** The workload that the config names; one of ours has a kind and the application's name. */
+/** Returns the workload that the config names. One that meshstep deploys has a kind and the application's name. */
 const namedWorkload = ({ workload }: Config): { kind: 'StatefulSet' | 'Deployment'; name?: string } | undefined => {
   if (!workload || !isPodWorkload(workload)) return workload ?? undefined
   return { kind: effectiveDeployment(workload).type === 'stateful' ? 'StatefulSet' : 'Deployment' }
 }
 
-/** A workload of ours may have no Service. */
+/** Tells if the application has no Service. Only a workload that meshstep deploys can say so. */
 const hasNoService = ({ workload }: Config): boolean =>
   !!workload && isPodWorkload(workload) && effectiveDeployment(workload).service === 'omit'

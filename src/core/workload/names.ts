@@ -3,17 +3,17 @@ import type { Reference } from '../../platform/kubernetes/objects.ts'
 import { accountNamed, accountOf, isAccountOurs, type PodWorkload } from './config.ts'
 import { storeName } from './secrets.ts'
 
-/** Memories, secret stores, accounts and Roles of meshstep have such names, and nothing else has. */
+/** The names of memories, secret stores, accounts and Roles of meshstep. No other objects may have them. */
 const RESERVED = /^(meshstep|juju-service-mesh)(-|$)/
 
-/** Tells if a name is one of meshstep's own, which nobody may give to an object. */
+/** Tells if a name is reserved for meshstep's own objects. */
 export const isReserved = (name: string): boolean => RESERVED.test(name)
 
-/** Tells if objects of that name are the application's: it is the application's own, or begins with that and a hyphen. */
+/** Tells if a name belongs to the application: its own name, or a name that begins with that and a hyphen. */
 export const isOwnName = (application: string, name: string): boolean =>
   !isReserved(name) && (name === application || name.startsWith(`${application}-`))
 
-/** The problem of the first name that an application may not use for what its workload makes, runs as or reads. */
+/** Returns the problem of the first name that an application may not use, for objects of its workload, its account or its references. */
 export const nameProblem = (application: string, workload: PodWorkload): string | undefined => {
   const { podSpec, serviceAccount, configMaps = {}, secrets = {} } = workload
   const made = [
@@ -31,7 +31,7 @@ export const nameProblem = (application: string, workload: PodWorkload): string 
   ]
   const reserved = [...made, ...used].find(({ name }) => isReserved(name))
   if (reserved)
-    return `workload.${reserved.path}: ${reserved.name} is a name of meshstep's own, as all that begin with meshstep- or juju-service-mesh-: use another`
+    return `workload.${reserved.path}: ${reserved.name} is reserved, as all names that begin with meshstep- or juju-service-mesh-: use another`
   const foreign = made.find(({ name }) => !isOwnName(application, name))
   return (
     foreign &&
@@ -39,7 +39,7 @@ export const nameProblem = (application: string, workload: PodWorkload): string 
   )
 }
 
-/** The objects of others that a workload uses: the account that it runs as, and Secrets that its config does not make. */
+/** Lists the objects of other owners that a workload uses: its account, and Secrets that its config does not create. */
 export const usedBy = ({ namespace, application }: Subject, workload: PodWorkload): Reference[] => [
   { kind: 'ServiceAccount', namespace, name: accountOf(application, workload) },
   ...referencesIn(workload.podSpec)
@@ -47,15 +47,15 @@ export const usedBy = ({ namespace, application }: Subject, workload: PodWorkloa
     .map(({ kind, name }) => ({ kind, namespace, name })),
 ]
 
-/** Tells if a workload's account is the application's own: its config makes it, or it has the application's name. */
+/** Tells if a workload's account is the application's own: the config creates it, or it has the application's name. */
 export const isOwnAccount = (application: string, workload: PodWorkload): boolean => {
   const name = accountOf(application, workload)
   return name === application || (isAccountOurs(workload) && isOwnName(application, name))
 }
 
 /**
- * Renames the ConfigMaps of files in Juju's form, `{container}-{volume}`, to `{application}-{container}-{volume}` where they are not the
- * application's by their names: no charm chose these.
+ * Renames ConfigMaps of files in Juju's form from `{container}-{volume}` to `{application}-{container}-{volume}`, unless the name belongs
+ * to the application already. No charm chose these names.
  */
 export const withOwnFiles = (application: string, workload: PodWorkload): PodWorkload => {
   const { podSpec, configMaps } = workload
@@ -82,7 +82,7 @@ export const withOwnFiles = (application: string, workload: PodWorkload): PodWor
 
 type Named = { readonly kind: 'ConfigMap' | 'Secret'; readonly name: string }
 
-/** The ConfigMaps and Secrets that a pod spec refers to, wherever it does: `secretRef`, `secretName`, `configMap` and their like. */
+/** Lists the ConfigMaps and Secrets that a pod spec refers to, in `secretRef`, `secretName`, `configMap` and similar fields. */
 const referencesIn = (value: unknown, under = ''): Named[] => {
   if (Array.isArray(value)) return value.flatMap((one) => referencesIn(one, under))
   if (typeof value !== 'object' || value === null) return []

@@ -13,28 +13,28 @@ import {
 import type { PodSpec } from './pod-spec.ts'
 import type { Values } from './secrets.ts'
 
-/** The field manager of an application's workload. Labels have another, whose fields are never in these objects. */
+/** Names the field manager of an application's workload. Labels have another one, and are never part of these objects. */
 export const workloadManager = (application: string): string => `meshstep-workload/${application}`
 
 /** The kinds of a workload's objects. */
 export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'StatefulSet'] as const
 
-/** The kinds beside a workload that its config may ask for; a coordinator has a ConfigMap as well. */
+/** The kinds besides a workload that its config may request. A coordinator has a ConfigMap as well. */
 export const BESIDE_WORKLOADS = ['ConfigMap', 'PodDisruptionBudget'] as const
 
-/** The kinds of a workload's objects, including those that only its config asks for. */
+/** Lists the kinds of a workload's objects, including those that only its config requests. */
 export const ownedWorkloadKinds = ({ configMaps, podDisruptionBudget }: PodWorkload) => [
   ...WORKLOAD_KINDS,
   ...(configMaps ? (['ConfigMap'] as const) : []),
   ...(podDisruptionBudget ? (['PodDisruptionBudget'] as const) : []),
 ]
 
-/** The name of the Service that gives each pod of a stateful application a DNS name. */
+/** Names the Service that gives each pod of a stateful application a DNS name. */
 export const endpointsName = (application: string): string => truncateLabelValue(`${application}-endpoints`)
 
 /**
- * The complete objects of a workload; the order of its keys makes no difference. None of their content comes from the cluster, so they
- * hold no address of a pod. They are applied in this order, up to the first refusal: an invalid spec must not change the ports of a
+ * Builds the complete objects of a workload. The order of its keys makes no difference. Nothing in them comes from the cluster, so they
+ * hold no address of a pod. They are applied in this order, up to the first refusal, because an invalid spec must not change the ports of a
  * Service in front of old pods.
  */
 export const workloadObjects = (subject: Subject, workload: PodWorkload): KubernetesObject[] => {
@@ -58,7 +58,7 @@ const metadata = ({ namespace, application }: Subject, name = application) => ({
   labels: podLabels(application),
 })
 
-/** The mesh identifies an application by its account, which has its name by default. */
+/** Builds the account. The mesh identifies an application by its account, which has its name by default. */
 const serviceAccount = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'ServiceAccount',
@@ -75,7 +75,7 @@ const configMap = (subject: Subject, name: string, data: Record<string, string>)
   data,
 })
 
-/** The Secrets of a workload whose values are all known, and the names of the others, which stay as they are. */
+/** Builds the Secrets of a workload whose values are all stored. `unknown` names the others, which stay as they are. */
 export const secretObjects = (
   subject: Subject,
   { secrets = {} }: PodWorkload,
@@ -127,17 +127,17 @@ const statefulSet = (subject: Subject, workload: PodWorkload): KubernetesObject 
   },
 })
 
-/** Without a number, replicas are not ours: a person or an autoscaler may scale. */
+/** Builds the spec that both kinds have in common. Without a number, a person or an autoscaler may set replicas. */
 const commonSpec = ({ application }: Subject, workload: PodWorkload) => ({
   ...(workload.replicas !== undefined && { replicas: workload.replicas }),
   selector: { matchLabels: podLabels(application) },
   template: { metadata: podMetadata(application, workload), spec: templateSpec(application, workload) },
 })
 
-/** A hash of the ConfigMaps: pods are replaced when their content changes. */
+/** The annotation with a hash of the ConfigMaps, so that pods are replaced when their content changes. */
 const CONTENT = 'meshstep.dev/config-maps'
 
-/** The keys of the Secrets' values, which change with each value and reveal nothing of it. */
+/** The annotation with a hash of the keys of secret values. It changes with each value, and reveals none. */
 const SECRETS = 'meshstep.dev/secrets'
 
 const podMetadata = (application: string, { podMetadata = {}, configMaps, secrets }: PodWorkload) => {
@@ -162,7 +162,7 @@ const templateSpec = (application: string, workload: PodWorkload) => {
   }
 }
 
-/** Server-side apply identifies a port by its number and protocol. */
+/** Sets the protocol of ports, because server-side apply identifies a port by its number and protocol. */
 const withProtocols = (container: PodSpec['containers'][number]) => ({
   ...container,
   ...(container.ports && { ports: container.ports.map((port) => ({ ...port, protocol: port.protocol ?? 'TCP' })) }),
@@ -193,7 +193,7 @@ const applicationService = (subject: Subject, workload: PodWorkload): Kubernetes
   return service(subject, subject.application, spec, settings?.annotations)
 }
 
-/** Publishes addresses that are not ready: peers find each other first. */
+/** Builds a Service that publishes addresses before they are ready, so that peers find each other. */
 const endpointsService = (subject: Subject, workload: PodWorkload): KubernetesObject =>
   service(subject, endpointsName(subject.application), {
     type: 'ClusterIP',

@@ -17,7 +17,7 @@ export const PodMetadata = z.strictObject({ labels: Labels.optional(), annotatio
 const A_PORT = 'expected a port: an integer from 1 to 65535'
 const Port = z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT)
 
-/** A port of a Service, in Kubernetes' fields; one of several needs a name. */
+/** A port of a Service, with Kubernetes' fields. One of several needs a name. */
 const ChosenPort = z
   .strictObject({
     port: Port,
@@ -38,7 +38,7 @@ const ChosenPort = z
 
 export const ServiceSettings = z.strictObject({
   annotations: Texts.optional(),
-  /** The ports, in place of those of all containers. */
+  /** The ports to use instead of those of all containers. */
   ports: z.array(ChosenPort, 'expected ports: a list').min(1, 'expected at least one port').optional(),
 })
 
@@ -47,13 +47,13 @@ export const ServiceAccount = z.strictObject({ name: PartName.optional(), annota
 const A_KEY = 'expected a key: at most 253 letters, digits, - _ and .'
 const Files = z.record(z.string().regex(/^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/, A_KEY), z.string(TEXTS))
 
-/** Texts by key, by the name of their ConfigMap. */
+/** Texts by key, for each ConfigMap by its name. */
 export const ConfigMaps = z.record(PartName, Files, 'expected ConfigMaps by their names')
 
-/** Texts by key that the memory must not hold, by the name of their Secret. */
+/** Texts by key, for each Secret by its name. The memory never holds these texts. */
 export const Secrets = z.record(PartName, Files, 'expected Secrets by their names')
 
-/** Keeps the value of a variable as a secret, or not, by its name. */
+/** Decides by the name of a variable if its value is a secret. */
 export const SecretEnv = z.record(z.string(), z.boolean('expected true or false'), 'expected true or false by name')
 
 const COUNT = 'expected a number of pods, or a percentage'

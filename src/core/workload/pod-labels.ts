@@ -5,13 +5,13 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { workloadManager } from './objects.ts'
 
-/** The annotation of a workload of ours with the keys of its template's labels that are not of its spec. */
+/** The annotation of a deployed workload with the keys of template labels that are not in its spec. */
 export const POD_LABELS = 'meshstep.dev/pod-labels'
 
-/** The field manager of the annotations in the template of a workload that is not ours. */
+/** Names the field manager of annotations in the template of another owner's workload. */
 export const annotationsManager = (application: string): string => `meshstep-annotations/${application}`
 
-/** Reads the labels at one location; those that a workload of ours holds for the application are its own. */
+/** Reads the labels at one place. Labels that a deployed workload holds for the application count as its own. */
 export const readHeld = (application: string, place: LabelLocation): SeenLabels => {
   const { labels, holders } = readLabels(place, fieldManager(application))
   const manager = workloadManager(application)
@@ -24,13 +24,13 @@ export const readHeld = (application: string, place: LabelLocation): SeenLabels 
     : { labels, holders: { own: new Set([...holders.own, ...held]), others: new Map(others) } }
 }
 
-/** The labels in a template that a workload of ours holds for the application: those of its spec are none. */
+/** Returns the template labels that a deployed workload holds for the application. Those of its spec do not count. */
 export const labelsOfWorkload = (application: string, place: LabelLocation): Record<string, string> =>
   heldByWorkload(application, place, isTemplate(place) ? listedLabels(place.object) : [])
 
 const listedLabels = ({ metadata }: KubernetesObject): string[] => metadata.annotations?.[POD_LABELS]?.split(',') ?? []
 
-/** Selects of these keys at one location those that the workload's own manager holds, with their values. */
+/** Selects those of the keys that the workload's own manager holds at one place, with their values. */
 export const heldByWorkload = (
   application: string,
   { object, path }: LabelLocation,
@@ -42,7 +42,7 @@ export const heldByWorkload = (
   )
 }
 
-/** The managers that hold labels and annotations of a template beside the workload's own. */
+/** Lists the managers of labels and annotations that were written to a template separately. */
 export const besideWorkload = (application: string, object: KubernetesObject): string[] => {
   const appliers = listAppliers(object)
   return [fieldManager(application), annotationsManager(application)].filter((one) => appliers.includes(one))

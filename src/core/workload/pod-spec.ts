@@ -11,7 +11,7 @@ const A_PROTOCOL = 'expected a protocol, one of TCP UDP SCTP'
 const A_VARIABLE = 'expected the name of an environment variable: printable ASCII without ='
 const AN_IMAGE = 'expected an image: a string that is not empty'
 
-/** Refuses two items of a list with the same key. In a server-side apply the API server answers those with 500, which clients retry. */
+/** Refuses two items of a list with the same key. In a server-side apply, the API server answers these with 500, and clients retry that. */
 export const refuseDuplicates =
   <T>(keyOf: (item: T) => string, pathOf: (index: number) => (string | number)[] = (index) => [index]) =>
   (items: readonly T[], context: z.RefinementCtx): void => {
@@ -73,8 +73,8 @@ export type Container = z.infer<typeof Container>
 const Volume = z.looseObject({ name: PartName })
 
 /**
- * A PodSpec of Kubernetes. Problems that need no cluster are found here, before a bad spec can reach what runs; unknown fields are left
- * for the API server to judge.
+ * A PodSpec of Kubernetes. Problems that need no cluster are found here, before a bad spec can affect running pods. Unknown fields are left
+ * to the API server.
  */
 export const PodSpec = z
   .looseObject({

@@ -2,21 +2,21 @@ import { isSecret } from './secrets.ts'
 
 const HIDDEN = '…'
 
-/** The deepest nesting of logged values. */
+/** The limit of levels in logged values. */
 const DEEPEST = 64
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Keys of a config that may hold secret values, where it or a part of it is text. */
+/** Keys of a config that may hold secret values, if it, or a part of it, is text. */
 const HOLDERS = ['podSpec', 'containers', 'env', 'envConfig', 'secrets']
 
-/** Tells if a text is JSON, YAML or an assignment, whatever encodes it, with a key that holds secret values. */
+/** Tells if a text is JSON, YAML or an assignment, in any encoding, with a key that holds secret values. */
 const mayHoldSecrets = (text: string): boolean =>
   [...text.matchAll(/\b(\w{1,80})["'\\\s]{0,16}[:=]/g)].some(
     ([, name = '']) => HOLDERS.includes(name) || isSecret(name, ''),
   )
 
-/** Removes the secrets of configs from a JSON value for logs. A config that is text is left out as a whole. */
+/** Removes secrets from a JSON value for logs. A config that is text is left out completely. */
 export const redacted = (
   value: unknown,
   secretEnv: Readonly<Record<string, boolean>> = {},

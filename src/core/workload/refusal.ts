@@ -9,7 +9,7 @@ type Finding = { readonly path: string; readonly why: string }
 /** A place in the config, and its value. */
 type Place = { readonly path: string; readonly value: unknown }
 
-/** The path in the object of each part of the config's `workload`; the first match counts. */
+/** The path in the object for each part of the config's `workload`. The first match counts. */
 const PARTS: readonly (readonly [prefix: string, key: string])[] = [
   ['spec.template.spec', 'podSpec'],
   ['spec.template.labels', 'podMetadata.labels'],
@@ -20,8 +20,8 @@ const PARTS: readonly (readonly [prefix: string, key: string])[] = [
 ]
 
 /**
- * The API server's refusal of an object, for the author of the workload. It has the place in the config, the API server's words, and a
- * remedy where one is known.
+ * Explains the API server's refusal of an object to the author of the workload: the place in the config, the API server's words, and a
+ * remedy if there is one.
  */
 export const explainRefusal = (error: ApiError, kind: string, workload: object): string => {
   const findings = parseFindings(error)
@@ -41,7 +41,7 @@ const described = (finding: Finding, kind: string, workload: object): string => 
   return `${place.path}: ${finding.why}${hint(finding, place)}`
 }
 
-/** A Status lists fields as causes; violations of a schema are only in its message. */
+/** Parses the findings of a Status. It lists fields as causes, but violations of a schema only in its message. */
 const parseFindings = ({ causes, message }: ApiError): Finding[] => {
   if (causes.length > 0) return causes.map(({ field = '', message: why = '' }) => ({ path: field, why }))
   const [, told] = /failed to create typed patch object \([^)]*\): ([\s\S]*)$/.exec(message) ?? []
@@ -61,7 +61,7 @@ const findPlace = ({ path }: Finding, kind: string, workload: object): Place => 
   return walk(steps, { path: ROOT, value: workload })
 }
 
-/** The steps of a path, as of `.containers[name="c"].env[0].value`. */
+/** Splits a path such as `.containers[name="c"].env[0].value` into steps. */
 const parseSteps = (path: string): string[] => path.match(/\[[^\]]*\]|[^.[\]]+/g) ?? []
 
 const walk = (steps: readonly string[], start: Place): Place =>
@@ -70,7 +70,7 @@ const walk = (steps: readonly string[], start: Place): Place =>
     return { path: `${path}.${name}`, value: (value as Record<string, unknown> | undefined)?.[name] }
   }, start)
 
-/** Resolves `[name="c"]` to the index of that item; members of maps may be in brackets as well. */
+/** Resolves `[name="c"]` to the index of that item. Members of maps may be in brackets as well. */
 const resolveStep = (step: string, value: unknown): string => {
   const inner = step.replace(/^\[|\]$/g, '')
   const keys = [...inner.matchAll(/(\w+)=("[^"]*"|[^,]+)/g)].map(
@@ -95,12 +95,12 @@ const HINTS: readonly (readonly [words: RegExp, hint: Hint])[] = [
   [/expected numeric/, (_, value) => `write a number${isNumeric(value) ? `: ${Number(value)}` : ''}`],
   [/expected boolean/, () => 'write true or false, without quotes'],
   [/expected map/, () => 'write an object, key by key'],
-  [/duplicate entries|Duplicate value/, () => 'each may be there once'],
+  [/duplicate entries|Duplicate value/, () => 'each may appear once'],
   [/quantities must match|parse quantity/, (_, value) => quantityHint(value)],
   [
     /updates to statefulset spec/,
     () =>
-      'what a StatefulSet is made with stays: to give its claims more room, resize the PersistentVolumeClaims, delete the StatefulSet with --cascade=orphan, and send this again; its pods and their storage stay',
+      'these fields of a StatefulSet cannot change: to give its claims more room, resize the PersistentVolumeClaims, delete the StatefulSet with --cascade=orphan, and send this again; its pods and their storage stay',
   ],
 ]
 
@@ -119,7 +119,7 @@ const isNumeric = (value: unknown): boolean =>
 
 const QUANTITY = /^[+-]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+|[numkKMGTPE]i?)?$/
 
-/** The API server does not say which quantity it cannot read. */
+/** Finds the quantity that cannot be read, because the API server does not name it. */
 const quantityHint = (value: unknown): string => {
   const bad = findQuantities(value).find(([, text]) => !QUANTITY.test(String(text)))
   const where = bad ? `${bad[0]}: ${JSON.stringify(bad[1])}; ` : ''

@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 /**
- * Keeps the live number of replicas once the config has none: releasing the field would set it to one. The next client that scales takes
- * the field over.
+ * Keeps the live number of replicas when the config no longer has one: releasing the field would set it to one. The next client that scales
+ * takes the field over.
  */
 export const withPresentReplicas = (
   desired: KubernetesObject,

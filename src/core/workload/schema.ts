@@ -16,13 +16,13 @@ export const workloadConfig = {
 }
 
 export const workloadState = {
-  /** The changes that units made to the config, and what is held back of it. */
+  /** The changes that units made to the config, and the parts held back. */
   configChurn: part(ConfigChurn.optional(), 'dropped'),
   /** The API server's refusal of the pod spec. */
   refusedSpec: part(z.string().optional(), 'dropped'),
   /** The changes that units made to settings and databag, and the values held back. */
   dataChurn: part(DataChurn.optional(), 'dropped'),
-  /** Found without a configured kind; a StatefulSet is looked for first. */
+  /** The kind that was found without a configured one. A StatefulSet is tried first. */
   workloadKind: part(z.literal('Deployment').optional(), 'dropped'),
 }
 

@@ -3,17 +3,17 @@ import { ownWorkload, type PodWorkload } from './config.ts'
 import type { Container } from './pod-spec.ts'
 import { hasReferences, holdsSecret, namesSecret } from './secret-look.ts'
 
-/** The name of the Secret with an application's secret values; the memory holds only their keys. */
+/** Names the Secret with an application's secret values. The memory only holds their keys. */
 export const storeName = (application: string): string => `meshstep-${application}-secrets`
 
 /** Values by key, as text. */
 export type Values = Readonly<Record<string, string>>
 
-/** The variable's value is a secret: by `secretEnv`, else by its name, else by credentials in it. */
+/** Tells if a variable's value is a secret: by `secretEnv`, or else by its name, or else by credentials in the value. */
 export const isSecret = (name: string, value: string, secretEnv: Readonly<Record<string, boolean>> = {}): boolean =>
   Object.hasOwn(secretEnv, name) ? secretEnv[name] === true : namesSecret(name) || holdsSecret(value)
 
-/** Kubernetes replaces `$(NAME)` in a variable's value, but not in one that comes from a Secret. */
+/** Tells if Kubernetes replaces `$(NAME)` in a value. It does not do so in values from a Secret. */
 const isComposed = (value: string): boolean => hasReferences(value.replaceAll('$$', ''))
 
 type Variable = NonNullable<Container['env']>[number]
@@ -23,7 +23,7 @@ const isConcealed = ({ secretEnv }: PodWorkload, name: string, value: string | u
 
 const ARGUMENTS = ['command', 'args'] as const
 
-/** Replaces each secret value of the workload by its key from `keep`, and an argument that has one by a variable, which Kubernetes fills in. */
+/** Replaces each secret value of the workload by its key from `keep`. A secret argument becomes a reference to a variable, which Kubernetes fills in. */
 export const concealed = (
   workload: PodWorkload,
   application: string,
@@ -79,7 +79,7 @@ export const hasSecrets = (workload: PodWorkload, application: string): boolean 
   return has
 }
 
-/** An argument, with the option before it where that has no value of its own. */
+/** Joins an argument with the option before it, if that option has no value of its own. */
 const withOption = (before: unknown, value: string): string =>
   typeof before === 'string' && /^--?[^\s=]+$/.test(before) ? `${before} ${value}` : value
 
@@ -88,15 +88,15 @@ const mapped = <T, U>(record: Readonly<Record<string, T>>, change: (value: T, ke
 
 const LONGEST_PART = 100
 
-/** Each value has a key of its own, so that pods restart when it changes: `{kind}.{container or Secret}.{name}.{version}`. */
+/** Builds the beginning of a value's key, `{kind}.{container or Secret}.{name}`. The version follows it. A new value gets a new key, so that pods restart. */
 const prefixOf = (kind: 'env' | 'secret', ...names: string[]): string =>
   [kind, ...names.map((name) => name.replaceAll(/[^-._a-zA-Z0-9]/g, '_').slice(0, LONGEST_PART))].join('.')
 
-/** The key that has this value already. */
+/** Finds the key that already has the value. */
 export const findKey = (values: Values, prefix: string, value: string): string | undefined =>
   Object.keys(values).findLast((key) => parseVersion(key, prefix) !== undefined && values[key] === value)
 
-/** An unused key; versions follow the clock, as a lost store has no count. */
+/** Returns an unused key. Versions follow the clock, because a lost store has no count. */
 export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number): string => {
   for (let version = now; ; version += 1) {
     const key = `${prefix}.${version.toString(36)}`
@@ -107,12 +107,12 @@ export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number):
 const parseVersion = (key: string, prefix: string): string | undefined =>
   key.startsWith(`${prefix}.`) && !key.slice(prefix.length + 1).includes('.') ? key.slice(prefix.length + 1) : undefined
 
-/** The names of the Secrets with values under these keys. */
+/** Names the Secrets with values under these keys. */
 export const secretsKept = (keys: readonly string[]): string[] => [
   ...new Set(keys.flatMap((key) => (key.startsWith('secret.') ? (key.split('.')[1] ?? []) : []))),
 ]
 
-/** The keys of the store that a workload refers to. */
+/** Lists the keys of the store that a workload refers to. */
 export const referredKeys = (workload: PodWorkload | undefined, application: string): string[] => {
   if (workload === undefined) return []
   const { podSpec, secrets = {} } = workload
@@ -137,7 +137,9 @@ type Memory = {
   readonly configChurn?: ConfigChurn | undefined
 }
 
-/** The keys of the store that a memory refers to, in the workload that runs, those that wait for a leader, and one that is held back. */
+/**
+ * Lists the keys of the store that a memory refers to: in the current workload, in those that wait for a leader, and in a held-back one.
+ */
 export const rememberedKeys = ({ config, pending, configChurn }: Memory, application: string): Set<string> => {
   const asked = pending ? [pending, ...(pending.others ?? [])] : []
   const workloads = [config, ...asked.map(({ data }) => data.config)].map((one) => ownWorkload(one))

@@ -1,4 +1,4 @@
-/** A port of a Service, which has the same number on the pod. */
+/** A port of a Service, with the same number on the pod. */
 export type NamedServicePort = { readonly name: string; readonly port: number; readonly protocol: string }
 
 type Port = {
@@ -10,8 +10,8 @@ type Port = {
 type Pod = { readonly containers: readonly { readonly ports?: readonly Port[] | undefined }[] }
 
 /**
- * The ports of a Service for these containers, in order, each number and protocol once. Every port has a name, which a Service of several
- * needs: the container's own, or one that Istio does not read as a protocol, as it would `tcp-80`.
+ * Computes the ports of a Service for these containers, in order, each number and protocol once. Every port has a name, because a Service
+ * with several needs them: the container's own, or one that Istio does not read as a protocol, as it would read `tcp-80`.
  */
 export const servicePorts = ({ containers }: Pod): NamedServicePort[] => {
   const ports = containers

@@ -30,11 +30,11 @@ export type StatusInput = {
   readonly reports?: readonly ApplicationStatus[] | undefined
   /** The unit whose data wait for a leader. */
   readonly pending?: Leader | undefined
-  /** All that is held back until others act. */
+  /** All waits for other parties. */
   readonly waiting?: readonly Wait[] | undefined
 }
 
-/** The most severe status: error, then blocked, maintenance, waiting and active; of equals the first fact's. */
+/** Returns the most severe status: error, blocked, maintenance, waiting, then active. Of equal ones, the first counts. */
 export const combineStatuses = (facts: StatusInput): ApplicationStatus => {
   const found = candidates(facts)
   const [worst, ...others] = found.toSorted((one, other) => statusRank(one.status) - statusRank(other.status))
@@ -82,6 +82,6 @@ const each = (
 const when = <T>(status: WorkloadStatus, fact: T | undefined, messageOf: (fact: T) => string): ApplicationStatus[] =>
   fact === undefined ? [] : [{ status, message: messageOf(fact) }]
 
-/** A few paths; the result has them all. */
+/** Joins a few paths. The outcome has all of them. */
 const some = (paths: readonly string[]): string =>
   paths.length > 3 ? `${paths.slice(0, 3).join(', ')} and others` : paths.join(', ')

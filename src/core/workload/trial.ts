@@ -22,7 +22,7 @@ import { explainRefusal } from './refusal.ts'
 /** The result of a dry run: the API server's refusal, or a note for the sender. */
 export type TrialResult = { readonly refused: string } | { readonly note: string } | undefined
 
-/** Dry-runs the objects of a workload before any of them is remembered. Rejects with Unavailable where the API server does not respond. */
+/** Tries the objects of a workload as a dry run, before any of them is remembered. Rejects with Unavailable if the API server does not respond. */
 export const tryWorkload = async (
   kubernetes: Kubernetes,
   subject: Subject,
@@ -38,10 +38,10 @@ export const tryWorkload = async (
   return refused ?? verdicts.find((verdict) => verdict !== undefined)
 }
 
-/** Labels what the manifests install, the account of the functions among it. */
+/** The label of objects in meshstep's manifests, including the account of the functions. */
 const PART_OF = 'app.kubernetes.io/part-of'
 
-/** Without its account no pod is made, and none may run as the functions, with all their permissions. */
+/** Checks the account of a workload. Without it, no pod is created. No pod may run as the functions, with all their permissions. */
 const tryAccount = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
@@ -57,10 +57,10 @@ const tryAccount = async (
   if (ownValue(account?.metadata.labels, PART_OF) === 'meshstep')
     return { refused: `ServiceAccount ${namespace}/${name} is the functions' own: no workload may run as it` }
   const isOurs = isAccountOurs(workload)
-  // one of another application, or a person's, which may have more rights
+  // the account of another application or a person may have more rights
   if (account !== undefined && isOurs && name !== application && !isMadeBy(application, account))
     return {
-      refused: `ServiceAccount ${namespace}/${name} is somebody else's: name it in the pod spec alone, without serviceAccount, as who may impersonate it`,
+      refused: `ServiceAccount ${namespace}/${name} belongs to another owner: name it in the pod spec only, without serviceAccount, and send the config as a user that may impersonate it`,
     }
   if (account !== undefined || isOurs) return undefined
   const way = 'there are no pods before it does; with serviceAccount in the workload it is made'
@@ -82,7 +82,7 @@ const tryObject = async (
     await kubernetes.apply(object, manager, { force: true, dryRun: true })
     return undefined
   } catch (error) {
-    // a quota, or a namespace being deleted, is no fault of the spec
+    // a quota, or a namespace being deleted, is not a fault of the spec
     if (isFailure(error) || (isForbidden(error) && !isDenied(error))) return { note: untried(object, error) }
     if (!(error instanceof ApiError)) throw error
     // a missing object, or one of another owner, is reported when it is applied
@@ -94,7 +94,7 @@ const tryObject = async (
 const untried = (object: KubernetesObject, error: unknown): string =>
   `${nameOf({ kind: object.kind, ...object.metadata })} could not be tried before it was remembered: ${(error as Error).message}`
 
-/** The HTTP status and reason, for searching. */
+/** Formats the HTTP status and reason, so that people can search for them. */
 const status = ({ status, reason }: ApiError): string =>
   `refused by the API server with ${[status, reason].join(' ').trim()}`
 

@@ -1,4 +1,4 @@
-/** Fields whose members have names of their own: the API server takes a null among them for an empty value. */
+/** Fields whose members have free names. The API server takes a null among them for an empty value. */
 const MAPS = [
   ...[
     'annotations',
@@ -14,7 +14,7 @@ const MAPS = [
   ...['secrets', 'volumeAttributes'],
 ]
 
-/** Leaves out fields that are null, as the API server does: templates of charts render what they do not set so. */
+/** Leaves out null fields, as the API server does. Templates of charts render fields without a value as null. */
 export const withoutNulls = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withoutNulls)
   if (typeof value !== 'object' || value === null) return value

@@ -34,10 +34,10 @@ const Query = z.strictObject({ namespace: z.array(Namespace).min(1, 'expected a 
 /** The limit of watchers: each holds a connection, and the steps that it has not read. */
 const MOST_WATCHERS = 20
 
-/** The limit of unread steps, which all watchers hold in common: one with more is disconnected. */
+/** The limit of unread steps of a watcher: one with more is disconnected. */
 const MOST_UNREAD = 1_000
 
-/** The limit of steps that are kept for who comes back. */
+/** The limit of steps that are kept for a watcher that comes back. */
 const MOST_KEPT = 200
 
 type Watcher = {

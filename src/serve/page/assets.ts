@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { pathToFileURL } from 'node:url'
 
 /** A static file with its media type, and a tag that changes with it. */
 export type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; readonly tag: string }
@@ -21,7 +20,7 @@ export const OWN_FILES = ['page.css', 'page.js', 'map.js', 'live.js', 'html.js',
 export const LIBRARY = 'cytoscape.min.js'
 
 /** Serves the files of a folder, and cytoscape from where `library` says. */
-export const createAssets = (folder: URL, library: URL): Assets => {
+const createAssets = (folder: URL, library: URL): Assets => {
   const read = new Map<string, Promise<Asset>>()
   return async (name) => {
     if (name !== LIBRARY && !OWN_FILES.some((one) => one === name)) return undefined
@@ -37,9 +36,10 @@ const load = async (url: URL): Promise<Asset> => {
   return { body, type: TYPES[url.pathname.split('.').at(-1) ?? ''] ?? 'application/octet-stream', tag }
 }
 
-/** The files beside the code, and cytoscape where npm put it. */
-export const assetsOfSources = (): Assets =>
-  createAssets(
-    new URL('./browser/', import.meta.url),
-    pathToFileURL(createRequire(import.meta.url).resolve(`cytoscape/dist/${LIBRARY}`)),
-  )
+/** The files of the page: in `page/` beside a bundle, or among the sources, with cytoscape where npm put it. */
+export const findAssets = (): Assets => {
+  const bundled = new URL('./page/', import.meta.url)
+  if (existsSync(bundled)) return createAssets(bundled, new URL(LIBRARY, bundled))
+  const library = new URL(`../../../node_modules/cytoscape/dist/${LIBRARY}`, import.meta.url)
+  return createAssets(new URL('./browser/', import.meta.url), library)
+}

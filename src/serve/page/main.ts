@@ -7,7 +7,7 @@ import { createTransport } from '../../platform/kubernetes/transport.ts'
 import { runUntilSignal } from '../http/process-lifecycle.ts'
 import { startServer } from '../http/server.ts'
 import { readSettings } from '../http/settings.ts'
-import { createAssets, LIBRARY } from './assets.ts'
+import { findAssets } from './assets.ts'
 import { mountPage } from './page.ts'
 
 const NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
@@ -20,12 +20,10 @@ await runUntilSignal(async () => {
   if (!endpoint)
     throw new ConfigurationError(`No Kubernetes API: ${notAPod(process.env)}, and KUBECONFIG is not set either`)
   const home = await readFile(NAMESPACE, 'utf8').catch(() => undefined)
-  const folder = new URL('./page/', import.meta.url)
-  const assets = createAssets(folder, new URL(LIBRARY, folder))
   return await startServer({
     ...{ settings, names: [], log, isReading: true },
     transport: createTransport(endpoint),
     mount: (app, questions) =>
-      mountPage(app, questions, { assets, home: home?.trim(), audience: settings.EVENT_AUDIENCE }),
+      mountPage(app, questions, { assets: findAssets(), home: home?.trim(), audience: settings.EVENT_AUDIENCE }),
   })
 })

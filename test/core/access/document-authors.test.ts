@@ -119,7 +119,7 @@ describe('a document acts with the right of its author', () => {
   test('what an event tells of a document that is not there is not taken', async () => {
     const world = createTenants(rights())
     const { status, text } = await tell(world, sourceEvent({ type: 'ADDED', object: config(ofMesh) }))
-    expect({ status, text }).toEqual({ status: 200, text: expect.stringContaining('is not there') })
+    expect({ status, text }).toEqual({ status: 200, text: expect.stringContaining('does not exist') })
     expect(world.memory('a')).toBeUndefined()
   })
 

@@ -28,7 +28,7 @@ const WAYS: [string, (world: World) => unknown, (world: World) => unknown, strin
       edit(world, '/apis/apps/v1/namespaces/shop/statefulsets/db', {
         spec: { template: { metadata: { labels: { [KEY]: null } } } },
       }),
-    'StatefulSet shop/db has istio.io/dataplane-mode=none by kubectl-edit, and is to have ambient: take the label off it, and the next event or resync sets it',
+    'kubectl-edit has set istio.io/dataplane-mode=none on StatefulSet shop/db, and a relation asks for ambient: remove the label, and the next event or resync sets it',
   ],
 ]
 
@@ -70,7 +70,7 @@ test.each(Object.entries(COLLECTIONS))(
     const world = createMesh(['db'])
     world.api.seed([{ apiVersion, kind, metadata: { name, namespace }, spec }], { manager: 'kubectl' })
     const { status, waiting } = await start(world)
-    const message = `${kind} ${namespace}/${name} is there by kubectl, and has the name of one that meshstep needs: delete or rename it, and the next event or resync makes ours`
+    const message = `${kind} ${namespace}/${name} is held by kubectl, and has a name that meshstep needs: delete or rename it, and the next event or resync creates ours`
     expect(status).toBe('conflict')
     expect(waiting).toContainEqual(expect.objectContaining({ for: ['kubectl'], message }))
     const view = (await (await world.app.request('/applications/shop/beacon')).json()) as ApplicationView

@@ -251,7 +251,7 @@ describe('drift', () => {
       headers: {},
     })
     const { status, messages } = await world.send('relation-broken', { relation: { id: 7 } })
-    expect([status, messages]).toEqual(['waiting', [expect.stringContaining('tell that relation, or its end')]])
+    expect([status, messages]).toEqual(['waiting', [expect.stringContaining('send that relation, or its end')]])
     expect(world.labels()).toEqual(before)
   })
 

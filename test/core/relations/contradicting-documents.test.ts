@@ -56,7 +56,7 @@ test.each(RIVALS)(
     const seen = atEveryWrite(world, () => memoryOf(world))
     for (let count = 0; count < 3; count += 1) {
       const { messages } = await resync(world, 'details')
-      expect(messages.join()).toContain(`ConfigMap another: ${problem} otherwise`)
+      expect(messages.join()).toContain(`ConfigMap another: ${problem} differently`)
     }
     expect(seen).toHaveLength(1)
     expect(memoryOf(world)).toEqual(before)

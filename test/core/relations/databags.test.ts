@@ -144,7 +144,10 @@ describe('what a unit says', () => {
   test('is not said for another unit', async () => {
     const world = await related()
     const data = { pod: pod(world), unit: 'web/1', databag: { website: { host: 'a' } } }
-    expect(await refusal(world, 'pod-restarted', data)).toEqual([403, expect.stringContaining('web/1 is another unit')])
+    expect(await refusal(world, 'pod-restarted', data)).toEqual([
+      403,
+      expect.stringContaining('web/1 is not the unit of the pod'),
+    ])
   })
 })
 

@@ -125,7 +125,7 @@ describe('a beacon whose config is told first after its memory and that of a con
     const outcome = await configure(world, { mesh: {} })
     expect(sources(world)).toEqual(['shop/web'])
     const held = 'relation 7 (service-mesh) of shop/db'
-    const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for shop/db; tell the relation and its config, {} if it has none, or the end of the relation`
+    const message = `${held}: its request is not known, and its grants stay in effect: waiting for shop/db; send the relation and its config, {} if it has none, or the end of the relation`
     const waiting = [{ held, for: ['shop/db'], since: expect.any(String), message }]
     expect(outcome).toMatchObject({ status: 'waiting', waiting })
     expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting })

@@ -134,7 +134,7 @@ describe('while nobody leads', () => {
     await world.send('config-changed', { ...asked('web:2'), unit: 'web/1' })
     const { messages } = await elect(world, 'web/2', 2)
     expect(messages).toEqual([
-      'web/1 does not lead: the leader of web is web/2; what it asked for before a leader was elected is dropped',
+      'web/1 does not lead: the leader of web is web/2; the data that it sent before a leader was elected are dropped',
     ])
     expect([imageOf(world), (await view(world)).status]).toEqual(['web:1', { status: 'active', message: '' }])
     await elect(world, 'web/1', 3)
@@ -148,7 +148,7 @@ describe('while nobody leads', () => {
     await world.send('config-changed', { ...asked('web:2'), unit: 'web/0' })
     const { messages } = await elect(world, 'web/0', 1)
     expect(messages).toEqual([
-      'web/77 does not lead: the leader of web is web/0; what it asked for before a leader was elected is dropped',
+      'web/77 does not lead: the leader of web is web/0; the data that it sent before a leader was elected are dropped',
     ])
     expect(imageOf(world)).toBe('web:2')
   })

@@ -113,7 +113,7 @@ describe.each(WORKLOADS)('%s', (_, start) => {
     await elect(world, second, 0, 'anew', '2026-02-01T00:00:00Z')
     expect(await elect(world, first, 8)).toMatchObject({
       status: 'stale',
-      messages: [expect.stringContaining('a Lease that was made anew since')],
+      messages: [expect.stringContaining('a Lease that was recreated since')],
     })
     expect([await ask(world, second, 'blue'), await colourOf(world)]).toEqual([200, 'blue'])
     await elect(world, first, 1, 'anew', '2026-02-01T00:00:00Z')

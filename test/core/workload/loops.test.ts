@@ -358,7 +358,7 @@ describe('what a unit tells of its workload', () => {
     expect(changesOf(configs)).toBe(atSixth ? 5 : 10)
     const [churning] = findChurn(memory.configChurn)
     expect(churning && churnMessage(churning)).toMatch(
-      /^(\w+): what units tell of it is not applied any more, and what runs stays: units changed it (5|10) times within 30 minutes, and again.*differs in \1/,
+      /^(\w+): changes by units are not applied any more, and the running value stays: units changed it (5|10) times within 30 minutes, and again.*differs in \1/,
     )
   })
 

@@ -61,7 +61,7 @@ describe('nobody names an object as one of meshstep', () => {
   ])('%s', async (_, application, workload) => {
     const world = createEmptyWorld()
     const { status, text, written } = await told(world, workload, application)
-    expect([status, text, written]).toEqual([400, expect.stringContaining("is a name of meshstep's own"), []])
+    expect([status, text, written]).toEqual([400, expect.stringContaining('is reserved'), []])
   })
 
   test('and no pod runs as one, or reads the values of another application, whatever is labelled', async () => {
@@ -85,7 +85,7 @@ describe('nobody names an object as one of meshstep', () => {
     ])
       expect(await told(world, workload)).toMatchObject({
         status: 400,
-        text: expect.stringContaining("meshstep's own"),
+        text: expect.stringContaining('is reserved'),
         written: [],
       })
   })
@@ -102,7 +102,7 @@ describe('nobody names an object as one of meshstep', () => {
       body: JSON.stringify({ data: { state } }),
     })
     const { messages } = await world.send('resync', {})
-    expect(messages.join()).toContain("juju-service-mesh-ghost-labels is a name of meshstep's own")
+    expect(messages.join()).toContain('juju-service-mesh-ghost-labels is reserved')
     expect(world.memory('ghost')).toBeUndefined()
   })
 })
@@ -153,7 +153,10 @@ describe('what an application makes is named by it', () => {
     const world = createEmptyWorld()
     world.api.seed([object('ServiceAccount', 'web-admin')], { manager: 'kubectl' })
     const { status, text } = await told(world, { serviceAccount: { name: 'web-admin' } })
-    expect([status, text]).toEqual([400, expect.stringContaining("ServiceAccount shop/web-admin is somebody else's")])
+    expect([status, text]).toEqual([
+      400,
+      expect.stringContaining('ServiceAccount shop/web-admin belongs to another owner'),
+    ])
     for (const _ of ['first', 'again'])
       expect(await told(world, { serviceAccount: { name: 'web-runner' } })).toMatchObject({ status: 200 })
   })

@@ -5,7 +5,7 @@ import type { TransportAnswer, TransportRequest } from '../../../src/platform/ku
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { type RunningServer, startServer } from '../../../src/serve/http/server.ts'
 import { readSettings } from '../../../src/serve/http/settings.ts'
-import { assetsOfSources } from '../../../src/serve/page/assets.ts'
+import { findAssets } from '../../../src/serve/page/assets.ts'
 import { mountPage } from '../../../src/serve/page/page.ts'
 import { story } from '../../../src/serve/page/story.ts'
 
@@ -31,7 +31,7 @@ export const startPage = async (
     log: { info: silent, warn: silent, error: silent },
     isReading,
     mount: (app, questions) =>
-      mountPage(app, questions, { assets: assetsOfSources(), audience, ...(isReading ? { home: 'shop' } : { story }) }),
+      mountPage(app, questions, { assets: findAssets(), audience, ...(isReading ? { home: 'shop' } : { story }) }),
   })
 
 /** An application off the mesh, as Juju deploys it. */

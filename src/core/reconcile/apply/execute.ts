@@ -11,7 +11,7 @@ import { isRolling, type Operation, objectIn } from '../decide/operation.ts'
 import { isRelabelling } from '../decide/plan-labels.ts'
 import type { Conflict } from '../outcome.ts'
 
-/** The result of an operation: whether it wrote, its conflicts, the refusal, or the failed operation that it depends on. */
+/** The result of an operation: if it wrote, its conflicts, its refusal, or the failed operation that it depends on. */
 export type Report = {
   readonly operation: Operation
   readonly isWritten: boolean
@@ -21,20 +21,20 @@ export type Report = {
 }
 
 type Conditions = {
-  /** The ids of what failed before, or cannot be done. */
+  /** The ids of operations that have failed or cannot be done. */
   readonly failed: Iterable<string>
-  /** Asked before a pod template is written: whether nobody was faster. */
+  /** Tells if no other step was faster. It is called before a pod template is written. */
   readonly confirmCurrent: () => Promise<boolean>
-  /** The memory was saved just now, and nobody else is known to write: there is nothing to ask before the first operation. */
+  /** The memory was saved a moment ago and no other writer is known, so the first operation needs no check. */
   readonly isFresh?: boolean
 }
 
-/** The reports of what was executed; `lost` where somebody was faster, and the rest was not. */
+/** The reports of the executed operations. `lost` is set if another step was faster, and the rest was not executed. */
 export type Execution = { readonly reports: readonly Report[]; readonly lost?: Lost }
 
 /**
- * Executes the operations in their order, and reports each: one that is refused, or that is in conflict, takes along only those that depend
- * on it. Rejects when the API server is away.
+ * Executes the operations in order, and reports each. After a refusal or a conflict only the dependent operations are skipped. Rejects if
+ * the API server cannot be reached.
  */
 export const execute = async (
   kubernetes: Kubernetes,
@@ -42,7 +42,7 @@ export const execute = async (
   { failed, confirmCurrent, isFresh = false }: Conditions,
 ): Promise<Execution> => {
   const broken = new Set(failed)
-  /** The objects made or changed in this run: several writes to one object follow each other. */
+  /** The objects created or changed in this run, because several writes to one object may follow each other. */
   const applied = new Map<string, KubernetesObject>()
   const reports: Report[] = []
   const report = (one: Report): void => {
@@ -67,7 +67,7 @@ export const execute = async (
   return { reports }
 }
 
-/** Looks for an operation while those before it are executed, where it is one that restarts pods. */
+/** Starts the check for the next operation early, while earlier ones are executed, if that operation restarts pods. */
 const lookAhead = (
   next: Operation | undefined,
   isCurrent: Conditions['confirmCurrent'],
@@ -78,8 +78,9 @@ const lookAhead = (
 }
 
 /**
- * The first operation, and those after it as far as their order among each other does not matter: touches, labels of what is on the mesh and
- * stays there, and policies that are made to allow something, each of which only adds to what another of its target allows.
+ * Selects the first operation and those after it that may run in parallel, because their order among each other does not matter. These are
+ * touches, changes of labels on an object that stays on the mesh, and new ALLOW policies: each only adds access to that of its target's
+ * other policies.
  */
 const sideBySide = (
   operations: readonly Operation[],
@@ -112,7 +113,7 @@ const isFreelyOrdered = (operation: Operation): boolean =>
 
 const AT_ONCE = 8
 
-/** Attempts all of them; when one rejects, no more are begun, and those in flight are answered first. */
+/** Attempts all operations. After an error no more are started, and those in flight are completed. */
 const attemptAll = async (
   kubernetes: Kubernetes,
   operations: readonly Operation[],
@@ -135,7 +136,7 @@ const attemptAll = async (
   return { reports: reports.flat(), ...(errors.length > 0 && { lost: { cause: errors[0] } }) }
 }
 
-/** Reports operations that all wait for what failed. */
+/** Reports the operations that depend on failed ones as skipped. */
 export const skipAll = (operations: readonly Operation[], failed: Iterable<string>): Report[] => {
   const broken = new Set(failed)
   return operations.flatMap((operation) => {
@@ -193,11 +194,11 @@ const perform = async (
   return { isWritten: written !== undefined, conflicts }
 }
 
-/** Explains in a sentence why an operation was skipped; undefined for one that was not. */
+/** Explains in a sentence why an operation was skipped. Undefined if it was not. */
 export const skippedMessage = ({ operation: { verb, object }, skipped }: Report): string | undefined => {
   if (skipped === undefined) return undefined
   const cause = objectIn(skipped)
-  if (verb === 'remove' || verb === 'forget') return `${object} stays: ${cause}, which comes first, does not stand`
+  if (verb === 'remove' || verb === 'forget') return `${object} stays: ${cause}, which comes first, is not applied`
   if (verb === 'apply') return `${object} is not applied: it waits for ${cause}`
   return `the labels of ${object} wait for ${cause}`
 }

@@ -18,13 +18,16 @@ import {
 } from '../../state/relation.ts'
 import { type EffectiveState, isConfigUnknown, publishedIn, type State } from '../../state/state.ts'
 
-/** The input of what an application says; `content` is what its features publish. */
+/** The input of an application's databags. `content` is the data that its features publish. */
 export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
   readonly state: State
   readonly content: Publications
 }
 
-/** The data to publish in each relation. To all others a relation that is over says nothing, though its labels are carried still. */
+/**
+ * Computes the data to publish in each relation. A relation that has ended publishes its last data, and is invisible to all other
+ * relations, although its labels are still carried.
+ */
 export const publicationsIn = (features: Features, input: FeatureInput): Publications => {
   const { departing } = input.resolved
   const said = features.publications(input)
@@ -34,8 +37,8 @@ export const publicationsIn = (features: Features, input: FeatureInput): Publica
 }
 
 /**
- * The state with what the application says in each of its relations now. Where that depends on something unknown, or nothing is to be said
- * any more by an application without a config, it is as it was.
+ * Computes the state with the application's current databag in each relation. A databag stays unchanged if it depends on something unknown,
+ * or if the application has no config and so cannot withdraw anything.
  */
 export const publishDatabags = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
   const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
@@ -67,7 +70,7 @@ export const publishDatabags = (features: Features, { subject, resolved, state, 
   }
 }
 
-/** Marks custom data alone as incomplete while those of the protocol are to come with the config. */
+/** Marks a databag with only custom data as incomplete, while its protocol data are still to come with the config. */
 const withCompleteness = (
   relation: Relation,
   all: PublishedData,
@@ -77,8 +80,8 @@ const withCompleteness = (
   said === undefined && hasProtocol(relation) && isConfigUnknown(state) ? { ...all, partial: true } : all
 
 /**
- * The state with what there is room for of what is said anew: in the other relations that is as it was in `before`, and a problem tells
- * of each. What makes room is said first.
+ * Limits new databags to the room in the memory. A databag that does not fit stays as it was in `before`, and a problem reports it.
+ * Databags that shrink come first, because they make room.
  */
 export const limitDatabags = (
   memory: Memory,
@@ -88,7 +91,7 @@ export const limitDatabags = (
   const { labels } = memory
   const keys = Object.keys(said.relations).filter((key) => hashIn(said, key) !== hashIn(before, key))
   if (keys.length === 0 || hasRoom({ state: said, labels }, memory)) return { state: said, problems: [] }
-  // one databag is said in many relations
+  // many relations may publish one databag
   const alike = Map.groupBy(keys, (key) => `${hashIn(before, key)} ${hashIn(said, key)}`)
   const growth = (key: string) => bytesIn(said, key) - bytesIn(before, key)
   const sized = [...alike.values()].toSorted(([one = ''], [other = '']) => growth(one) - growth(other))
@@ -110,7 +113,7 @@ const bytesIn = (state: State, key: string): number => {
   return hash === undefined ? 0 : jsonBytes(ownValue(state.published, hash) ?? {}, 1)
 }
 
-/** The state, but in the relations `keys` with what `before` says. */
+/** Returns the state, with the databags of `before` in the relations `keys`. */
 const sayingAsIn = (state: State, before: State, keys: readonly string[]): State => {
   const kept = new Set(keys)
   const relations = Object.entries(state.relations).map(
@@ -136,7 +139,7 @@ const noRoomFor = ({ relations }: State, key: string, bytes: number): string => 
 
 const NOTHING: OwnSide = { data: {} }
 
-/** Some of it is said once it is true, and until then as before. */
+/** Keeps the earlier values of the keys in `kept`: these are published later, once they are true. */
 const withKept = ({ kept = [], ...said }: OwnSide, before: PublishedData | undefined): PublishedData => {
   const isKept = ([key]: [string, string]) => kept.includes(key)
   const data = [
@@ -146,16 +149,13 @@ const withKept = ({ kept = [], ...said }: OwnSide, before: PublishedData | undef
   return { ...said, data: Object.fromEntries(data) }
 }
 
-/** Adds an empty list of policies if policies were requested before and none are now. Their withdrawal is not left to others. */
+/** Adds an empty list of policies if policies were requested before and none are now, so that the withdrawal is explicit. */
 const withRequests = (said: PublishedData, before: PublishedData | undefined): PublishedData =>
   before?.data.policies !== undefined && said.data.policies === undefined
     ? { ...said, data: { ...said.data, policies: '[]' } }
     : said
 
-/**
- * Tells if the application has to publish that it has nothing to say. It does with a config or after its removal; without a config, that may
- * only be unknown yet.
- */
+/** Tells if the application has to publish that it has nothing to say. That needs a config, or its removal. Without a config, the data may only be unknown. */
 const isWithdrawn = (
   features: Features,
   state: EffectiveState,

@@ -13,19 +13,19 @@ import { type EffectiveState, isConfigUnknown } from '../../state/state.ts'
 /** The desired state of the cluster. */
 export type Desired = {
   readonly labels: DesiredLabels
-  /** Of the template of the pods. */
+  /** Annotations of the pod template. */
   readonly annotations: WantedLabels
   readonly objects: readonly KubernetesObject[]
-  /** Requesters whose requests cannot be read: what was made for them stays. */
+  /** Requesters whose requests cannot be read. The objects that were made for them stay. */
   readonly unknown: readonly string[]
-  /** Waits for what does not exist yet: the step is not done before it does. */
+  /** Waits for something that does not exist yet. The step is not complete before it does. */
   readonly waiting: readonly Wait[]
   readonly messages: readonly string[]
-  /** Others carry labels that they are to let go of. */
+  /** Other applications carry labels that they are to remove. */
   readonly isAwaitingLabels: boolean
 }
 
-/** Joins what all features desire: a pure function of the input. */
+/** Combines the desired state of all features. A pure function of the input. */
 export const desiredState = (features: Features, input: FeatureInput): Desired => {
   const { subject, resolved } = input
   const { state, blocked, problems } = resolved
@@ -48,7 +48,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     },
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: parts.flatMap((part) => part.unknown ?? []),
-    // two features may have the same to say of a relation
+    // two features may report the same wait of a relation
     waiting: [
       ...new Map(
         [
@@ -72,14 +72,14 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
   }
 }
 
-/** A relation that may have put it there is known where only its data are not. */
+/** Returns the wait for the relation that put an application with a lost memory on the mesh. There is none if a relation is known that may be the one. */
 const lostEnrolment = (subject: Subject, { recovering, relations }: EffectiveState): Wait[] =>
   recovering && !Object.values(relations).some(takesLabels)
     ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]
     : []
 
 const STAYS_ON_MESH =
-  'stays on the mesh, as its memory was lost and nothing says what put it there: tell that relation, or its end with its interface'
+  'stays on the mesh, as its memory was lost and the relation that enrolled it is not known: send that relation, or its end with its interface'
 
 const auditedIn = (parts: readonly Contribution[]): 'all' | readonly string[] =>
   parts.some(({ audited }) => audited === 'all') ? 'all' : parts.flatMap(({ audited = [] }) => audited as string[])

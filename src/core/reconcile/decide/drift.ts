@@ -3,11 +3,11 @@ import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Operation } from './operation.ts'
 
-/** A difference between what was found and what was desired, which a write took back. `was` and `is` are absent where nothing is. */
+/** A difference between the found and the desired object, which a write repaired. `was` and `is` are absent if there is no value. */
 export type Drift = {
   /** The object's name. */
   readonly object: string
-  /** The label's key, or the path of the field; absent for the object as a whole. */
+  /** The key of the label, or the path of the field. Absent for a whole object. */
   readonly label?: string
   readonly field?: string
   readonly was?: string
@@ -17,7 +17,7 @@ export type Drift = {
 /** Lists the changes of an operation, label by label or field by field. */
 export const driftOf = (operation: Operation): Drift[] => {
   const { object } = operation
-  // kept values are nobody's to see
+  // secret values are never shown
   if (operation.verb === 'touch' || operation.verb === 'forget') return []
   if (operation.verb === 'remove') return [{ object, was: 'there' }]
   if (operation.verb !== 'apply') return labelDrift(operation)
@@ -44,7 +44,7 @@ const labelDrift = ({ object, place, difference: { apply = {}, remove }, manager
 
 type Difference = { readonly path: readonly string[]; readonly was: unknown; readonly is: unknown }
 
-/** The deepest fields that differ of those that are desired; a list is one field. */
+/** Lists the deepest desired fields that differ. A list counts as one field. */
 const fieldDrift = (live: unknown, desired: unknown, path: readonly string[]): Difference[] => {
   if (desired === undefined || JSON.stringify(live) === JSON.stringify(desired)) return []
   if (!isMap(desired) || !isMap(live)) return [{ path, was: live, is: desired }]
@@ -54,7 +54,7 @@ const fieldDrift = (live: unknown, desired: unknown, path: readonly string[]): D
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Kinds that hold nothing that nobody should read in a log; of workloads short values are shown, and of all others none. */
+/** Kinds whose values may appear in logs. Of workloads only short values are shown, and of other kinds none. */
 const OPEN: readonly string[] = [
   'AuthorizationPolicy',
   'Gateway',

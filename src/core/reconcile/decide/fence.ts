@@ -3,11 +3,11 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { idOf, type Operation } from './operation.ts'
 import { managerOf, type Situation } from './situation.ts'
 
-/** The token to write to the object, if it is to be fenced. */
+/** Returns the token to write to the object, if it is to be fenced. */
 export const fenceOf = ({ fence }: Situation, object: string): string | undefined =>
   fence?.only === undefined || fence.only.includes(object) ? fence?.token : undefined
 
-/** Plans the touch of an object that a late write may still reach: that write then meets another resourceVersion, and fails. */
+/** Plans the touch of an object that a late write may still reach. The late write then finds another resourceVersion, and fails. */
 export const planFence = (situation: Situation, found: KubernetesObject): Operation[] => {
   const object = objectKey(found)
   const fence = fenceOf(situation, object)
@@ -19,7 +19,7 @@ export const planFence = (situation: Situation, found: KubernetesObject): Operat
   ]
 }
 
-/** Drops the fence of objects that were refused before and are tried again: the retry is the same write. */
+/** Drops the fence of objects whose refused operation is retried: the retry is a write to the same object. */
 export const withoutRetriedFences = ({ fence }: Situation, operations: readonly Operation[]): readonly Operation[] => {
   if (fence?.only === undefined) return operations
   const due = new Set(operations.flatMap(({ verb, object }) => (verb === 'touch' ? [] : [object])))

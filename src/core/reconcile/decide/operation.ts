@@ -4,32 +4,34 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { contentHash } from '../../relations/peer-entry.ts'
 
 /**
- * The phases of a step, in the order of safety: at no moment is anybody on the mesh, or the mesh hardened, without the policies that let its
- * peers in, and at no moment is anybody on the mesh without what guards it. In each phase operations are executed as they are listed.
+ * The phases of a step, in the order of safety. Nothing is enrolled, and the mesh is not hardened, before the policies exist that allow its
+ * peers. Nothing is on the mesh without its guards. Within a phase, operations are executed in the order of the list.
  *
- * Before the first of them the memory is saved (write-ahead): what may be written, with a token of its own. Each operation is bound to what
- * was observed before that; one that is executed late, after its sender gave up or died, finds another resourceVersion, because whoever
- * finds the token writes once to all that it could reach (`touch`).
+ * Before the first operation the memory is saved (write-ahead), with the possible writes and a write token. Each operation is bound to an
+ * observation made before that. If it is executed late, after its sender gave up or died, it finds another resourceVersion: the step that
+ * finds the token has written once to every object in reach (`touch`).
  */
 export const PHASES = [
-  /** Labels go from whoever leaves the mesh, before anything that it was allowed is narrowed. */
+  /** Removes labels from targets that leave the mesh, before any of their access is narrowed. */
   'leave',
   /**
-   * Objects that allow something. Of a target in several objects the new ones stand before any guards. Then what denied all else goes,
-   * where nothing replaces it.
+   * Writes ALLOW objects. Of a target with several objects, the new ones are written before the others are narrowed. Then policies that
+   * denied everything else are removed if nothing replaces them.
    */
   'allow',
-  /** The labels of the Service of a workload of ours that goes on the mesh: it leads to the waypoint before pods let only that in. */
+  /** Labels the Service of an own workload that joins the mesh. It must lead to the waypoint before the pods accept only the waypoint. */
   'lead',
-  /** All that is to run, with the labels of its pods. What takes them off the mesh is run while that is left. */
+  /**
+   * Writes the application's own objects and workload, with the labels of its pods. If these leave the mesh, the phase is `leave` instead.
+   */
   'run',
-  /** Labels put on the mesh: workload, Service, and then the namespace. What was labelled before is let go of. */
+  /** Applies labels: to the workload, the Service, then the namespace. Labels of former targets are removed. */
   'enrol',
-  /** Policies that deny everybody else. */
+  /** Writes policies that deny all other requests. */
   'deny',
-  /** Objects that are as desired are written once, where a write may still be on its way. */
+  /** Writes once to objects that are already as desired, if a late write may still reach them. */
   'touch',
-  /** Stale objects are removed, denying ones first: each when its replacement stands. */
+  /** Removes stale objects, denying ones first, each after its replacement stands. */
   'prune',
 ] as const
 export type Phase = (typeof PHASES)[number]
@@ -41,7 +43,7 @@ export type Operation = {
   /** The object's name. */
   readonly object: string
   readonly manager: string
-  /** The ids of those that it is skipped without: they fail, or cannot be done. */
+  /** The ids of operations that this one depends on. If one of them fails or cannot be done, this one is skipped. */
   readonly after: readonly string[]
   readonly reason: string
 } & Write
@@ -51,24 +53,24 @@ export type Write =
       readonly verb: 'apply'
       readonly desired: KubernetesObject
       readonly found: KubernetesObject | undefined
-      /** The field managers of which this apply takes over all that they hold. */
+      /** The field managers whose fields this apply takes over. */
       readonly releases?: readonly string[] | undefined
     }
   | { readonly verb: 'label' | 'release' | 'annotate'; readonly place: LabelLocation; readonly difference: Difference }
   | { readonly verb: 'touch'; readonly found: KubernetesObject; readonly fence: string }
   | { readonly verb: 'remove'; readonly found: KubernetesObject }
-  /** Takes keys out of the Secret that keeps the application's secret values. */
+  /** Removes keys from the Secret that keeps the application's secret values. */
   | { readonly verb: 'forget'; readonly found: KubernetesObject; readonly keys: readonly string[] }
 
 export type Difference = Pick<LabelDifference, 'remove' | 'apply'>
 
-/** Names an operation; the same in each step. */
+/** Names an operation. The name is the same in each step. */
 export const idOf = (verb: Write['verb'] | 'widen', object: string): string => `${verb} ${object}`
 
-/** The object that an operation of this id is about. */
+/** Returns the object of an operation's id. */
 export const objectIn = (id: string): string => id.slice(id.indexOf(' ') + 1)
 
-/** Those that can be done while `failed` cannot. */
+/** Selects the operations that can be executed although those in `failed` cannot. */
 export const withoutFailed = (operations: readonly Operation[], failed: ReadonlySet<string>): Operation[] => {
   const left = new Set(failed)
   return inOrder(operations).filter(({ id, after }) => {
@@ -78,17 +80,17 @@ export const withoutFailed = (operations: readonly Operation[], failed: Readonly
   })
 }
 
-/** Those that depend on none of the others. */
+/** Selects the operations that depend on no other one of the list. */
 export const headsOf = (operations: readonly Operation[]): Operation[] => {
   const ids = new Set(operations.map(({ id }) => id))
   return operations.filter(({ after }) => !after.some((one) => ids.has(one)))
 }
 
-/** In the order of the phases. */
+/** Sorts operations by phase. */
 export const inOrder = (operations: readonly Operation[]): Operation[] =>
   operations.toSorted((one, other) => PHASES.indexOf(one.phase) - PHASES.indexOf(other.phase))
 
-/** The same for operations that would write the same. */
+/** Computes a hash that is equal for operations with equal writes. */
 export const hashOf = (operations: readonly Operation[], blocked: readonly string[]): string =>
   contentHash([...operations.map((operation) => contentHash(contentOf(operation))), ...blocked].toSorted())
 
@@ -100,7 +102,7 @@ const contentOf = (operation: Operation): unknown[] => {
   return [id]
 }
 
-/** The memory keeps the hash, from which nobody is to guess what a Secret holds. */
+/** Leaves the values of a Secret out: the memory keeps the hash, and a hash of secret values could be guessed. */
 const withoutValues = (object: KubernetesObject): object =>
   object.kind === 'Secret' ? { ...object, data: Object.keys(object.data ?? {}) } : object
 

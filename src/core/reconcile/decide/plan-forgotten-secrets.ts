@@ -13,8 +13,8 @@ export type PlannedSecrets = { readonly operations: readonly Operation[]; readon
 const NOTHING: PlannedSecrets = { operations: [], problems: [] }
 
 /**
- * Forgets the secret values that nothing refers to any more: neither the memory, nor a pod of an earlier template. With the workload goes all
- * that is kept for it, after the Secrets that were made of it, whose names are told by its keys.
+ * Plans to forget secret values without a reference, from the memory or from a pod of an earlier template. When the workload goes, the
+ * whole Secret goes. It goes after the Secrets that were made from it, because its keys hold their names.
  */
 export const planSecrets = (situation: Situation, operations: readonly Operation[]): PlannedSecrets => {
   const { subject, state, observed } = situation
@@ -54,7 +54,7 @@ const forgetting = (
   }
 }
 
-/** Tells if pods may still read the key: a container that restarts reads its variables again. */
+/** Tells if pods may still read the key. A container that restarts reads its variables again. */
 const isHeld = ({ state, observed: { running } }: Situation, key: string): boolean => {
   if (ownWorkload(state.config) === undefined) return false
   const { workload, pods } = running

@@ -30,14 +30,14 @@ type Labelled = {
   readonly waiting: readonly Wait[]
 }
 
-/** The config is lost, and labels are there that only it explains: they stay until it is told. */
+/** The config is lost, and only it explains some of the present labels. They stay until the config is known. */
 type ConfigLabels = { readonly isConfigAwaited: boolean }
 
-/** The phase in which labels are changed. */
+/** Returns the phase in which labels are changed. */
 export const labelPhase = ({ held, desired, waitForPods }: Situation): Phase =>
   waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
 
-/** Labels where they belong, and none where they were. Templates of `whole` workloads get theirs with all else that is in them. */
+/** Plans the labels of current targets, and their removal from former ones. The templates of `whole` workloads get their labels with the workload. */
 export const planLabels = (
   situation: Situation,
   isSpecRefused: boolean,
@@ -82,19 +82,19 @@ export const planLabels = (
   return { ...planned, isConfigAwaited }
 }
 
-/** Tells if the target is pods that a rollout replaces by others with the labels of their template: they stay on the mesh until then. */
+/** Tells if the target is a set of pods that a rollout is replacing by pods of a labelled template. The old pods stay on the mesh until then. */
 const isReplaced = ({ features, desired, observed }: Situation, { target: { on, ...template } }: Found): boolean =>
   on === 'pods' &&
   Object.hasOwn(desired.labels.labels, features.mesh.enrolment.key) &&
   observed.targets.current.some(({ target, places }) => places !== undefined && isSameTarget(target, template))
 
-/** Labels of a Service that go after those of the pods: these let in nobody but the waypoint that it leads to. */
+/** Lists the labels of a Service that must stay until its pods have lost theirs: these pods accept only the waypoint that the Service leads to. */
 const keptForPods = ({ subject: { application }, waitForPods }: Situation, place: LabelLocation): string[] =>
   waitForPods !== undefined && place.object.kind === 'Service'
     ? [...readLabels(place, fieldManager(application)).holders.own]
     : []
 
-/** Labels that we hold and no relation may have asked for: the reason of each is in the config. None while that is known. */
+/** Lists our labels that no relation can have requested, so that the config must explain them. Empty if the config is known. */
 const unexplained = ({ subject: { application }, state }: Situation, place: LabelLocation): string[] => {
   if (!isConfigUnknown(state)) return []
   const { labels, holders } = readHeld(application, place)
@@ -102,8 +102,8 @@ const unexplained = ({ subject: { application }, state }: Situation, place: Labe
 }
 
 /**
- * Annotations of a pod template, after the files that they tell of: pods that start for one find them. Pods that run are never annotated, as
- * that would restart nothing. Another manager holds them than the labels of the same object.
+ * Plans the annotations of a pod template. They come after the files that they refer to, so that new pods find those files. Running pods
+ * are never annotated, as that would restart nothing. The field manager is not that of the object's labels.
  */
 const annotated = (
   { subject, desired }: Situation,
@@ -128,7 +128,7 @@ const annotated = (
   }
 }
 
-/** Labels of the namespace, which stay where it is not time to leave the mesh yet. */
+/** Plans the labels of the namespace. They stay while consumers depend on them. */
 export const planNamespace = (situation: Situation): Labelled & ConfigLabels & { isKept: boolean } => {
   const { features, subject, state, namespaceAwaits, desired, observed } = situation
   const { namespace } = observed.owned
@@ -177,7 +177,7 @@ const labelled = (
   const { conflicts, ...difference } = labelDifference(readHeld(situation.subject.application, place), wanted)
   const object = objectKey(place.object)
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
-  // whoever goes on the mesh is guarded first
+  // the policies come before the enrolment
   const { key } = situation.features.mesh.enrolment
   const after = !isEnrolled(situation, place) && Object.hasOwn(wanted.labels, key) ? guards : []
   const fence = fenceOf(situation, object)
@@ -195,7 +195,7 @@ const labelled = (
   }
 }
 
-/** Tells if a Service is to go on the mesh, or to come off one that the application stays on, before what is asked for now is granted. */
+/** Tells if a Service has to wait for a grant, before it joins the mesh, or before it leaves a mesh on which the application stays. */
 const awaitsGrant = (situation: Situation, place: LabelLocation, { labels }: Pick<WantedLabels, 'labels'>): boolean => {
   const { servicesAwait, features, desired } = situation
   const { key } = features.mesh.enrolment
@@ -215,19 +215,19 @@ const grantWait = ({ servicesAwait }: Situation, object: string): Wait => ({
 
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 
-/** Tells if the application has put the object on the mesh; other labels of its own do not. */
+/** Tells if the application has put the object on the mesh. Its other labels do not count. */
 export const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
   readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
 
-/** The policies of the application's own pods and Services. */
+/** Names the policies of the application's own pods and Services. */
 export const ownGuards = (situation: Situation): string[] =>
   situation.desired.objects.filter(ownGuardIn(situation)).map(objectKey)
 
-/** Tells if a policy allows access without a request for it. Everybody else is denied only once such policies stand. */
+/** Tells if a policy allows access without a request. All other access is denied only once such policies stand. */
 export const isBasicAllow = ({ mesh }: Pick<Features, 'mesh'>, object: KubernetesObject): boolean =>
   mesh.isPolicy(object) && !mesh.isDenying(object) && mesh.requestersOf(object).length === 0
 
-/** Finds the policies of the application's own pods and Services. */
+/** Creates a test for policies of the application's own pods and Services. */
 export const ownGuardIn = ({ features, subject, state }: Situation): ((object: KubernetesObject) => boolean) => {
   const { namespace, application } = subject
   const services = features.targets(application, state.config).filter(({ kind }) => kind === 'Service')
@@ -248,7 +248,7 @@ export const isReleasing = (operation: Operation): boolean => {
   )
 }
 
-/** Tells if an object keeps the labels of ours that it carries, and gets no others: perhaps the same ones with other values. */
+/** Tells if an object keeps all of our labels and gets no others. Values may change. */
 export const isRelabelling = (operation: Operation): boolean => {
   if (operation.verb !== 'label' || operation.difference.apply === undefined) return false
   const { own } = readLabels(operation.place, operation.manager).holders
@@ -260,7 +260,9 @@ const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknow
   Object.keys(held).some((key) => ownValue(labels, key) === undefined) &&
   Object.entries(labels).every(([key, value]) => ownValue(held, key) === value)
 
-/** Adds the running workload to the current targets. If a spec is refused, the workload deployed before runs on, and keeps its labels. */
+/**
+ * Adds the running workload to the current targets. If a spec is refused, the workload deployed before still runs, and keeps its labels.
+ */
 const withRunning = ({ subject }: Situation, { current, earlier, library }: Targets): Targets => {
   const running = earlier.filter(({ target }) => target.name === subject.application)
   return { current: [...current, ...running], earlier: earlier.filter((one) => !running.includes(one)), library }
@@ -276,11 +278,11 @@ const isAt = ({ object: { kind, metadata } }: LabelLocation, targets: readonly L
 
 const isService = ({ object }: LabelLocation): boolean => object.kind === 'Service'
 
-/** For safe joining: the Service leads to the waypoint before the pods let only that in, and after they do. */
+/** Sorts Services first, to join safely: the Service must lead to the waypoint before the pods accept only the waypoint. */
 const servicesFirst = (places: readonly LabelLocation[]): LabelLocation[] =>
   places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
 
-/** A former target may be found at an object that is a target again, or was one twice, under another name for it. */
+/** Removes repeated places. A former target may be the same object as a current one, or as another former one, under another name. */
 const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>
   places.filter((place, index) => ![...others, ...places.slice(0, index)].some((other) => isSamePlace(place, other)))
 

@@ -25,7 +25,7 @@ import type { Templates } from './plan-templates.ts'
 import { isWorkload, managerOf, type Planned, type Situation } from './situation.ts'
 import { inParts } from './widen.ts'
 
-/** A desired object that is not applied, and why, where somebody has to mend that. */
+/** A desired object that is not applied, with the problem if a person has to repair it. */
 export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
 
 export type PlannedObjects = {
@@ -34,11 +34,14 @@ export type PlannedObjects = {
   readonly conflicts: readonly Conflict[]
   readonly waiting: readonly Wait[]
   readonly messages: readonly string[]
-  /** Something stale is kept for the consumers. */
+  /** Stale objects are kept for the consumers. */
   readonly isHolding: boolean
 }
 
-/** Brings the application's objects to what is desired; `leaving` are the ids of what takes the application off the mesh. */
+/**
+ * Plans the writes that bring the application's objects to the desired state. `leaving` holds the ids of the operations that take the
+ * application off the mesh.
+ */
 export const planObjects = (situation: Situation, templates: Templates, leaving: readonly string[]): PlannedObjects => {
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
   const applies = planApplies(situation, templates, kinds, leaving)
@@ -77,21 +80,21 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
 
 const MOST_NAMED = 3
 
-/** The wait of stale objects for those that they stay for; pods have one of their own. */
+/** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
 const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
   if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
   const left = held.length - MOST_NAMED
   const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
-  const message = `${names}: not wanted any more, and kept until nobody carries labels of it: waiting for ${keptFor.join(', ')}`
+  const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
   return [{ held: names, for: keptFor, message }]
 }
 
-/** The waits for requesters of which nobody has told what they ask for, where something is kept for them. */
+/** Lists the waits for requesters with unknown requests, if objects are kept for them. */
 const unheardWaits = ({ features: { mesh }, unheard }: Situation, kept: readonly KubernetesObject[]): Wait[] => {
   const named = new Set(kept.flatMap(mesh.requestersOf))
   return unheard.flatMap((held) => {
     const application = requesterApplication(held)
-    const message = `${held}: what it asks for is not known, and what was granted to it stays in effect: waiting for ${application}; tell the relation and its config, {} if it has none, or the end of the relation`
+    const message = `${held}: its request is not known, and its grants stay in effect: waiting for ${application}; send the relation and its config, {} if it has none, or the end of the relation`
     return named.has(held) ? [{ held, for: [application], message }] : []
   })
 }
@@ -101,14 +104,14 @@ type Pair = ObjectPlan['apply'][number]
 type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
   Pick<PlannedObjects, 'blocked' | 'waiting'> & {
     readonly due: readonly Pair[]
-    /** The live objects that are as desired, or kept for those of whom nothing is known. */
+    /** The live objects that are as desired, or are kept for unknown requesters. */
     readonly staying: readonly KubernetesObject[]
-    /** Of these, what is kept. */
+    /** The kept ones among them. */
     readonly unknown: readonly KubernetesObject[]
     readonly library: readonly KubernetesObject[]
   }
 
-/** Compares the live and desired objects of one kind. Objects of an unknown kind are left as they are. */
+/** Compares the live and desired objects of one kind. Objects of an unknown kind stay as they are. */
 const compare = (
   { features, subject, state, desired }: Situation,
   { whole }: Templates,
@@ -190,13 +193,13 @@ const planApplies = (
 
 const isFile = ({ kind }: KubernetesObject): boolean => kind === 'ConfigMap' || kind === 'Secret'
 
-/** Tells if an object belongs to what is to run. */
+/** Tells if an object belongs to the own workload. */
 const isRun = (object: KubernetesObject): boolean =>
   isWorkload(object.kind) || isFile(object) || BESIDE_WORKLOADS.some((kind) => kind === object.kind)
 
 const keyOfDesired = ({ desired }: Pair): string => objectKey(desired)
 
-/** Finds the live object at the name of a desired one: ours, a namesake, none, or a problem if forbidden. */
+/** Returns the live object with the name of a desired one: ours, a namesake or none. Returns a problem if reading it is forbidden. */
 const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
   const read = namesakes.get(objectKey(desired)) ?? { object: undefined }
   return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
@@ -232,7 +235,7 @@ const dependencies = (
   }
 }
 
-/** Lists what comes before an object of a workload. They go together: a Service must not have moved to ports that its pods do not have. */
+/** Lists the operations before an object of a workload. Its objects go together: a Service must not switch to ports that its pods do not have. */
 const neededToRun = (
   situation: Situation,
   { joining }: Templates,
@@ -243,7 +246,7 @@ const neededToRun = (
   const { configMaps = {}, secrets = {} } = ownWorkload(situation.state.config) ?? {}
   const mounted = { ConfigMap: configMaps, Secret: secrets }
   const isTold = Object.keys(annotations.labels).length > 0
-  // pods must not start with the files of somebody else, or with those of before
+  // pods must not start with another owner's files, or with outdated ones
   const files = objects
     .filter(
       ({ kind, metadata: { name } }) =>

@@ -7,8 +7,8 @@ import { isWorkload, managerOf, type Situation } from './situation.ts'
 import { targetOf, widening } from './widen.ts'
 
 /**
- * Removes what is stale, what denies first. Each goes when what replaces it stands; the policies of the application itself also first when
- * it has left the mesh, by the operations `leaving`. What denies all goes before anybody joins the mesh.
+ * Plans the removal of stale objects, denying policies first. Each is removed after its replacements stand. Own policies are also removed
+ * only after the operations in `leaving`. A policy that denies everything and has no replacement is removed before anything joins the mesh.
  */
 export const planPrune = (
   situation: Situation,
@@ -44,7 +44,7 @@ export const planPrune = (
   ]
 }
 
-/** The applies of policies that are not there yet: until they are, nothing but what denies everything may guard their targets. */
+/** Lists the applies of policies that do not exist yet. Until they do, only the denying policy guards their targets. */
 const missingGuards = ({ features: { mesh }, desired, observed }: Situation): string[] => {
   const live = new Set(observed.owned.kinds.flatMap(({ live: there = [] }) => there.map(objectKey)))
   const policies = desired.objects.filter((object) => mesh.isPolicy(object) && !live.has(objectKey(object)))
@@ -56,7 +56,9 @@ const replacementsOf = (
   replacements: (object: KubernetesObject) => readonly string[],
 ): boolean => objects.some((object) => replacements(object).length > 0)
 
-/** The applies of what replaces an object: of the same target, of the same name elsewhere, and all of a workload. */
+/**
+ * Lists the applies that replace an object: those of its target, those of its name in other namespaces, and for a workload all workloads.
+ */
 const replacementsIn = ({ features: { mesh }, desired }: Situation): ((object: KubernetesObject) => string[]) => {
   const ids = (objects: readonly KubernetesObject[]) => objects.map((object) => idOf('apply', objectKey(object)))
   const byTarget = Map.groupBy(desired.objects, (object) => targetOf(mesh, object))
@@ -83,8 +85,8 @@ const removing = (
 }
 
 /**
- * Removes what the charm library left, each object when ours for its target stands: a policy in a later step, once the mesh has taken ours, as
- * proxies may learn of the two writes in any order. Others stay, and are told.
+ * Removes the charm library's objects, each when our replacement stands. A policy is removed in a later step, once the mesh has accepted
+ * ours, because proxies may receive the two changes in any order. Objects without a replacement stay, with a message.
  */
 export const planLibrary = (
   situation: Situation,
@@ -94,7 +96,7 @@ export const planLibrary = (
   const { mesh } = situation.features
   const unenforced = new Set(situation.unenforced.map(({ object }) => objectKey(object)))
   const isEnforced = (name: string) => standing.has(name) && !unenforced.has(name)
-  // a dry run guards nothing in the place of what is enforced
+  // a dry run enforces nothing, so it replaces nothing
   const objects = situation.desired.objects.filter((object) => !mesh.isDryRun(object))
   const planned = library.map((found) => {
     const isPolicy = mesh.isPolicy(found)

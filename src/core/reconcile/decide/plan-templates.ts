@@ -12,23 +12,23 @@ import { idOf, type Phase } from './operation.ts'
 import { isEnrolled, labelPhase, ownGuards, RELEASED } from './plan-labels.ts'
 import type { Situation } from './situation.ts'
 
-/** The desired objects, those of workloads with the labels and annotations of their pods. */
+/** The desired objects. Workloads include the labels and annotations of their pods. */
 export type Templates = {
   readonly objects: readonly KubernetesObject[]
-  /** The workloads that carry all of these, each with the managers of what was written beside it: nothing else writes to its template. */
+  /** The workloads with complete templates, each with the managers of earlier separate writes. Nothing else writes to these templates. */
   readonly whole: ReadonlyMap<string, readonly string[]>
-  /** The names of the workloads whose pods are put on the mesh. */
+  /** The names of the workloads whose pods join the mesh. */
   readonly joining: ReadonlySet<string>
-  /** The ids of the applies that take labels off pods. */
+  /** The ids of the applies that remove labels from pods. */
   readonly leaving: readonly string[]
-  /** The phase of all that is to run. */
+  /** The phase of the workload and its objects. */
   readonly phase: Phase
   readonly conflicts: readonly Conflict[]
 }
 
 /**
- * Puts the labels and annotations of pods into the workloads of ours, so that what an event changes in a template is one write. Where that
- * cannot be done, or not with what puts it on the mesh, a running workload keeps those that it has, and others are written beside it.
+ * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload or its
+ * guards failed, a running workload keeps its labels, and others are written separately.
  */
 export const planTemplates = (situation: Situation, failed: ReadonlySet<string>): Templates => {
   const planned = situation.desired.objects.map((object) =>
@@ -50,7 +50,7 @@ export const planTemplates = (situation: Situation, failed: ReadonlySet<string>)
 
 type Template = Pick<Templates, 'conflicts'> & {
   readonly object: KubernetesObject
-  /** The managers of what was written beside it, if it carries all now. */
+  /** The managers of earlier separate writes, if the template is complete now. */
   readonly releases?: readonly string[]
   readonly isJoining: boolean
   readonly isLeaving: boolean
@@ -89,7 +89,7 @@ const planTemplate = (situation: Situation, object: KubernetesObject, failed: Re
 
 const NOTHING_SEEN: SeenLabels = { labels: {}, holders: { own: new Set(), others: new Map() } }
 
-/** The object as it is, whoever made it. */
+/** Finds the live object, whoever created it. */
 const findRunning = (
   { observed: { targets, owned }, namesakes }: Situation,
   object: KubernetesObject,
@@ -105,7 +105,7 @@ const findRunning = (
   ].find((one) => one !== undefined && objectKey(one) === key)
 }
 
-/** The labels to hold beside those of the spec, which come first: what is asked for otherwise is a conflict. */
+/** Joins the requested labels with those of the spec. The spec takes precedence; a different requested value is a conflict. */
 const joined = (
   application: string,
   object: KubernetesObject,
@@ -115,7 +115,7 @@ const joined = (
   const manager = workloadManager(application)
   const spec = stringsAt(object, TEMPLATE_LABELS)
   const name = objectKey(object)
-  // a label of the former spec goes with it
+  // a label of the former spec goes with that spec
   const isOfSpec = (key: string) =>
     !holders.own.has(key) && (holders.others.get(key)?.every((one) => one === manager) ?? false)
   const left = Object.fromEntries(Object.entries(labels).filter(([key]) => !isOfSpec(key)))
@@ -132,7 +132,7 @@ type Strings = Readonly<Record<string, string>>
 
 type Metadata = { readonly labels?: Strings; readonly annotations?: Strings }
 
-/** Adds labels and annotations to the pods of a workload, and notes on it which labels these are. */
+/** Adds labels and annotations to the pods of a workload. An annotation of the workload lists the added labels. */
 const withPods = (object: KubernetesObject, hold: Strings, added: Strings): KubernetesObject => {
   const template = object.spec?.template as { readonly metadata: Metadata }
   const { labels, ...metadata } = template.metadata

@@ -12,25 +12,25 @@ import { type Blocked, planObjects } from './plan-objects.ts'
 import { planTemplates } from './plan-templates.ts'
 import { isWorkload, type Situation } from './situation.ts'
 
-/** All that is to be written, and what stands in the way of the rest. */
+/** The planned writes, and the obstacles to the rest. */
 export type Plan = {
-  /** In the order in which they are executed. */
+  /** In the order of execution. */
   readonly operations: readonly Operation[]
   readonly blocked: readonly Blocked[]
   readonly conflicts: readonly Conflict[]
   readonly waiting: readonly Wait[]
   readonly messages: readonly string[]
-  /** The reasons why something cannot be read, or be applied. */
+  /** The reasons why objects cannot be read or applied. */
   readonly problems: readonly string[]
-  /** The action that others have to take first. */
+  /** The action that other applications have to take first. */
   readonly awaiting: State['awaiting']
 }
 
 export type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
 
 /**
- * Plans the writes that bring the cluster to its desired state: a pure function of the state and the observation. `failed` holds ids of
- * operations that failed before, and of those that cannot be done: if a workload was refused, the running one stays as it is.
+ * Plans the writes that bring the cluster to its desired state. A pure function of the state and the observation. `failed` holds the ids of
+ * operations that failed or cannot be done: if a workload was refused, the running one stays as it is.
  */
 export const plan = ({ situation, failed }: PlanInput): Plan => {
   const planned = planWithout(situation, failed)
@@ -92,18 +92,18 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
   }
 }
 
-/** The ids of what cannot be done from the outset. */
+/** Lists the ids of applies that cannot be done from the outset. */
 export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', objectKey(object)))
 
-/** Selects the operations of a plan that can be executed while `failed` cannot. */
+/** Selects the operations of a plan that can be executed although those in `failed` cannot. */
 export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
   withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
 
-/** The calls that failed, which name the problems whatever their words. */
+/** Returns the failed call of each problem. It identifies the problem even if the wording changes. */
 export const problemKeys = (problems: readonly string[]): string[] =>
   problems.map((problem) => problem.split(': ')[0] ?? problem)
 
-/** The wait for a config that was lost: what only it explains stays. */
+/** Returns the wait for a lost config. Labels that only the config explains stay. */
 const configWait = (subject: Subject): Wait => {
   const name = subjectName(subject)
   const held = `the labels of the config of ${name}`

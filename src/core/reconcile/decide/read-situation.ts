@@ -30,23 +30,23 @@ type Dependencies = {
 
 type Input = {
   readonly subject: Subject
-  /** The memory as it was read; `next` is what it is to be. */
+  /** The memory as it was read. `next` is the memory to be saved. */
   readonly memory: Memory
   readonly next: State
   readonly resolved: ResolvedRelations
   readonly peers: Peers
-  /** The applications with unknown requests, which are granted as they are. */
+  /** The requesters with unknown requests. Their grants stay as they are. */
   readonly requesters: readonly string[]
   readonly observed: Observed
-  /** Objects of others that show if the mesh says what it has taken. */
+  /** Objects of other owners that show if the mesh reports acceptance. */
   readonly witnesses?: readonly KubernetesObject[] | undefined
-  /** All is looked at, as by a resync. */
+  /** Everything is observed, as in a resync. */
   readonly isWhole: boolean
   /** The write token of another step, whose late writes are to be fenced. */
   readonly foreignToken?: string | undefined
 }
 
-/** Reads what a plan needs besides the observed cluster, and joins all that it follows from. */
+/** Reads the objects that a plan needs besides the observed cluster, and joins all inputs of the plan. */
 export const readSituation = async (
   { features, kubernetes, clock, environment, recall }: Dependencies,
   { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, foreignToken }: Input,

@@ -6,17 +6,17 @@ import { managerOf, type Situation } from './situation.ts'
 
 type Pair = ObjectPlan['apply'][number]
 
-/** An apply of one object, or the step before it; `after` are those of its target that it depends on. */
+/** An apply of one object, or its widening before that. `after` lists its dependencies among the operations of its target. */
 export type Draft = Pair & { readonly id: string; readonly after: readonly string[] }
 
-/** Says what guards a target: an object that is no policy is on its own. */
+/** Names the target that an object guards. An object that is no policy counts as its own target. */
 export const targetOf = ({ isPolicy, targetOf }: Mesh, object: KubernetesObject): string =>
   isPolicy(object) ? targetOf(object) : objectKey(object)
 
 /**
- * The order in which a target in several objects is applied: nobody is refused in between who may before and after. New parts stand before
- * others are narrowed. Where nothing guarded the target, the first one would refuse whom the next ones let in: so it lets in
- * all of them first, and is narrowed last.
+ * Orders the applies of a target with several objects, so that no request is refused in between that is allowed before and after. New
+ * objects are written before others are narrowed. If nothing guarded the target, the first object alone would refuse requests that the next
+ * ones allow. So it allows the requests of all of them first, and is narrowed last.
  */
 export const inParts = (mesh: Mesh, pairs: readonly Pair[], live: readonly KubernetesObject[]): Draft[] => {
   const guarded = new Set(live.map((object) => targetOf(mesh, object)))
@@ -32,13 +32,13 @@ export const inParts = (mesh: Mesh, pairs: readonly Pair[], live: readonly Kuber
   })
 }
 
-/** All is denied that no policy allows, as far as the application's own objects say. */
+/** Tells if the application's own live objects deny every request that no policy allows. */
 export const isHardened = ({ isDenying, isForAll }: Mesh, live: readonly KubernetesObject[]): boolean =>
   live.some((object) => isDenying(object) && isForAll(object))
 
 /**
- * A target in several objects that is to be guarded no more: when the first of them goes, the others would refuse whom it let in. So one lets
- * in all of them before, and goes last. Where all is denied that no policy allows, this is as it should be.
+ * Plans the end of a target with several objects. When one of them is removed, the rest would refuse the requests that it allowed. So one
+ * object allows the requests of all first, and is removed last. Undefined if unmatched requests are denied anyway.
  */
 export const widening = (
   { features: { mesh }, subject, observed }: Situation,

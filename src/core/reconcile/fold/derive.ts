@@ -10,13 +10,13 @@ import { withAcceptedConfig } from '../../workload/accepted.ts'
 import { withDataChurn } from '../../workload/churn/data-churn.ts'
 
 /**
- * Derives what follows from a change within the memory: pending data are applied once there is a leader, and each feature takes its part. It
- * is planned, and saved, before anything is sent.
+ * Derives further changes within the memory: pending data take effect once there is a leader, and each feature derives its parts. The
+ * result is planned and saved before anything is sent.
  */
 export const derived = (features: Features, derivation: Derivation, after: State): State => {
   const { subject, before, by, now, resolve } = derivation
   const due = withResolved(subject, after)
-  // what waited for a leader is a unit's word
+  // data that waited for a leader come from a unit
   const tellerOf = (...parts: readonly (keyof State)[]) =>
     parts.some((part) => due[part] !== after[part]) ? 'unit' : by
   const accepted = withAcceptedConfig(before, due, {
@@ -27,14 +27,14 @@ export const derived = (features: Features, derivation: Derivation, after: State
   return features.derive(withDataChurn(before, applied, tellerOf('settings', 'databag'), now.getTime()), derivation)
 }
 
-/** Pending data can be applied, as a leader was seen since. */
+/** Tells if pending data can be resolved, because a leader has been seen since. */
 export const isDue = (subject: Subject, state: State): boolean =>
   resolutions(subject, state).some((one) => !('pending' in one))
 
-/** Names the units whose pending data are dropped, as another one leads: a sentence each. */
+/** Names the units whose pending data are dropped because another unit leads, a sentence each. */
 export const droppedPending = (subject: Subject, state: State): string[] =>
   resolutions(subject, state).flatMap((one) =>
-    'refused' in one ? [`${one.refused}; what it asked for before a leader was elected is dropped`] : [],
+    'refused' in one ? [`${one.refused}; the data that it sent before a leader was elected are dropped`] : [],
   )
 
 const resolutions = ({ application }: Subject, state: State): Resolution<ApplicationData>[] =>
@@ -48,7 +48,7 @@ const withResolved = (subject: Subject, state: State): State => {
   return Object.assign({}, withPending(state, left), ...due)
 }
 
-/** A change of the versions that are spoken here makes nothing unsaid. */
+/** Keeps the values that were readable before when the supported versions change. */
 const withVersions = ({ config: former }: State, state: State): State => {
   const [before, versions] = [former?.versions, state.config?.versions]
   if (isDeepStrictEqual(before, versions)) return state

@@ -24,14 +24,13 @@ import { isLess, NOT_REMEMBERED, tooManyBytes, type Unread, withDataOf, withRoom
 export type FoldedMemory = {
   readonly state: State
   readonly taken: readonly ChangeResult[]
-  /** Data of units that did not come to lead, a sentence each. */
+  /** Dropped data of units that did not become leader, a sentence each. */
   readonly dropped: readonly string[]
 }
 
 /**
- * Takes what others say, and then the changes, into the state: words are merged with those of the other sides, documents are the platform's
- * word as they are now, and each change is folded in on its own; one that fails, that is refused, or that would not fit, leaves the others as
- * they are.
+ * Folds the memories of peers, then the documents, then the changes into the state. Entries of both sides are merged. Documents count as
+ * they are now. Each change is folded in on its own: if it fails, is refused or does not fit, the others are not affected.
  */
 export const foldChanges = async (
   { features, clock }: { readonly features: Features; readonly clock: Pick<Clock, 'yieldTurn'> },
@@ -40,7 +39,7 @@ export const foldChanges = async (
   changes: readonly Change[],
   { peers, documents: seen }: Surroundings,
   now: Date,
-  /** Throws for a state that must not be; the change that leads to it from the one before is refused. */
+  /** Throws for a forbidden state. Then the change between `before` and `after` is refused. */
   check: (change: Change, before: State, after: State) => void = () => undefined,
   conceal: (config: Config, change: Change) => Config = (config) => config,
 ): Promise<FoldedMemory> => {
@@ -58,7 +57,7 @@ export const foldChanges = async (
   const reading = (found: Documents['found']): State => {
     const documents = { ...seen, found }
     const read = withDocuments(merged, subject, documents, now, known)
-    // what is seen at once was there before the application went
+    // documents found in this step existed before the application was removed
     const present = isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
     return derive(memory.state, present)
   }
@@ -80,12 +79,12 @@ export const foldChanges = async (
       const bytes = excess(state, candidate)
       if (bytes > 0) return takeLess(change, after, bytes)
       state = candidate
-      // what a document held is over with it, whenever its event was sent
+      // the end of a document ends its content, regardless of the order of events
       return isHeldBy(memory.state, change) ? {} : { stale }
     }
-    /** A databag for which there is no room leaves its relation as it was told before, and the rest counts. */
+    /** Takes a change without the databags that do not fit: these stay as they were. */
     const takeLess = (change: Change, after: State, bytes: number): ChangeResult => {
-      // what is only observed is not worth a refusal
+      // an observation is dropped without an error
       if (change.observation || isRead(change, subject, documents)) return NOT_REMEMBERED
       const { state: smaller, refused } = withDataOf(state, after)
       const candidate = derive(state, smaller)
@@ -96,7 +95,7 @@ export const foldChanges = async (
     }
     const taken: ChangeResult[] = []
     for (const change of changes) {
-      // a large batch must not keep the process from all else
+      // a large batch must not block the process
       if (taken.length > 0) await clock.yieldTurn()
       taken.push(orError(() => take(change)))
     }
@@ -104,7 +103,7 @@ export const foldChanges = async (
   }
   const excess = (before: State, candidate: State) =>
     isLess(before, candidate) ? 0 : tooManyBytes(memory, before, candidate)
-  // to measure is to look at all that is remembered: where all changes fit, it is done once for them
+  // measuring reads the whole memory: if all changes fit together, it is done once
   const together = await takeAll(() => 0)
   const { state, taken } = tooManyBytes(memory, first, together.state) === 0 ? together : await takeAll(excess)
   return {
@@ -118,7 +117,7 @@ export const foldChanges = async (
   }
 }
 
-/** The result of a change with the documents that are not read: to the event of one of them that is an error. */
+/** Adds the unread documents to the result of a change. For the event of such a document it is an error. */
 const toldOf = (taken: ChangeResult, change: Change | undefined, unread: readonly Unread[]): ChangeResult => {
   if (taken instanceof Error || unread.length === 0) return taken
   const own = unread.find(({ name }) => name === change?.look?.document)
@@ -127,7 +126,7 @@ const toldOf = (taken: ChangeResult, change: Change | undefined, unread: readonl
   return { ...taken, message: [...(taken.message === undefined ? [] : [taken.message]), ...problems].join('; ') }
 }
 
-/** A mark of a relation in the memory of a remote side, as far as that names it. */
+/** A mark of a relation in the memory of a peer, as far as the memory names the relation. */
 type PeerMark = {
   readonly id: number
   readonly mark: Mark
@@ -136,7 +135,7 @@ type PeerMark = {
   readonly interface?: string | undefined
 }
 
-/** Lists what a remote side knows of relations with the own side, and of ends of which it does not know with whom they were. */
+/** Lists a peer's marks of relations with the application, and of ended relations whose other side is not recorded. */
 const marksAt = (subject: Subject, peer: Subject, { relations, tombstones = {} }: PublicState): PeerMark[] => [
   ...Object.values(relations).flatMap((entry) =>
     isBetween(entry, peer, subject) ? [{ id: entry.id, mark: entry.position, peer, interface: entry.interface }] : [],
@@ -144,13 +143,13 @@ const marksAt = (subject: Subject, peer: Subject, { relations, tombstones = {} }
   ...Object.entries(tombstones).flatMap(([key, { position: mark, interface: name }]): PeerMark[] => {
     const { id, remote } = tombstoneOf(peer, key)
     if (remote && isSameSubject(remote, subject)) return [{ id: Number(id), mark, peer, interface: name }]
-    // whose it is was not said, but it is a relation of the peer
+    // the other side was not recorded, but the relation is one of the peer
     const isAnybodys = remote === undefined && !Object.values(relations).some((entry) => String(entry.id) === id)
     return isAnybodys ? [{ id: Number(id), mark, peer }] : []
   }),
 ]
 
-/** The marks of the other sides of the namespace; across namespaces ids are counted apart. */
+/** Indexes the marks of peers in the same namespace. Other namespaces count ids separately. */
 const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
   const all = [...peers.values()].flatMap((peer) =>
     'state' in peer && peer.subject.namespace === subject.namespace ? marksAt(subject, peer.subject, peer.state) : [],
@@ -164,9 +163,9 @@ const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
   }
 }
 
-/** The config was kept in a document, and so the application goes with it. */
+/** Removes the application because the document of its config is gone. */
 const withoutConfig = (features: Features, state: State, now: Date): State => {
-  // whoever heard of the config may have a clock that is ahead
+  // a peer that heard of the config may have a clock that is ahead
   const { at: arrived } = markNow(state, state.marks?.config, now)
   const position = { source: 'document', id: `document ${arrived}`, time: arrived, arrived }
   return removeApplication(features, state, position, now).state
@@ -180,13 +179,13 @@ const orError = <T>(action: () => T): T | Error => {
   }
 }
 
-/** The words of the other sides of the namespace; across namespaces each side goes by its own platform's. */
+/** Merges the memories of peers in the same namespace. Across namespaces, each side follows its own platform. */
 const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): State => {
   const isRemote = remoteTest(subject, state)
   const near = [...peers.values()].flatMap((peer) =>
     'state' in peer && peer.subject.namespace === subject.namespace && isRemote(peer.subject) ? [peer] : [],
   )
-  // of two that share an id after a lost memory the one that was granted has it
+  // if two peers share an id after a lost memory, the granted one has it
   const { true: granted = [], false: others = [] } = Object.groupBy(near, (peer) => String(isGranted(peer, subject)))
   return [...granted, ...others].reduce(
     (before, peer) => mergePeer(before, subject, peer.subject, peer.state, now),
@@ -194,13 +193,13 @@ const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): Sta
   )
 }
 
-/** Tells if a peer carries labels of a relation with the application, or grants it anything. */
+/** Tells if a peer carries labels of a relation with the application, or has granted it anything. */
 const isGranted = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
   Object.values(peer.state.relations).some(
     (entry) => (entry.labels !== undefined || entry.grant !== undefined) && isBetween(entry, peer.subject, subject),
   )
 
-/** An event about a document that is there, or known to be gone, says nothing that the documents do not. */
+/** Tells if the documents themselves cover an event: its document exists, or is known to be gone. */
 const isRead = ({ look }: Change, { application }: Subject, { found, expected }: Documents): boolean => {
   const { document: name, isTold } = look ?? {}
   if (name === undefined) return false

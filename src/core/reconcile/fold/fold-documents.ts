@@ -13,11 +13,11 @@ import { isBetween, oppositeIdentity } from '../../relations/peer-entry.ts'
 import { isSameRelation, type RelationEntry, relationName } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 
-/** The documents that were looked for: all that name the application, or some by their names. */
+/** The result of a search for documents: all that name the application, or some by name. */
 export type Documents = {
   readonly found: readonly Document[]
   readonly looked: 'all' | readonly string[]
-  /** Those that are not there and that events tell of alone, no deletion and no resync: they count as the event says. */
+  /** Announced documents that were not found, without a deletion or a resync. They count as the event says. */
   readonly expected: readonly string[]
 }
 
@@ -25,8 +25,8 @@ const isLookedFor = ({ looked, expected }: Documents, name: string): boolean =>
   !expected.includes(name) && (looked === 'all' || looked.includes(name))
 
 /**
- * The state once documents are read: what one says is the platform's word while it exists, and is over when it is gone, unless one of the other
- * side says the same. One that cannot be read, or of which nobody asked, leaves what it said before.
+ * Folds documents into the state. A document counts as the platform's word while it exists, and ends with it, unless a document of the
+ * other side declares the same. A document that is unreadable, or was not read, leaves its earlier content in effect.
  */
 export const withDocuments = (
   state: State,
@@ -45,8 +45,8 @@ export const withDocuments = (
 }
 
 /**
- * The documents without those that contradict another one: of two that declare the config of the application, or one relation, differently, the one that
- * the memory goes by counts, else the first. What the other says is a problem of its own, and changes nothing.
+ * Resolves contradictions between documents. If two declare the config, or one relation, differently, the one in the memory counts, or else
+ * the first. The other one becomes a problem, and changes nothing.
  */
 export const withoutRivals = (
   found: readonly Document[],
@@ -60,7 +60,7 @@ export const withoutRivals = (
     const holder = first(own.filter((other) => declaresTheSame(document, other)))
     if (holder === undefined || holder === document || isAlike(document, holder)) return document
     const what = 'announced' in document ? relationName(document.announced) : `the config of ${application}`
-    const problem = `ConfigMap ${document.name}: ConfigMap ${holder.name} declares ${what} otherwise, and counts: delete one of the two${'announced' in document ? ', or give it another id' : ''}`
+    const problem = `ConfigMap ${document.name}: ConfigMap ${holder.name} declares ${what} differently, and is in effect: delete one of the two${'announced' in document ? ', or give it another id' : ''}`
     return { name: document.name, application, problem }
   })
 }
@@ -81,7 +81,7 @@ const declaredBy = (document: Document): unknown => {
   return declared
 }
 
-/** Lists the relations that stand by a document that is gone. */
+/** Lists the relations whose document is gone. */
 export const withoutDocument = (
   { relations }: Pick<State, 'relations'>,
   { application }: Subject,
@@ -123,8 +123,8 @@ const withDocument = (state: State, document: Document, now: Date, known: KnownM
 }
 
 /**
- * The state with the event of a document at what that holds, whatever is known of it: of two steps that read the document before and after
- * the event only the later one can save.
+ * Adds the event of a document to the marks of the document's content, even if the content is unchanged. Of two steps that read the
+ * document before and after the event, only the later one can save then.
  */
 export const withDocumentEvent = (state: State, document: string, id: string): State => ({
   ...state,
@@ -138,7 +138,7 @@ export const withDocumentEvent = (state: State, document: string, id: string): S
     state.marks?.config && { marks: { ...state.marks, config: withEvent(state.marks.config, id) } }),
 })
 
-/** Tells if the document that the config was kept in is gone. */
+/** Tells if the document of the config is gone. */
 export const isConfigGone = (state: State, { application }: Subject, documents: Documents): boolean => {
   const { document } = state
   if (document === undefined || !isLookedFor(documents, document)) return false

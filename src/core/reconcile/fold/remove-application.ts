@@ -7,7 +7,7 @@ import { ownedName } from '../../state/owned-kinds.ts'
 import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../../state/state.ts'
 import { WORKLOAD_KINDS } from '../../workload/objects.ts'
 
-/** The state without the application, or why its removal does not count: what was told after it is kept. */
+/** Removes the application from the state, or returns the reason why the removal is late. Data from after the removal are kept. */
 export const removeApplication = (
   { parts }: Pick<Features, 'parts'>,
   state: State,
@@ -18,7 +18,7 @@ export const removeApplication = (
   return heard.late ? heard : { state: withoutOwn(parts, heard.state, position) }
 }
 
-/** Removes the data that only the application itself was told, unless it came after the removal. */
+/** Removes the application's own data, unless they are later than the removal. */
 const withoutOwn = (parts: StateParts, state: State, position: Position): State => {
   const isLater = (about: string): boolean => {
     const mark = ownValue<Mark>(state.marks, about)
@@ -35,7 +35,7 @@ const withoutOwn = (parts: StateParts, state: State, position: Position): State 
     ...Object.fromEntries(kept.map((name) => [name, state[name]])),
     removed: config ? undefined : state.removed,
     document: config && state.document,
-    // also what is left of a memory that was lost
+    // covers objects of a lost memory as well
     owned: [
       ...new Set([...(state.owned ?? []), ...(state.config ? WORKLOAD_KINDS : OwnedKind.options).map(ownedName)]),
     ],
@@ -43,6 +43,6 @@ const withoutOwn = (parts: StateParts, state: State, position: Position): State 
   return withPending(next, left)
 }
 
-/** Selects the pending data that was requested after the removal, and still waits for a leader. */
+/** Selects the pending data that are later than the removal. */
 const dataSince = (data: ApplicationData, isLater: (about: keyof ApplicationData) => boolean): ApplicationData =>
   Object.fromEntries(Object.entries(data).filter(([about]) => isLater(about as keyof ApplicationData)))

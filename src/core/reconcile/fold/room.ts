@@ -11,8 +11,8 @@ import type { Documents } from './fold-documents.ts'
 export type Unread = { readonly name: string; readonly problem: string }
 
 /**
- * Reads the documents, of which those that there is no room for are as if they could not be read: each leaves what it said before. `state` is the
- * one that follows.
+ * Reads the documents that fit into the memory. A document without room is treated as unreadable, so its earlier content stays. `state` is
+ * the resulting state.
  */
 export const withRoomFor = (
   memory: Memory,
@@ -48,14 +48,14 @@ const leftOut = ({ name, application }: Document): Document => defined({ name, a
 
 export const NOT_REMEMBERED: ChangeResult = { message: 'the memory is full: this event is not remembered' }
 
-/** The size of a state that does not fit, 0 for one that does; what makes room is always taken. */
+/** Returns the size in bytes of a state that does not fit, or 0. A state that makes room always fits. */
 export const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {
   if (candidate === state) return 0
   const content = { state: candidate, labels }
   return hasRoom(content, { state, labels }) ? 0 : measureContent(content)
 }
 
-/** Tells if the application, or one of its relations, is over by now, and none began: that will make room. */
+/** Tells if the application or a relation ended and no relation began. Such a change makes room. */
 export const isLess = (before: State, after: State): boolean => {
   const standing = (state: State) =>
     Object.keys(state.relations).filter((key) => state.relations[key] && stands(state, state.relations[key]))
@@ -64,7 +64,7 @@ export const isLess = (before: State, after: State): boolean => {
   return isOver && left.every((key) => known.has(key))
 }
 
-/** The state with the databags that `before` has of its relations, and the names of the relations whose databags differ. */
+/** Returns `after` with the databags of `before`, and the names of the relations whose databags differ. */
 export const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
   const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
     const { data, units } = ownValue(before.relations, key)?.remote ?? {}

@@ -7,15 +7,18 @@ import type { Features } from '../../feature/combine.ts'
 import type { State } from '../../state/state.ts'
 import type { Change } from '../change.ts'
 
-/** Permissions to ask for what is beyond the application, for each change of its sender, and of the author of a deleted document. */
+/** The permissions for effects outside the application. They are checked for the sender of each change, and for the author of a deleted document. */
 export type Permits = {
-  /** Throws Refused for a change that leads to what its sender may not ask for; notes what is not known yet; `hasSecrets` where it tells secret values. */
+  /**
+   * Throws Refused if the sender of a change may not ask for its effects. Notes open questions for `ask`. `hasSecrets` is set if the change
+   * carries secret values.
+   */
   check(change: Change, before: State, after: State, hasSecrets: boolean): void
-  /** Asks about what was noted. Answers false when that was nothing. */
+  /** Asks the noted questions. Resolves with false if there were none. */
   ask(): Promise<boolean>
 }
 
-/** Without `authorizeAuthor` a document that is deleted counts, whoever wrote it. */
+/** Creates the permissions of a step. Without `authorizeAuthor`, the deletion of any document counts. */
 export const createPermits = (
   features: Pick<Features, 'effects' | 'uses'>,
   subject: Subject,
@@ -36,7 +39,7 @@ export const createPermits = (
   return {
     check: (change, before, after, hasSecrets) => {
       const { permit, gone, look: { document = '' } = {} } = change
-      // a value that is kept already changes nothing: whoever tells secrets is asked about all the same, and so cannot try any
+      // a secret value that is already stored changes nothing: its sender is asked about anyway, so that nobody can probe values
       const isTelling = hasSecrets && (before.config !== after.config || before.pending !== after.pending)
       const told: About[] = isTelling ? [{ ...subject, effect: 'workload' }] : []
       if (permit) require(change, 'sender', permit, [...told, ...neededRights(features, subject, before, after)])
@@ -61,7 +64,7 @@ export const createPermits = (
 
 type Permit = (about: About) => Promise<void>
 
-/** Without the relations that a document held before, which are over with it, whatever its author may by now. */
+/** Leaves out the relations that the document held before. They end with it, whatever its author may do now. */
 const withoutHeld = (document: string, before: State, state: State): State => ({
   ...state,
   relations: Object.fromEntries(

@@ -4,7 +4,7 @@ import type { Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
 import { type State, withPreviousTargets } from '../../state/state.ts'
 
-/** Write-ahead record: previous targets, and the kinds of the objects that may be made. */
+/** Adds the write-ahead record: previous targets, and the kinds of objects that may be created. */
 export const withWriteAhead = (
   features: Features,
   memory: Memory,

@@ -6,8 +6,8 @@ import type { Change } from '../change.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /**
- * Leaves of what was found what the authors of the documents may say. A document that an event tells of and that was not read counts as
- * unreadable: nobody knows whose word it is.
+ * Restricts the documents to those whose authors have permission. If an event announces a document that was not read, it counts as
+ * unreadable, because its author is unknown.
  */
 export const withAuthors = async (
   features: Pick<Features, 'effects' | 'uses'>,
@@ -23,7 +23,7 @@ export const withAuthors = async (
   const judged = await asAuthorsMay(features, authorize, namespace, about, application)
   const found = [...judged, ...documents.found.filter((one) => !isAbout(subject, one))]
   const isOwn = (name: string) => found.some((one) => one.name === name && one.application === application)
-  // a document that is known to be gone says nothing anyway
+  // a document that is known to be gone says nothing
   const names = new Set([...documents.expected, ...documents.found.map(({ name }) => name)])
   const missing = changes.flatMap(({ look }) =>
     look?.document !== undefined && look.isTold && names.has(look.document) && !isOwn(look.document)
@@ -32,7 +32,7 @@ export const withAuthors = async (
   )
   const unread = [...new Set(missing)].map((name) => ({
     ...{ name, application },
-    problem: `ConfigMap ${name} is not there, or names another application by now: what its event tells is not taken`,
+    problem: `ConfigMap ${name} does not exist, or names another application by now: its event has no effect`,
   }))
   return { peers, documents: { ...documents, found: [...found, ...unread] } }
 }

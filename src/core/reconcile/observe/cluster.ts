@@ -23,14 +23,14 @@ import type { Desired } from '../decide/desired-state.ts'
 import { managerOf } from '../decide/situation.ts'
 import { observeRunning, type Running } from './units.ts'
 
-/** A target with the places where its labels are; undefined where it does not exist, or, with a problem, where that cannot be read. */
+/** A target with the places of its labels. `places` is undefined if the target does not exist, or, with a problem, cannot be read. */
 export type Found = {
   readonly target: LabelTarget
   readonly places: readonly LabelLocation[] | undefined
   readonly problem?: string
 }
 
-/** The places of targets, as far as these exist. */
+/** Lists the places of all existing targets. */
 export const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])
 
 export type Targets = {
@@ -39,7 +39,9 @@ export type Targets = {
   readonly library: readonly LabelTarget[]
 }
 
-/** The objects of a kind that an application may own; none are known where the API server does not serve the kind, or refuses to list it. */
+/**
+ * The objects of a kind that an application may own. `live` is undefined if the API server does not serve the kind, or refuses to list it.
+ */
 export type Listed = {
   readonly kind: OwnedKind | 'Secret'
   readonly live: readonly KubernetesObject[] | undefined
@@ -50,14 +52,14 @@ export type Listed = {
 export type Owned = {
   readonly kinds: readonly Listed[]
   readonly namespace?: Read | undefined
-  /** The Secret that keeps the secret values of a workload, where there may be one. */
+  /** The Secret with the secret values of a workload, if there may be one. */
   readonly store?: Read | undefined
 }
 
-/** One object of others: undefined where there is none, or why that is not known. */
+/** One object that was read by name: undefined if it does not exist, or the problem of reading it. */
 export type Read = { readonly object: KubernetesObject | undefined } | { readonly problem: string }
 
-/** The cluster as far as a step looks at it. */
+/** The observed part of the cluster. */
 export type Observed = {
   readonly lookups: Lookups
   readonly owned: Owned
@@ -65,7 +67,7 @@ export type Observed = {
   readonly running: Running
 }
 
-/** Reads what the state desires something of, with `isWhole` all pods as well; what was read before by the same client is not read again. */
+/** Observes the parts of the cluster that the state depends on; with `isWhole`, all pods too. Objects that the same client has read are not read again. */
 export const observeCluster = async (
   features: Features,
   kubernetes: Kubernetes,
@@ -91,7 +93,7 @@ export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observe
   owned: kinds,
 })
 
-/** Selects the labels of the workload as it is now. */
+/** Returns the current labels of the workload. */
 export const workloadLabelsIn = (
   { application }: Subject,
   { current: [workload] }: Pick<Targets, 'current'>,
@@ -104,7 +106,7 @@ export const workloadLabelsIn = (
 export const isDeployed = ({ targets }: Observed): boolean =>
   targets.current.some(({ places, problem }) => places !== undefined || problem !== undefined)
 
-/** Finds the targets, those of before, and those that the charm library labels. */
+/** Finds the current targets, the former ones, and those that the charm library labels. */
 export const observeTargets = async (
   features: Features,
   kubernetes: Kubernetes,
@@ -130,7 +132,7 @@ export const observeTargets = async (
   return { current: found.slice(0, targets.length), earlier: found.slice(targets.length), library }
 }
 
-/** Selects the targets that are to carry labels, and are not there. */
+/** Lists the targets that should carry labels but do not exist. */
 export const missingIn = (
   features: Features,
   subject: Subject,
@@ -144,7 +146,7 @@ export const missingIn = (
       : [],
   )
 
-/** A Service that only policies name is labelled when it is the application's, and told by whoever asks for it when it is not. */
+/** Tells if policies name a Service. It is labelled if it belongs to the application. Otherwise the feature that names it reports it. */
 export const isNamed = (
   features: Features,
   { application }: Subject,
@@ -152,7 +154,7 @@ export const isNamed = (
   { kind, name }: LabelTarget,
 ): boolean => kind === 'Service' && features.services(application, config).includes(name)
 
-/** The charm library labels the StatefulSet and the Service of the application's name, whatever the config says. */
+/** The targets of the charm library: the StatefulSet and the Service with the application's name, whatever the config says. */
 const libraryTargets = ({ application }: Subject, { inherited }: State): LabelTarget[] =>
   inherited === undefined
     ? []
@@ -161,7 +163,7 @@ const libraryTargets = ({ application }: Subject, { inherited }: State): LabelTa
         { kind: 'Service', name: application },
       ]
 
-/** Lists them: one call for each kind, and one more while the charm library's are to be taken over. */
+/** Lists the owned objects: one call for each kind, and another one while the charm library's objects are taken over. */
 const observeOwned = async (
   features: Features,
   kubernetes: Kubernetes,
@@ -191,7 +193,7 @@ const observeOwned = async (
   return { kinds: [...listed, ...(secrets?.kinds ?? [])], namespace, store: secrets?.store }
 }
 
-/** Reads Secrets by their names, and never lists them: that would be to read those of everybody. */
+/** Reads Secrets by name. Listing them would read those of all applications. */
 const observeSecrets = async (
   kubernetes: Kubernetes,
   subject: Subject,
@@ -219,8 +221,8 @@ type Query<T> = {
 }
 
 /**
- * Lists what an application owns of a kind. Policies are where their targets are, everything else in the application's namespace; who may
- * not list those of all namespaces has none in others.
+ * Lists the owned objects of a kind. Policies are in the namespaces of their targets, all others in the application's namespace. If listing
+ * across namespaces is forbidden, only the application's namespace is listed.
  */
 export const listOwned = async <T>({
   kind,
@@ -243,7 +245,7 @@ const unlessUnknown = async <T>(listed: Promise<T>): Promise<T | undefined> => {
   }
 }
 
-/** Returns the value, or a problem where access is forbidden. The data is unknown then, which is no reason to stop the rest. */
+/** Returns the value, or a problem if access is forbidden. Then the data are unknown, and the rest of the step goes on. */
 export const unlessForbidden = async <T>(reading: Promise<T>): Promise<{ value: T } | { problem: string }> => {
   try {
     return { value: await reading }
@@ -258,12 +260,12 @@ const read = async (kubernetes: Kubernetes, reference: Parameters<Kubernetes['fi
   return 'problem' in found ? found : { object: found.value }
 }
 
-/** The live objects at the names of objects to be made, by name. Server-side apply would add ours to them. */
+/** The live objects at the names of objects to be created, by name. Server-side apply would merge our fields into them. */
 export type Namesakes = ReadonlyMap<string, Read>
 
 const LOOKUPS_AT_ONCE = 16
 
-/** Looks at the names of desired objects that are not ours yet. */
+/** Reads the objects at the names of desired objects that are not ours yet. */
 export const findNamesakes = async (
   kubernetes: Kubernetes,
   { kinds }: Owned,

@@ -2,13 +2,13 @@ import { createBoundedMap } from '../../../platform/base/bounded-map.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Memories, Memory } from '../../state/memory.ts'
 
-/** Memories, and what they were when this process read or saved them last. */
+/** Memories, as this process read or saved them last. */
 export type KnownMemories = Memories & {
-  /** Undefined where that was nothing, or long ago. */
+  /** Undefined if the memory was never read, did not exist, or was dropped for lack of room. */
   known(subject: Subject): Memory | undefined
 }
 
-/** Remembers the memories of the last applications, of `characters` in all, as they are read and saved. */
+/** Remembers the memories that were read and saved last, up to `characters` in total. */
 export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 1024): KnownMemories => {
   const kept = createBoundedMap<Memory | undefined>(characters)
   const keep = (subject: Subject, memory: Memory): Memory => {
@@ -24,7 +24,7 @@ export const withKnownMemories = (memories: Memories, characters = 4 * 1024 * 10
   }
 }
 
-/** About what a memory takes beside its texts. Also one that is not there takes a place. */
+/** The approximate size of a memory besides its texts. A missing memory counts too. */
 const LEAST_SIZE = 1_024
 
 const sizeOf = ({ stored }: Memory): number =>

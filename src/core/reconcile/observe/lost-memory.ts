@@ -12,14 +12,15 @@ import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /**
- * The state of a memory that may have been lost, as labels are carried without it: what others know to be over is then taken from them as well.
+ * Marks a missing memory as recovering if the application carries labels: then it was probably lost. Relations that peers know to be over
+ * are then learned from them.
  */
 export const withLostMemory = async (
   { stored, state }: Memory,
   subject: Subject,
   early: Promise<Observed>,
 ): Promise<State> => {
-  // what cannot be observed is met again once the event is remembered
+  // a failed observation fails again later, once the event is remembered
   const isLost =
     stored === undefined &&
     (await early.then(
@@ -31,7 +32,7 @@ export const withLostMemory = async (
 
 type Recovered = { readonly state: State; readonly resolved: ResolvedRelations }
 
-/** Recovers what labels and peers tell of a memory that was lost: labels that it may hold, and endpoints whose relations are not known. */
+/** Recovers the content of a lost memory from labels and peers: labels that may be held, and endpoints whose relations are unknown. */
 export const recoverLostMemory = (
   features: Features,
   memory: Memory,
@@ -44,8 +45,8 @@ export const recoverLostMemory = (
 }
 
 /**
- * A memory that is made anew where labels are carried: it may be one that was lost, until what asked for them is known, or over. A relation with
- * another beacon says nothing of labels that are not its own.
+ * Recovers held labels. A new memory of an application that carries labels stays `recovering` until the relation that requested them is
+ * known, or known to be over. A relation with another beacon does not explain them.
  */
 const withObservedLabels = (
   features: Features,
@@ -63,7 +64,7 @@ const withObservedLabels = (
   const workload = workloadLabelsIn(subject, observed.targets)
   const told = [...endedBy(subject, state, found.peers), ...knownEnrolments(subject, state, resolved)]
   const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
-  // what the config asks for, or nobody but the application itself can ask for, needs no relation
+  // labels from the config, or that only the application itself can request, need no relation
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
   const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
   if (!isKnown) return { state: recovered, resolved }
@@ -71,7 +72,7 @@ const withObservedLabels = (
   return { state: known, resolved: resolveRelations(subject, known, found.peers) }
 }
 
-/** The state, and what follows from it, with the endpoints whose relations a lost memory alone knew. */
+/** Adds the endpoints whose relations only the lost memory knew. */
 const withLostEndpoints = (
   { stored }: Memory,
   subject: Subject,
@@ -91,7 +92,7 @@ const isObserved = ({ targets }: Observed): boolean =>
   targets.current.some(({ places }) => places !== undefined) &&
   targets.current.every(({ problem }) => problem === undefined)
 
-/** Lists the keys of the labels that the application holds, and that others may have asked for. */
+/** Lists the keys of held labels that other applications may have requested. */
 const heldFor = ({ application }: Subject, { targets }: Observed): string[] =>
   placesOf(targets.current)
     .flatMap((place) => [...readHeld(application, place).holders.own])

@@ -8,13 +8,13 @@ import type { Mesh } from '../../feature/mesh.ts'
 import type { Unenforced } from '../../policies/unenforced.ts'
 import { type Observed, placesOf } from './cluster.ts'
 
-/** The objects of an application that the mesh has to take, and others that show if it says so at all. */
+/** The objects of an application that the mesh has to accept, and other objects that show if the mesh reports acceptance at all. */
 export type ToBeTaken = {
   readonly objects: readonly KubernetesObject[]
   readonly witnesses: readonly KubernetesObject[]
 }
 
-/** Selects what the mesh has to take: the Services, and what is there as well as desired. */
+/** Selects the objects that the mesh has to accept: Services, and objects that are both live and desired. */
 export const toBeTaken = (
   { owned, targets, lookups }: Pick<Observed, 'owned' | 'targets' | 'lookups'>,
   desired: readonly KubernetesObject[],
@@ -34,8 +34,8 @@ export const toBeTaken = (
 }
 
 /**
- * Reads the objects that tell of the mesh itself where there are policies, and no mesh has written a condition of any object: its version says if
- * it would. Empty where nothing is asked.
+ * Reads the objects that describe the mesh itself, to learn from its version if it reports acceptance. Empty if there are no policies, or
+ * if some object has a condition of a mesh already.
  */
 export const meshConfigs = async (
   mesh: Pick<Mesh, 'causeLookups'>,
@@ -55,7 +55,7 @@ const hasConditions = ({ status }: KubernetesObject): boolean => {
   return Array.isArray(conditions) && conditions.some((condition) => condition?.status !== 'Unknown')
 }
 
-/** Looks up why the mesh has not taken objects, in each of their namespaces once. */
+/** Adds the reason why the mesh has not accepted objects. Each namespace is looked up once. */
 export const withCauses = async (
   mesh: Pick<Mesh, 'causeLookups' | 'causeIn' | 'withCause'>,
   kubernetes: Kubernetes,
@@ -71,7 +71,7 @@ export const withCauses = async (
   })
 }
 
-/** Looks up if the mesh takes anything of the application's namespace; nothing where `told` names that already. */
+/** Looks up if the mesh accepts objects of the application's namespace. Empty if `told` reports that already. */
 export const namespaceCause = async (
   mesh: Pick<Mesh, 'causeLookups' | 'causeIn'>,
   kubernetes: Kubernetes,

@@ -13,7 +13,7 @@ import { listOwned, unlessForbidden } from './cluster.ts'
 /** An application that owns objects of a kind. */
 export type Owner = { readonly application: string; readonly kind: OwnedKind }
 
-/** Lists what `of` makes of each object. */
+/** Lists the results of `of` for each object. */
 type ListOf = <T>(
   kind: Kind,
   namespace: string | undefined,
@@ -21,13 +21,13 @@ type ListOf = <T>(
   of: (object: KubernetesObject) => readonly T[],
 ) => Promise<readonly T[]>
 
-/** Lists what each object comes to, page by page. */
+/** Lists objects page by page, and keeps only the result of `of` for each. */
 export const pagesOf =
   ({ pages }: Pick<Kubernetes, 'pages'>): ListOf =>
   async (kind, namespace, selector, of) =>
     (await pages(kind, namespace, selector, (objects) => objects.flatMap(of))).flat()
 
-/** Lists the applications of a namespace that own objects, and of which kinds. A kind that may not be listed is left out. */
+/** Lists the applications of a namespace that own objects, with the kinds. Kinds that may not be listed are left out. */
 export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promise<Owner[]> => {
   const list = pagesOf(kubernetes)
   const listed = await Promise.all(
@@ -48,7 +48,7 @@ export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promi
 const PREFIX = fieldManager('')
 const WORKLOAD_PREFIX = workloadManager('')
 
-/** Names the applications whose field manager holds something on the object. */
+/** Names the applications whose field manager holds a field of the object. */
 export const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =>
   listAppliers(object)
     .filter((manager) => manager.startsWith(prefix))
@@ -58,16 +58,13 @@ export const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =
 /** Names the applications that hold labels of pods by their workload's field manager. */
 export const podHoldersOf = (object: KubernetesObject): string[] => holdersOf(object, WORKLOAD_PREFIX)
 
-/**
- * Selects the kinds of which an application keeps what it owns. Objects of any other kind were left by a memory that was lost. A workload runs on
- * while the config that demands it is unknown.
- */
+/** Lists the kinds whose owned objects stay. Objects of other kinds were left by a lost memory. A workload runs on while its config is unknown. */
 export const keptKinds = (state: State): OwnedKind[] => {
   const isTold = state.config !== undefined || isRemoved(state)
   return [...ownedKinds(state.owned), ...(isTold ? [] : [...WORKLOAD_KINDS, ...BESIDE_WORKLOADS])]
 }
 
-/** The wait for a resync of the namespace, which removes what the memory of an application does not know of. */
+/** Lists the waits for a resync of the namespace, which removes objects that the application's memory does not know. */
 export const orphanWaits = (subject: Subject, state: State, owners: readonly Owner[]): Wait[] => {
   const kept = keptKinds(state)
   const left = owners.filter(({ application, kind }) => application === subject.application && !kept.includes(kind))

@@ -13,7 +13,7 @@ import type { Memory } from '../../state/memory.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { placesOf, type Targets, unlessForbidden } from './cluster.ts'
 
-/** The labels of an application: where they are, those that it holds by its memory, and those that it is to have. */
+/** The labels of an application: their places, those held according to the memory, and the desired ones. */
 type Wanted = {
   readonly targets: Targets
   readonly memory: Pick<Memory, 'labels'>
@@ -21,8 +21,9 @@ type Wanted = {
 }
 
 /**
- * Returns the wait for pods for which what guards them, and leads to them, stays, though the application leaves the mesh. A rollout replaces them one after
- * another; those of a template that is not changed yet are all there. Undefined where nothing runs on the mesh, or nothing is to leave it.
+ * Returns the wait for pods that are still on the mesh while the application leaves it. Their policies and the labels of their Service stay
+ * until then. A rollout replaces pods one by one; before the template changes, all are on the mesh. Undefined if nothing runs on the mesh,
+ * or nothing is to leave it.
  */
 export const waitForPodsOnMesh = async (
   { enrolment }: Pick<Mesh, 'enrolment'>,
@@ -36,16 +37,16 @@ export const waitForPodsOnMesh = async (
     ...place,
     ...readHeld(subject.application, place),
   }))
-  // a memory may be lost: the Service lets go last
+  // the memory may be lost, so held labels count as well: those of the Service are removed last
   if (!Object.hasOwn(memory.labels, key) && !places.some(({ holders }) => holders.own.has(key))) return undefined
   const templates = places.filter(isTemplate)
-  // pods will go on to start with a label that somebody else holds as well
+  // another manager holds the label too, so new pods will start with it anyway
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
   return isUnchanged ? waitingForPods([]) : await waitForRemainingPods({ enrolment }, kubernetes, subject, targets)
 }
 
-/** Returns the same as `waitForPodsOnMesh` once templates and pods have been changed. */
+/** Returns the same wait as `waitForPodsOnMesh`, after templates and pods have been changed. */
 export const waitForRemainingPods = async (
   { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
   kubernetes: Kubernetes,
@@ -73,7 +74,7 @@ const waitingForPods = (names: readonly string[]): Wait => {
 
 const allPlaces = ({ current, earlier }: Targets): LabelLocation[] => placesOf([...current, ...earlier])
 
-/** Lists the pods that are on the mesh: those of the targets, or else those that outlive what controlled them. */
+/** Lists the pods that are on the mesh: those of the targets, or else those that outlive their controller. */
 const podsOn = async (
   kubernetes: Kubernetes,
   { namespace, application }: Subject,
@@ -92,7 +93,7 @@ const podsOn = async (
   return named.filter((_, index) => !isOthers[index])
 }
 
-/** Tells if a pod is of something that is there, and is no target: another application may have the same name in its labels. */
+/** Tells if a pod belongs to an existing workload that is no target. Another application may have the same name in its labels. */
 const isOfOthers = async (
   kubernetes: Kubernetes,
   { current, earlier }: Targets,
@@ -122,7 +123,10 @@ type Counts = {
   readonly terminatingReplicas?: number
 }
 
-/** False only for what the controller has seen, and counted no pods of; a Deployment counts those that are being deleted apart. */
+/**
+ * Tells if a workload may have pods. False only if its controller has seen the current generation and counts none. A Deployment counts
+ * terminating pods separately.
+ */
 const hasPods = ({ kind, metadata: { generation = 0 }, status }: KubernetesObject): boolean => {
   const { observedGeneration = 0, replicas = 0, terminatingReplicas } = (status ?? {}) as Counts
   const isDeleting = kind === 'Deployment' && terminatingReplicas !== 0

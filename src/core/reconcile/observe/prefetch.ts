@@ -10,14 +10,16 @@ import type { Context } from '../context.ts'
 import { type Observed, observeCluster } from './cluster.ts'
 import { readSurroundings, type Surroundings } from './surroundings.ts'
 
-/** A client that reads each object once; what it observes of what a memory desires, and what it finds of others. */
+/** A client that reads each object once, with two readings in progress: the cluster, and the surroundings. */
 export type Prefetch = {
   readonly once: Kubernetes
   readonly early: Promise<Observed>
   readonly finding: Promise<Surroundings>
 }
 
-/** Begins to read what a memory desires something of, mostly that is desired after the changes as well, and what others say. */
+/**
+ * Starts to read the surroundings, and the parts of the cluster that the memory needs. Most of these are needed after the changes as well.
+ */
 export const prefetch = (
   { subject, features, kubernetes, recall }: Context,
   { stored, state }: Memory,
@@ -31,12 +33,12 @@ export const prefetch = (
   return { once, early, finding }
 }
 
-/** The memory of an application as it is known, and the change that is to be taken. */
+/** The known memory of an application, and the change to be taken. */
 export type PrefetchInput = { readonly known: Memory; readonly change: Change }
 
 /**
- * Begins to read beside the memory where that is known. The answer selects that reading for the known memory and the same change, and begins
- * another one for any other memory, or where more was told meanwhile.
+ * Starts to read in parallel with the memory, if the memory is known. The returned function selects this reading for the same memory and
+ * change. For any other memory, or for more changes, it starts a new reading.
  */
 export const prefetchForKnown = (
   begin: (memory: Memory, changes: readonly Change[]) => Prefetch,
@@ -51,7 +53,7 @@ export const prefetchForKnown = (
 
 type Resolvable = { readonly state: State; readonly peers: Peers }
 
-/** Resolves the relations of a state with the memories of its remote applications, or recalls what was so. */
+/** Resolves the relations of a state with the memories of its peers, or recalls an equal result. */
 export const recallResolved = (
   recall: Recall,
   name: 'own side' | 'both sides',
@@ -60,8 +62,8 @@ export const recallResolved = (
 ): ResolvedRelations => recall(name, ({ state, peers }: Resolvable) => resolveRelations(subject, state, peers), about)
 
 /**
- * Tells if a memory is the version that was known: nobody has saved it since, and what was read since is as new as what is read after it.
- * No other version of an object has its resourceVersion (kubernetes.io/docs/reference/using-api/api-concepts).
+ * Tells if a memory has the known version. Then nobody has saved it since, and objects read meanwhile are as new as objects read
+ * afterwards. A resourceVersion identifies one version of an object (kubernetes.io/docs/reference/using-api/api-concepts).
  */
 const isUnsaved = ({ stored: known }: Memory, { stored }: Memory): boolean =>
   stored !== undefined &&

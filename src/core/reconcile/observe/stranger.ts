@@ -4,8 +4,8 @@ import type { FoldedObservation, Observation } from '../observe.ts'
 import { isDeployed } from './cluster.ts'
 
 /**
- * An application of which no platform, document or workload has told, and of which others only know the name: an alias, perhaps. No memory
- * is made for it.
+ * Tells if no platform, document or workload has introduced the application, and other memories merely name it. The name may be an alias,
+ * so no memory is created.
  */
 export const isStranger = (
   subject: Subject,

@@ -21,12 +21,12 @@ import type { State } from '../../state/state.ts'
 import { type Change, isNamespaceResync } from '../change.ts'
 import { type Documents, withoutDocument, withoutRivals } from '../fold/fold-documents.ts'
 
-/** The data of others that concerns an application: the memories of its remote applications, and its documents. */
+/** The data of other sources about an application: the memories of its peers, and its documents. */
 export type Surroundings = { readonly peers: Peers; readonly documents: Documents }
 
 /**
- * Reads what others say: by name where names are known. Where the own memory is missing, at a resync, and where an event is about a
- * relation that is not known, all memories and documents of the namespace are looked through for the application's name.
+ * Reads peers and documents, by name if names are known. All memories and documents of the namespace are searched for the application's
+ * name in three cases: its own memory is missing, the event is a resync, or the event is about an unknown relation.
  */
 export const readSurroundings = async (
   { configDocument }: Pick<Features, 'configDocument'>,
@@ -55,7 +55,7 @@ export const readSurroundings = async (
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }
 }
 
-/** Marks a peer that has neither memory nor workload as gone. One that only lost its memory may still carry labels. */
+/** Marks a peer without memory and workload as gone. A peer that only lost its memory may still carry labels. */
 const withLife = async (kubernetes: Kubernetes, awaited: ReadonlySet<string>, peer: Peer): Promise<Peer> => {
   if ('state' in peer || peer.unknown !== 'missing') return peer
   return awaited.has(subjectName(peer.subject)) && !(await hasWorkload(kubernetes, peer.subject))
@@ -63,7 +63,7 @@ const withLife = async (kubernetes: Kubernetes, awaited: ReadonlySet<string>, pe
     : peer
 }
 
-/** An event may be about a relation that only the other side was told of. */
+/** Tells if the memory lacks a relation. Perhaps only the peer was told of it. */
 const isUnknown = ({ relations }: Pick<State, 'relations'>, id: number | undefined): boolean =>
   id !== undefined && !Object.values(relations).some((entry) => entry.id === id)
 
@@ -87,7 +87,7 @@ const readDocuments = async (
       (document) => isAbout(subject, document) || ('problem' in document && remembered.has(document.name)),
     )
   const read = isEverything ? await list() : await findDocuments(kubernetes, subject, looked, schema)
-  // what the memory goes by counts, and may have been deleted
+  // the document in the memory takes precedence, and may have been deleted
   const holders = isEverything ? [] : rivalsOf(read, known)
   const held = await findDocuments(kubernetes, subject, holders, schema)
   const found = withoutRivals([...read, ...held], subject, known)
@@ -100,12 +100,12 @@ const readDocuments = async (
     looked: isEverything || isNamespaceResync(changes) ? 'all' : looked,
     expected: told.filter((name) => !isThere(name) && !isGone(name)),
   }
-  // one of the other side may declare what a document did that is gone
+  // a document of the other side may declare the relation of a deleted one
   const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0
   return isAnyGone ? { ...documents, found: withoutRivals(await list(), subject, known) } : documents
 }
 
-/** Names other documents by which the memory has what these declare. */
+/** Names the documents by which the memory holds the same declarations. */
 const rivalsOf = (
   read: readonly Document[],
   { relations, document: config }: Pick<State, 'relations' | 'document'>,

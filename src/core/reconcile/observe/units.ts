@@ -16,26 +16,26 @@ import { deployedAs } from '../../workload/deployed-as.ts'
 import { isAvailable } from '../../workload/health.ts'
 import { workloadManager } from '../../workload/objects.ts'
 
-/** The application's workload as found: its label locations, undefined if it does not exist, or the problem of reading it. */
+/** The application's workload as found: its label places, undefined if it does not exist, or the problem of reading it. */
 type Found = {
   readonly target: LabelTarget
   readonly places: readonly LabelLocation[] | undefined
   readonly problem?: string
 }
 
-/** The running application: its workload, and the live pods of it; undefined where they are not known. */
+/** The running application: its workload and live pods. Undefined if they are not known. */
 export type Running = {
   readonly workload?: KubernetesObject | undefined
   readonly pods?: readonly KubernetesObject[] | undefined
-  /** Live pods that its selector selects and nothing controls, as far as they were listed. */
+  /** Listed live pods that match the selector and have no controller. */
   readonly unowned?: readonly KubernetesObject[]
-  /** Somebody else's workload in the place of the application's own. */
+  /** Another owner's workload with the name of the own one. */
   readonly namesake?: KubernetesObject | undefined
   /** The reason why its pods may not be listed. */
   readonly problem?: string
 }
 
-/** Finds what runs; pods are listed only where something depends on them, or not all of them are available, or with `isWhole`: then all are. */
+/** Observes the running application. Pods are listed if something depends on them, or if some are unavailable. With `isWhole`, all pods are listed. */
 export const observeRunning = async (
   features: Features,
   kubernetes: Kubernetes,
@@ -46,7 +46,7 @@ export const observeRunning = async (
 ): Promise<Running> => {
   if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
   const objects = found.places?.map(({ object }) => object)
-  // a workload that could not be made has replaced nothing
+  // a workload that could not be created has replaced nothing
   if (objects === undefined) return features.dependsOnUnits(state) && !isOwn(state) ? { pods: [] } : {}
   if (found.target.on === 'pods') return { pods: objects }
   const [workload] = objects
@@ -56,7 +56,7 @@ export const observeRunning = async (
   return { workload, ...(isTelling && (await podsOf(kubernetes, workload, isWhole))) }
 }
 
-/** Units that are not known stay as they were: nothing else waits for the permission. */
+/** Lists pods. Without permission, the units stay as they were, and the step goes on. */
 const podsOf = async (
   kubernetes: Kubernetes,
   workload: KubernetesObject,
@@ -73,7 +73,7 @@ const podsOf = async (
 const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
   listAppliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
 
-/** The state with the units that run, where something depends on them, or with `isClaimed`. */
+/** Updates the units from the live pods, if something depends on units, or with `isClaimed`. */
 export const withUnits = (
   features: Features,
   subject: Subject,
@@ -91,7 +91,7 @@ export const withUnits = (
 
 const isOwn = ({ config }: Pick<State, 'config'>): boolean => ownWorkload(config) !== undefined
 
-/** The workload was the application's own, and goes. A memory that looks for such kinds does not say that there are any. */
+/** Tells if the application's own workload is gone, or about to be removed. A kind in `owned` means only that such objects may exist. */
 const isUndeployed = (subject: Subject, state: State, { workload, pods = [] }: Running): boolean =>
   !isOwn(state) &&
   ownedKinds(state.owned).some((kind) => kind === 'Deployment' || kind === 'StatefulSet') &&

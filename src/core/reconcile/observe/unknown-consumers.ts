@@ -11,33 +11,19 @@ import { hasTombstone } from '../../relations/announcements.ts'
 import { remoteSubject } from '../../relations/peer-entry.ts'
 import { peerView } from '../../relations/peer-view.ts'
 import { type Peer, type Peers, type ReadablePeer, readPeers } from '../../relations/peers.ts'
-import { isEmptied, type RelationEntry, requesterName } from '../../state/relation.ts'
+import { isEmptied, parseRequester, type RelationEntry, type Requester, requesterName } from '../../state/relation.ts'
 import { isConfigUnknown, isEstablished, type PublicState, type State, stands } from '../../state/state.ts'
 import type { Observed } from './cluster.ts'
 
-/** A requester, as it is named on a policy: `relation 7 (service-mesh) of shop/details`. */
-const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
-
-/** The application of a requester, and the id of its relation. */
-type Requester = { readonly id: string; readonly requester: Subject }
-
-/** Reads the name of a requester as `requesterName` writes it; undefined for another text. */
-const parseRequester = (name: string): Requester | undefined => {
-  const [, id, namespace, application] = REQUESTER.exec(name) ?? []
-  return id === undefined || namespace === undefined || application === undefined
-    ? undefined
-    : { id, requester: { namespace, application } }
-}
-
-/** The application that a requester's name is about, `{namespace}/{application}`; the name itself where it is none. */
+/** Returns the application in a requester's name, `{namespace}/{application}`, or the name itself if it cannot be parsed. */
 export const requesterApplication = (name: string): string => {
   const parsed = parseRequester(name)
   return parsed ? subjectName(parsed.requester) : name
 }
 
 /**
- * The requesters on the policies of a beacon of which it is not known what they ask for: memories may have been lost. While nothing is known
- * of an application that runs, what was granted to it stays.
+ * Lists the requesters on the policies of a beacon whose requests are unknown, for example because memories were lost. The grants of a
+ * running application stay while its requests are unknown.
  */
 export const unheardRequesters = async (
   { requestersOf }: Pick<Mesh, 'requestersOf'>,
@@ -63,10 +49,7 @@ const requestersOn = ({ kinds }: Observed['owned'], { requestersOf }: Pick<Mesh,
     return parsed ? [{ name, ...parsed }] : []
   })
 
-/**
- * The consumers of a mesh that the application does not run any more, of which its memory does not know: pods carry labels of it, and their memory is
- * lost or says that they do.
- */
+/** Lists consumers of a former mesh that its memory does not know: their pods carry its labels, and their memory is lost or has the labels too. */
 export const unknownConsumers = async (
   mesh: Mesh,
   kubernetes: Kubernetes,
@@ -94,7 +77,7 @@ export const unknownConsumers = async (
     ...[...asked.values()].map(async (requester): Promise<Subject[]> => {
       const { namespace, application } = requester
       const pods = await podsIn(kubernetes, namespace, `${NAME_LABEL}=${application},${key}=${value}`)
-      // what is not known changes nothing
+      // unknown changes nothing
       return pods === undefined ? [requester] : carrying(pods)
     }),
   ])
@@ -109,19 +92,19 @@ export const unknownConsumers = async (
   return [...consumers.keys()].filter((name) => mayBeLed(subject, known.get(name))).toSorted()
 }
 
-/** Lists pods; undefined where that is forbidden. */
+/** Lists pods. Undefined if that is forbidden. */
 const podsIn = async (kubernetes: Kubernetes, namespace: string | undefined, selector: string) =>
   await ifPermitted(kubernetes.list('Pod', namespace, selector))
 
-/** The pods of all namespaces, or those of the application's where others may not be read. */
+/** Lists the pods of all namespaces, or only those of the application's namespace if the others are forbidden. */
 const podsAnywhere = async (kubernetes: Kubernetes, { namespace }: Subject, selector: string) =>
   (await podsIn(kubernetes, undefined, selector)) ?? (await podsIn(kubernetes, namespace, selector)) ?? []
 
-/** Tells if the labels of the pods may be those of a relation with the beacon. */
+/** Tells if the labels of the pods may come from a relation with the beacon. */
 const mayBeLed = (beacon: Subject, peer: Peer | undefined): boolean =>
   peer === undefined || !('state' in peer) || peer.state.recovering === true || holdsOf(peer, beacon).length > 0
 
-/** The relations with the beacon of which an application carries labels. */
+/** Lists the relations with the beacon whose labels an application carries. */
 const holdsOf = ({ subject, state }: Extract<Peer, ReadablePeer>, beacon: Subject): RelationEntry[] =>
   Object.values(state.relations).filter(
     (entry) =>
@@ -130,13 +113,13 @@ const holdsOf = ({ subject, state }: Extract<Peer, ReadablePeer>, beacon: Subjec
       isSameSubject(remoteSubject(subject, entry), beacon),
   )
 
-/** Finds the relation of a requester: others may have the same id. */
+/** Finds the relation of a requester. Other relations may have the same id. */
 const keyOf = (subject: Subject, { relations }: State, { id, requester }: Requester): string | undefined =>
   Object.entries(relations).find(
     ([, entry]) => String(entry.id) === id && isSameSubject(remoteSubject(subject, entry), requester),
   )?.[0]
 
-/** Tells if the consumer's requests are known, also after the relation is over: its labels go before its guards do. */
+/** Tells if the consumer's requests are known. This holds after the relation's end too, because the labels go before their guards. */
 const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): boolean => {
   const key = keyOf(subject, state, one)
   const entry = key === undefined ? undefined : ownValue(state.relations, key)
@@ -145,11 +128,11 @@ const isHeard = (subject: Subject, state: State, peers: Peers, one: Requester): 
   return isAsking(entry) || (published !== undefined && !published.partial)
 }
 
-/** Tells if the platform says what a consumer asks for: an emptied databag asks for nothing, unless the consumer publishes for itself. */
+/** Tells if the platform has the consumer's request. An emptied databag requests nothing, unless the consumer publishes for itself. */
 const isAsking = (entry: RelationEntry): boolean =>
   Object.keys(entry.remote.data ?? {}).length > 0 || (isEmptied(entry) && entry.peer?.publishes !== true)
 
-/** The consumers that have said nothing yet, not even that they ask for nothing: their config is not known, or not any more. */
+/** Lists the consumers that have not published anything, not even an empty request. Their config is not known yet, or no longer. */
 const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     const isConsumer = entry.interface === 'service_mesh' && entry.role === 'provides' && stands(state, entry)
@@ -159,8 +142,9 @@ const muteRequesters = (subject: Subject, state: State, peers: Peers): string[] 
   })
 
 /**
- * Tells if the application has a workload but no memory, or a lost memory that knows no relations yet, or knows of no relation with any beacon
- * where the beacon knows of no end either, or carries labels of the beacon and has not said what it asks for.
+ * Tells if the requests of a requester are unknown. This is so in each of these cases: it runs without a memory; its memory is unreadable;
+ * its memory is recovering; neither side knows what became of the relation; or it carries labels of the beacon and has not published its
+ * request.
  */
 const isSilent = async (
   kubernetes: Kubernetes,
@@ -182,8 +166,8 @@ const isSilent = async (
 }
 
 /**
- * Tells if neither side of a grant knows what became of its relation, as both lost their memories: an application that the namespace keeps on the mesh
- * carries no label that would say so. A side that alone has been told of the relation since is yet to be heard by the other one.
+ * Tells if neither side knows what became of a relation, because both memories were lost. An application that the namespace keeps on the
+ * mesh carries no label that would show it. If only one side has been told of the relation since, the other one has yet to hear of it.
  */
 const hasYetToTell = (subject: Subject, requester: Subject, state: State, theirs: PublicState, id: string): boolean => {
   const far = enrolmentsIn(theirs)

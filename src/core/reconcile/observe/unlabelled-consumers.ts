@@ -14,8 +14,8 @@ import { type EffectiveState, stands } from '../../state/state.ts'
 import { type Observed, unlessForbidden } from './cluster.ts'
 
 /**
- * Lists the consumers of a mesh that is not for the whole namespace any more, and their workers, of which pods run without labels of their own: the
- * namespace keeps these on it until a rollout has replaced them. All are listed where pods may not be.
+ * Lists the consumers, and their workers, whose pods run without labels of their own on a mesh that no longer covers the whole namespace.
+ * The namespace labels keep these pods on the mesh until a rollout replaces them. All consumers are listed if pods cannot be.
  */
 export const listBare = async (
   { enrolment }: Pick<Mesh, 'enrolment'>,
@@ -42,7 +42,7 @@ export const listBare = async (
   return near.filter(({ application }) => names.has(application)).map(subjectName)
 }
 
-/** All that run in a namespace may be many: no more is kept of them than the names of their applications. */
+/** Reduces pods to the names of their applications, because a namespace may run many. */
 const NAME_OF_RUNNING = {
   name: 'name of running',
   of: (pod: KubernetesObject): KubernetesObject | undefined => {
@@ -53,7 +53,7 @@ const NAME_OF_RUNNING = {
   },
 }
 
-/** The workers of a coordinator, as far as its memory can be read. */
+/** Lists the workers of a coordinator, as far as its memory can be read. */
 const workersOf = (coordinator: Subject, peers: Peers): Subject[] => {
   const peer = peers.get(subjectName(coordinator))
   if (peer === undefined || 'unknown' in peer) return []

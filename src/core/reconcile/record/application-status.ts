@@ -12,12 +12,12 @@ import { desiredReplicas, reportHealth } from '../../workload/health.ts'
 import { combineStatuses } from '../../workload/status.ts'
 import type { Running } from '../observe/units.ts'
 
-/** The observation of an application: its workload and pods, what it waits for, and the time. */
+/** The observation of an application: its workload and pods, its waits, and the time. */
 export type Sight = { readonly running: Running; readonly waiting: readonly Wait[]; readonly now: Date }
 
 /**
- * The status of an application, as a pure function of its memory, of what the other sides of its relations say, and of what is seen. It is the
- * same in an outcome and for whoever asks: nothing of what is seen is remembered.
+ * Computes the status of an application. A pure function of its memory, its resolved relations and the observation. Outcomes and questions
+ * give the same status, because nothing of the observation is remembered.
  */
 export const applicationStatus = (
   features: Pick<Features, 'reports'>,

@@ -16,19 +16,19 @@ import { isWorkload } from '../decide/situation.ts'
 import type { Found } from '../observe/cluster.ts'
 import type { Conflict } from '../outcome.ts'
 
-/** The result of labelling: the workload, its conflicts, and the operations on labels that could not be done. */
+/** The result of labelling: the workload, its conflicts, and the failed operations on labels. */
 type Labelling = {
   readonly application: string
   readonly workload: Found | undefined
-  /** An object that may carry labels cannot be read, or pods that run have them yet. */
+  /** An object that may carry labels cannot be read, or running pods still have them. */
   readonly isCarried: boolean
   readonly conflicts: readonly Conflict[]
   readonly failed: readonly Operation[]
-  /** The labels that others still carry as the application did. */
+  /** Labels that the application has handed on, and that its workers still carry. */
   readonly handedOn: Readonly<Record<string, string>>
 }
 
-/** The memory once the cluster is settled: what is held of labels and kinds, and of the inherited labels those that are wanted yet. */
+/** Computes the memory of a settled cluster: the held labels and kinds, and the inherited labels that are still desired. */
 export const finalMemory = (
   features: Features,
   memory: Memory,
@@ -43,7 +43,7 @@ export const finalMemory = (
     ([key, value]) => isFailed || ownValue(desired.labels, key) === value || isUnknown(desired, key),
   )
   const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
-  // whoever is led anywhere by them is to know that they are there
+  // an application whose traffic these labels lead must know that they exist
   const left = { ...(isCarried && memory.labels), ...handedOn, ...leftOn(failed) }
   if (isFailed) return { state: next, labels: { ...left, ...seenOn(places, application, state.inherited) } }
   const refused = new Set(
@@ -56,7 +56,7 @@ export const finalMemory = (
   return { state: next, labels: { ...left, ...Object.fromEntries(held) } }
 }
 
-/** The labels that could not be taken from some object, or be replaced there. */
+/** Lists the labels that could not be removed or replaced. */
 const leftOn = (failed: readonly Operation[]): Record<string, string> =>
   Object.fromEntries(
     failed.flatMap((operation) => {
@@ -70,7 +70,7 @@ const leftOn = (failed: readonly Operation[]): Record<string, string> =>
     }),
   )
 
-/** The labels that are held where they could not be changed. */
+/** Lists the labels that are held where a change failed. */
 const seenOn = (
   places: NonNullable<Found['places']>,
   application: string,
@@ -86,7 +86,7 @@ const seenOn = (
 const MOST_REMEMBERED = 20
 const LONGEST_REMEMBERED = 500
 
-/** Remembers what was refused, in the words of the first time as long as it is the same. */
+/** Remembers the refused operations. While they stay the same, the first wording is kept. */
 export const withRefusals = (
   { refused: _, refusedSpec: before, ...state }: State,
   { problems }: Plan,
@@ -110,7 +110,7 @@ export const withRefusals = (
   return spec?.refused === undefined ? next : withRefusedSpec(next, (isSame && before) || spec.refused)
 }
 
-/** A spec that the API server refuses has changed nothing that runs, and is no part of a loop. */
+/** Remembers a refused spec. It changed nothing that runs, so it is not part of a config loop. */
 const withRefusedSpec = (state: State, refusedSpec: string): State =>
   defined({
     ...state,
@@ -124,7 +124,7 @@ const withOwned = (features: Features, { owned = [], ...state }: State): State =
   return kinds.length === 0 ? state : { ...state, owned: kinds }
 }
 
-/** A step that began before may still write what this one has let go of: its kinds are looked at for a day. */
+/** Remembers released kinds for a day, because a step that began earlier may still write such objects. */
 export const withPreviousKinds = (features: Features, state: State, { owned = [] }: State, now: Date): State => {
   const current = features.kinds(state.config).map(ownedName)
   const left = owned.filter((kind) => isKnownKind(kind) && !current.includes(kind))
@@ -137,7 +137,7 @@ export const withPreviousKinds = (features: Features, state: State, { owned = []
 const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>
   entries.length === 0 ? state : { ...state, inherited: Object.fromEntries(entries) }
 
-/** Remembers which kind to look for first; a workload that is away for now does not change it. */
+/** Remembers the kind to look for first. A temporarily missing workload does not change it. */
 const withWorkloadKind = (state: State, workload: Found | undefined): State => {
   if (workload?.target.kind !== 'Workload' || workload.target.on === 'pods' || workload.places?.[0] === undefined)
     return state

@@ -5,8 +5,9 @@ import { MESH_KEYS } from '../../relations/foreign-labels.ts'
 import type { Conflict } from '../outcome.ts'
 
 /**
- * Returns the waits for what somebody else holds. Labels of a mesh are not as the relations ask: the application's own config sets them otherwise, or
- * somebody else has, so that pods may be off the mesh, or a Service may not lead to its waypoint. And names of objects may be taken.
+ * Returns the waits for fields and names that another party holds. Mesh labels may differ from those of the relations, because of the
+ * application's own config or of another manager. Then pods may be off the mesh, or a Service may not lead to its waypoint. Names of
+ * objects may be taken.
  */
 export const waitsForHolders = (
   subject: Subject,
@@ -23,7 +24,7 @@ export const waitsForHolders = (
       ? [
           {
             ...{ held: `label ${conflict.key} of ${conflict.object}`, for: [conflict.manager] },
-            message: `${conflict.object} has ${conflict.key}=${conflict.value} by ${conflict.manager}, and is to have ${conflict.wanted}: take the label off it, and the next event or resync sets it`,
+            message: `${conflict.manager} has set ${conflict.key}=${conflict.value} on ${conflict.object}, and a relation asks for ${conflict.wanted}: remove the label, and the next event or resync sets it`,
           },
         ]
       : [],
@@ -31,14 +32,14 @@ export const waitsForHolders = (
   return [...byConfig, ...byOthers, ...conflicts.flatMap(takenName)]
 }
 
-/** The wait for an object of somebody else that has the name of one of ours. */
+/** Returns the wait for another owner's object with the name of one of ours. */
 const takenName = (conflict: Conflict): Wait[] => {
   if ('wanted' in conflict || conflict.key !== undefined) return []
   const { object, manager } = conflict
   return [
     {
       ...{ held: object, for: [manager] },
-      message: `${object} is there by ${manager}, and has the name of one that meshstep needs: delete or rename it, and the next event or resync makes ours`,
+      message: `${object} is held by ${manager}, and has a name that meshstep needs: delete or rename it, and the next event or resync creates ours`,
     },
   ]
 }

@@ -17,8 +17,8 @@ type Meant = {
 }
 
 /**
- * Returns the wait for pods of an application on the mesh that no label of ours brings there: they run in the network of their node, where no
- * mesh captures them, or a label of their own keeps them out of the mesh of their namespace.
+ * Returns the waits for pods that should be on the mesh, and cannot be enrolled by labels: they run in the network of their node, which no
+ * mesh captures, or a label of their own opts them out of their namespace's mesh.
  */
 export const offMeshWaits = (meant: Meant, { workload, pods = [], unowned = [] }: Running): Wait[] => {
   if (!isMeantForMesh(meant)) return []
@@ -33,7 +33,7 @@ export const offMeshWaits = (meant: Meant, { workload, pods = [], unowned = [] }
   })
 }
 
-/** Tells if its labels put the application on a mesh, or a beacon that has done so for the whole namespace. */
+/** Tells if the application is meant to be on a mesh: by its own labels, or because its beacon enrolled the whole namespace. */
 const isMeantForMesh = ({ mesh: { enrolment }, state, desired }: Meant): boolean =>
   ownValue(desired.labels, enrolment.key) === enrolment.value ||
   relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).some(
@@ -45,7 +45,7 @@ const hostNetworkReason = (pod: PodLike): string | undefined =>
     ? 'they run in the network of their node (hostNetwork), where nothing captures them: take hostNetwork out of their template'
     : undefined
 
-/** A label that a relation asks for otherwise is told where labels are. */
+/** Returns the reason of a pod's own label. If a relation requests another value, the wait for labels reports it. */
 const optOutReason =
   ({ mesh: { enrolment }, desired: { labels, overruled = [] } }: Meant) =>
   (pod: PodLike): string | undefined => {

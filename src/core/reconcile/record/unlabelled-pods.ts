@@ -9,15 +9,15 @@ import type { Running } from '../observe/units.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** The reason why nothing replaces a pod, and what ends that. */
+/** The reason why a pod is not replaced, and the remedy. */
 type Reason = { readonly why: string; readonly end: string }
 
-/** A pod that lacks labels of its workload's template, and that nothing is replacing. */
+/** A pod that lacks labels of its workload's template, and that is not being replaced. */
 type Left = Reason & { readonly pod: KubernetesObject; readonly lacks: readonly string[] }
 
 /**
- * Returns the waits for pods that lack labels of their workload's template, and that nothing is replacing: they are not on the mesh, or not
- * as the application is. Pods that a rollout is about to replace are none.
+ * Returns the waits for pods that lack labels of their workload's template, and that are not being replaced. They are not on the mesh, or
+ * not like the application. Pods of a current rollout are not listed.
  */
 export const unlabelledWaits = (
   subject: Subject,
@@ -35,7 +35,7 @@ export const unlabelledWaits = (
   return [...Map.groupBy(left, ({ why }) => why).values()].map((alike) => waitFor(subject, workload, alike))
 }
 
-/** The wait for a pod that is labelled in place, and that has come since its application was. */
+/** Returns the wait for a pod that is labelled in place and is newer than the labels of its application. */
 const newPodWait = ({ kind, metadata }: KubernetesObject, desired: Labels): Wait[] => {
   const lacks = Object.keys(desired).filter((key) => ownValue(metadata.labels, key) === undefined)
   const name = nameOf({ kind, ...metadata })
@@ -69,13 +69,13 @@ const rolloutOf = ({ spec }: KubernetesObject) => {
   }
 }
 
-/** Tells if a workload may leave pods of an earlier template as they are. */
+/** Tells if a workload may keep pods of an earlier template. */
 export const isLeavingPods = (workload: KubernetesObject): boolean => {
   const { paused, updateStrategy, partition } = rolloutOf(workload)
   return paused === true || updateStrategy?.type === 'OnDelete' || partition > 0
 }
 
-/** Returns the reason why the workload leaves a pod of an earlier template as it is; undefined for one that it is replacing. */
+/** Returns the reason why the workload keeps a pod of an earlier template. Undefined if it is replacing the pod. */
 const reasonIn = (workload: KubernetesObject, { metadata: { name } }: KubernetesObject): Reason | undefined => {
   const { paused, updateStrategy, first, partition } = rolloutOf(workload)
   if (paused === true) return { why: 'it is paused', end: 'resume its rollout' }
@@ -87,7 +87,7 @@ const reasonIn = (workload: KubernetesObject, { metadata: { name } }: Kubernetes
 
 const MOST_NAMED = 3
 
-/** The beginning of what such a wait holds back. */
+/** The beginning of `held` in these waits. */
 export const LABELS_OF_PODS = 'the labels of pods of '
 
 const waitFor = ({ application }: Subject, workload: KubernetesObject, left: readonly Left[]): Wait => {
@@ -106,7 +106,7 @@ const waitFor = ({ application }: Subject, workload: KubernetesObject, left: rea
   }
 }
 
-/** The later of when the first of the pods came and when the labels were last applied to the template. */
+/** Returns the start of the wait: the creation of the first pod, or the last apply of the labels, whichever is later. */
 const beginning = (
   application: string,
   { metadata: { managedFields = [] } }: KubernetesObject,

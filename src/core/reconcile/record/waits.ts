@@ -24,23 +24,23 @@ export type WaitsInput = {
   readonly peers: Peers
   readonly desired: Pick<Desired, 'waiting' | 'labels'>
   readonly plan: Pick<Plan, 'waiting' | 'conflicts'>
-  /** The waits for the mesh to take what is written. */
+  /** The waits for the mesh to accept written objects. */
   readonly unenforced: readonly Wait[]
   /** The wait for pods that are on the mesh. */
   readonly waitForPods: Wait | undefined
   /** The application as it runs. */
   readonly running: Running
-  /** Objects that are to carry labels, and do not exist. */
+  /** Targets that should carry labels but do not exist. */
   readonly missing: readonly LabelTarget[]
-  /** The writes of the next step; one that has written tells instead of what was refused. */
+  /** The writes of the next step. Absent after a step that wrote, which reports refusals instead. */
   readonly due?: readonly Operation[]
-  /** The waits that no step of the application tells: for what a lost memory left behind, and for beacons that do not know of it. */
+  /** The waits that no step of the application reports: for objects of a lost memory, and for beacons that do not know it. */
   readonly unnoticed?: readonly Wait[]
 }
 
 /**
- * Lists all that an application holds back or keeps until others act: a pure function of its memory, its peers and what is observed. Outcomes,
- * the application's status, questions, lint and the page tell these and no others.
+ * Lists everything that an application holds back or keeps until other parties act. A pure function of its memory, its peers and the
+ * observation. Outcomes, the application's status, questions, lint and the page report exactly these waits.
  */
 export const waitsOf = (input: WaitsInput): Wait[] => {
   const { mesh, subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
@@ -62,14 +62,14 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
   return withBeginnings(waits, state)
 }
 
-/** Adds the beginnings that the memory knows to the waits that no object dates. */
+/** Adds the remembered beginnings to waits without a date of their own. */
 export const withBeginnings = (waits: readonly Wait[], { waitingSince }: Pick<State, 'waitingSince'>): Wait[] =>
   waits.map((wait) => ({ ...defined({ since: ownValue(waitingSince, wait.held) }), ...wait }))
 
-/** Bounds the dates in the memory: of more waits the later ones have none. */
+/** The limit of dates in the memory. Further waits have none. */
 const MOST_DATED = 100
 
-/** Dates the waits that no object dates: those known keep their beginning, and their place. Undefined where there are none. */
+/** Dates the waits without a date of their own. Known waits keep their beginning and their place. Undefined if there are none. */
 export const beginnings = (waits: readonly Wait[], known: State['waitingSince'], now: Date): State['waitingSince'] => {
   const dated = waits
     .map(({ held, since }) => [held, ownValue(known, held) ?? (since === undefined ? now.toISOString() : undefined)])
@@ -87,10 +87,10 @@ export const isDatedAnew = (
   { waitingSince = {} }: Pick<State, 'waitingSince'>,
 ): boolean => Object.keys({ ...dates, ...waitingSince }).some((held) => dates[held] !== waitingSince[held])
 
-/** Tells if labels are those of a pod itself: what it lacks is told by the waits for pods. */
+/** Tells if labels are those of a pod. The waits for pods report missing ones. */
 const isPod = ({ object: { kind } }: LabelLocation): boolean => kind === 'Pod'
 
-/** The wait for the next step where an object is not there, or lacks labels: somebody deleted it, or took them off. */
+/** Returns the wait for the next step if an object is missing or lacks labels, because somebody removed them. */
 const dueWait = (subject: Subject, operation: Operation): Wait[] => {
   const { object } = operation
   const isMissing = operation.verb === 'apply' && operation.found === undefined

@@ -3,7 +3,7 @@ import { printValue } from '../../../platform/base/printed.ts'
 /** The structure of a value: a map, a list of named items, any other list, or none. */
 export type Structure = 'map' | 'names' | 'list' | undefined
 
-/** The structure by which two values are compared; undefined where they have no children in common. */
+/** Returns the structure by which two values are compared. Undefined if their children cannot be matched. */
 export const commonStructure = (one: unknown, other: unknown): Structure => {
   const [left, right] = [findStructure(one), findStructure(other)]
   if (left === right) return left
@@ -23,7 +23,7 @@ const itemName = (item: unknown): unknown =>
 const hasNames = (items: readonly unknown[]): boolean =>
   items.every((item) => typeof itemName(item) === 'string') && new Set(items.map(itemName)).size === items.length
 
-/** The children of a value of that structure, by key, name or index. */
+/** Lists the children of a value of that structure, by key, name or index. */
 export const childrenOf = (value: unknown, structure: Structure): Map<string, unknown> => {
   if (structure === 'map') return new Map(Object.entries(value as object))
   if (structure === undefined) return new Map()
@@ -31,7 +31,7 @@ export const childrenOf = (value: unknown, structure: Structure): Map<string, un
   return new Map(items.map((item, index) => [String(structure === 'names' ? itemName(item) : index), item]))
 }
 
-/** The step to a child in a path: `.image`, `[web]`, `[0]`. */
+/** Prints the step to a child in a path: `.image`, `[web]`, `[0]`. */
 export const stepTo = (child: string, structure: Structure): string =>
   structure === 'map' && /^[\w-]{1,80}$/.test(child)
     ? `.${child}`
@@ -39,7 +39,7 @@ export const stepTo = (child: string, structure: Structure): string =>
 
 const LONGEST_PATH = 200
 
-/** A path for messages, truncated: `containers[web].env[KEY].value`. */
+/** Prints a path for messages, truncated: `containers[web].env[KEY].value`. */
 export const readable = (path: string): string => {
   const text = path.replace(/^\./, '') || 'podSpec'
   return text.length > LONGEST_PATH ? `${text.slice(0, LONGEST_PATH)}…` : text

@@ -28,17 +28,17 @@ type Memory = {
 }
 
 /**
- * Applies what units say of settings and databags, except for places that units have changed as often as `churn` allows. These keep their
- * values, and the last held-back value is applied as soon as the limit allows. A person's changes are applied at once.
+ * Applies the settings and databags that units sent, except for places that units have changed as often as `churn` allows. These keep their
+ * values. The last held-back value is applied as soon as the limit allows. A person's changes are applied at once.
  */
 export const withDataChurn = <M extends Memory>(before: M, after: M, by: SpecSource, now: number): M => {
-  // the data of a unit that is gone go with it
+  // the data of a unit go when the unit goes
   const isLeft = (path: string) => partAt(path, after) !== undefined
   const was = Object.fromEntries(Object.entries(textsByPlace(before)).filter(([path]) => isLeft(path)))
   const told = textsByPlace(after)
   const { recent = {}, held = {} } = after.dataChurn ?? {}
   const isToldAt = (path: string) => partAt(path, before)?.data !== partAt(path, after)?.data
-  // data are sent as a whole; held-back values of other parts stay candidates
+  // data are sent as a whole; held-back values of other parts remain candidates
   const waiting = Object.fromEntries(Object.entries(held).filter(([path]) => isLeft(path) && !isToldAt(path)))
   const asked: Places = { ...told, ...waiting }
   const churn = after.config?.churn ?? DEFAULT_CHURN
@@ -59,7 +59,7 @@ export const withDataChurn = <M extends Memory>(before: M, after: M, by: SpecSou
   return isDeepStrictEqual(texts, told) ? next : withTexts(next, texts)
 }
 
-/** The held-back places, in messages. */
+/** Names the held-back places for messages. */
 export const heldPlaces = ({ dataChurn, units }: Memory): string[] =>
   Object.keys(dataChurn?.held ?? {}).map((path) => {
     const [about = '', ...rest] = JSON.parse(path) as string[]
@@ -68,7 +68,7 @@ export const heldPlaces = ({ dataChurn, units }: Memory): string[] =>
     return `${['databag', ...keys].join('.')} of pod ${ownValue(units?.present, uid)?.pod ?? uid}`
   })
 
-/** Held-back data in a sentence for a person, with the remedy. */
+/** Describes held-back data to a person, with the remedy. */
 export const heldMessages = (memory: Memory): string[] => {
   const places = heldPlaces(memory)
   if (places.length === 0) return []
@@ -93,10 +93,10 @@ const changed = (was: Places, told: Places): string[] =>
     (path) => (ownValue(was, path) ?? null) !== (ownValue(told, path) ?? null),
   )
 
-/** Nobody but the unit says it, whoever sent the event. */
+/** Tells if a place belongs to a unit. Only that unit sets it, whoever sent the event. */
 const isOfUnit = (path: string): boolean => path.startsWith('["unit",')
 
-/** The part of the memory that a place is in, which is told as a whole; undefined for a unit that is gone. */
+/** Returns the part of the memory with a place. It is always sent as a whole. Undefined for a unit that is gone. */
 const partAt = (path: string, { settings, databag, units }: Memory): { readonly data: unknown } | undefined => {
   const [about, uid = ''] = JSON.parse(path) as string[]
   if (about === 'settings') return { data: settings }
@@ -119,7 +119,7 @@ const databagTexts = (at: readonly string[], databag: UnitData['databag'] = {}):
 
 type PlacedText = { readonly place: readonly string[]; readonly text: string }
 
-/** The memory with these texts, each in its place. */
+/** Puts texts into their places in the memory. */
 const withTexts = <M extends Memory>(memory: M, texts: Texts): M => {
   const placed = Object.entries(texts).map(([path, text]) => ({ place: JSON.parse(path) as string[], text }))
   const under = (...at: readonly string[]): PlacedText[] =>

@@ -1,15 +1,15 @@
 import { childrenOf, commonStructure, readable, stepTo } from './children.ts'
 
-/** A place where two specs differ, and its values: undefined where absent. */
+/** A place where two specs differ, with both values. A missing value is undefined. */
 export type SpecDifference = { readonly path: string; readonly before: unknown; readonly after: unknown }
 
-/** The place to count a change at: items of a list without names share one, as a list that grows has a new item each time. */
+/** Returns the place that a change counts for. List items without names share one, because a growing list has a new item each time. */
 export const placeOf = ({ path }: Pick<SpecDifference, 'path'>): string => path.replaceAll(/\[\d+\]/g, '')
 
 /**
- * The places where two JSON values differ, regardless of the order of keys. Items of a list are matched by name where they have names. A map or
- * list differs itself where children were both removed and added, or names were reordered: a name generated at each run has no path that
- * would recur.
+ * Lists the places where two JSON values differ, regardless of the order of keys. List items are matched by name if they have names. If
+ * children were both removed and added, or names were reordered, the map or list itself counts as the place: a name generated at each run
+ * has no path that would recur.
  */
 export const differences = (before: unknown, after: unknown, path = ''): SpecDifference[] => {
   const structure = commonStructure(before, after)

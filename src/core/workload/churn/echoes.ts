@@ -2,16 +2,16 @@ import { canonicalHash } from '../../../platform/base/canonical-hash.ts'
 import type { SpecDifference } from './difference.ts'
 import { databagLeaves, stringLeaves } from './string-leaves.ts'
 
-/** The data of a relation's remote application, by its name in messages. */
+/** The data of a peer, with its name for messages. */
 export type RemoteDatabag = { readonly application: string; readonly data: unknown }
 
-/** Limits hostile databags. */
+/** The limit of values, because a databag may be hostile. */
 const MOST_VALUES = 1_000
 
-/** Shorter values occur everywhere. */
+/** The shortest value that counts. Shorter ones occur everywhere. */
 const SHORTEST = 4
 
-/** The places that copied a value of another application's databag, with that application's name. */
+/** Finds the places that copied a value from a peer's databag, with the peer's name. */
 export const findEchoes = (
   places: readonly SpecDifference[],
   databags: readonly RemoteDatabag[],
@@ -29,7 +29,7 @@ export const findEchoes = (
   )
 }
 
-/** Hashes the databags of applications, to tell whether they have changed since. */
+/** Hashes the databags of applications, to detect later changes. */
 export const hashDatabags = (
   databags: readonly RemoteDatabag[],
   applications: readonly string[],

@@ -6,19 +6,19 @@ import { describeEphemeral, type EphemeralValues } from './ephemeral-values.ts'
 import type { Churn } from './limit.ts'
 import { stringLeaves } from './string-leaves.ts'
 
-/** A part of the config that is held back from units. `holds` lists ephemeral values in what they tell. */
+/** A part of the config that is held back from units. `holds` lists ephemeral values in the last one sent. */
 export const Held = z.strictObject({
   paths: z.array(z.string()),
-  /** The application whose data it copied. */
+  /** The application that the data were copied from. */
   application: z.string().optional(),
   holds: z.array(z.string()),
   /** The exceeded limit. */
   rate: z.string().optional(),
-  /** The last change of what is told: milliseconds since the epoch. */
+  /** The time of the last change of the sent value, in milliseconds since the epoch. */
   at: z.int(),
-  /** A hash of what was told last. */
+  /** A hash of the last sent value. */
   told: z.string(),
-  /** The keys of its secret values, by which the same value is known when it is told again. */
+  /** The keys of its secret values. With them the same value is recognized when it is sent again. */
   keys: z.array(z.string()).optional(),
 })
 export type Held = z.infer<typeof Held>
@@ -33,13 +33,13 @@ type Circumstances = {
   readonly churn: Churn
   /** The applications that changed places copied from, by path. */
   readonly echoes: ReadonlyMap<string, string>
-  /** Hashes of the databags that former changes copied from, by application. */
+  /** Hashes of the databags that earlier changes copied from, by application. */
   readonly copied: Readonly<Record<string, string>> | undefined
 }
 
 const MOST_PATHS = 10
 
-/** Describes why changes of `places` are too many, as `often` changed too often; `limit` is the exceeded number of changes. */
+/** Describes the changes of `places`. The places in `often` changed too often; `limit` is the exceeded number of changes. */
 export const describeChurn = (
   often: readonly string[],
   limit: number,
@@ -50,7 +50,7 @@ export const describeChurn = (
   const changed = places.filter((place) => paths.includes(placeOf(place)))
   const sources = changed.flatMap(({ path }) => echoes.get(path) ?? [])
   const hashes = hashDatabags(databags, sources)
-  // one that copies data which stay the same changes by itself
+  // a part that copies constant data changes for another reason
   const application = sources.find((one) => ![undefined, hashes[one]].includes(ownValue(copied, one)))
   const holds = changed.flatMap(({ path, after }) => {
     const [what] = stringLeaves(after).flatMap(({ text }) => describeEphemeral(text, known) ?? [])
@@ -59,10 +59,10 @@ export const describeChurn = (
   return defined({ paths, rate: `${limit} times within ${churn.minutes} minutes`, application, holds })
 }
 
-/** A part of the config that keeps changing, the places in it, and the evidence for churn. */
+/** A part of the config that keeps changing, its places, and the evidence for churn. */
 export type Churning = { readonly part: string; readonly paths: readonly string[]; readonly because: string }
 
-/** Returns the parts of the config that are held back. */
+/** Lists the parts of the config that are held back. */
 export const findChurn = (history: Readonly<Record<string, { readonly held?: Held | undefined }>> = {}): Churning[] =>
   Object.entries(history).flatMap(([part, { held }]) => {
     if (held === undefined) return []
@@ -76,6 +76,6 @@ export const findChurn = (history: Readonly<Record<string, { readonly held?: Hel
 
 /** Describes churn to a person, with the remedy. */
 export const churnMessage = ({ part, paths, because }: Churning): string =>
-  `${part}: what units tell of it is not applied any more, and what runs stays: ${because}. It differs in ${paths.join(', ')}. ` +
+  `${part}: changes by units are not applied any more, and the running value stays: ${because}. It differs in ${paths.join(', ')}. ` +
   'Leave out what is new at each run, and name Services instead of addresses; ' +
   'the config of a person or a document, sent without a unit, is applied, and churn in the config allows more'

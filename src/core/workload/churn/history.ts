@@ -12,18 +12,18 @@ export type ConfigChurn = z.infer<typeof ConfigChurn>
 /** A config that arrives, and the context to judge it. */
 export type ConfigObservation = Observation & { readonly before: Config | undefined; readonly told: Config }
 
-/** The config in effect, and the history that it leaves. */
+/** The effective config, and the resulting history. */
 export type JudgedConfig = { readonly config: Config; readonly history: ConfigChurn | undefined }
 
-/** These decide who may reach whom, which is never held back, and restart nothing. */
+/** Keys that are never held back, because they decide on access, and restart nothing. */
 const UNCOUNTED: readonly (keyof Config)[] = [
   ...(['policies', 'meshPolicies', 'rawPolicies', 'enforcement', 'trustDomain', 'serviceAccounts'] as const),
   ...(['expect', 'churn'] as const),
 ]
 
 /**
- * Accepts a config, or holds parts of it back. The config of a person or a document is accepted, and ends churn. Each part that a unit
- * tells is judged for itself, and one that is held back stays as it was.
+ * Accepts a config, or holds parts of it back. The config of a person or a document is accepted, and ends churn. Of a unit's config each
+ * part is judged on its own, and a held-back part stays as it was.
  */
 export const judgeConfig = (history: ConfigChurn = {}, observation: ConfigObservation): JudgedConfig => {
   const { before, told, by } = observation
@@ -32,7 +32,7 @@ export const judgeConfig = (history: ConfigChurn = {}, observation: ConfigObserv
     const isSame = isDeepStrictEqual(before, told) && findChurn(history).length === 0
     return { config: told, history: isSame ? unlessEmpty(history) : undefined }
   }
-  // normalized as JSON stores it, which has no -0 and no Infinity
+  // normalized as JSON stores it, without -0 and Infinity
   const given: Config = JSON.parse(JSON.stringify(told))
   const keys = [...new Set([...Object.keys(before), ...Object.keys(given)])].filter(isCounted)
   const parts = keys.map((key) => {
@@ -44,7 +44,7 @@ export const judgeConfig = (history: ConfigChurn = {}, observation: ConfigObserv
   return { config: defined({ ...given, ...Object.fromEntries(held) }), history: unlessEmpty(Object.fromEntries(churn)) }
 }
 
-/** Forgets the changes of a workload that the API server refused: it never ran, and so caused nothing. */
+/** Drops the changes of a workload that the API server refused. It never ran, so it caused nothing. */
 export const withoutRun = ({ workload, ...others }: ConfigChurn): ConfigChurn | undefined =>
   unlessEmpty(workload?.held ? { ...others, workload: { ...workload, recent: {}, whole: {} } } : others)
 

@@ -8,11 +8,11 @@ import type { EphemeralValues } from './ephemeral-values.ts'
 import { describeChurn, Held } from './evidence.ts'
 import { type Churn, millisecondsOf, Recent, tooOften, withChange } from './limit.ts'
 
-/** The recent changes that units made to one part of the config, and what is held back of it. */
+/** The recent changes that units made to one part of the config, and the held-back value. */
 export const PartChurn = z.strictObject({
   /** The recent changes of each place. */
   recent: Recent,
-  /** The recent changes of the part, wherever in it. */
+  /** The recent changes of the part as a whole. */
   whole: Recent,
   /** Hashes of the databags that values were copied from, by application. */
   copied: z.record(z.string(), z.string()).optional(),
@@ -29,14 +29,15 @@ export type Observation = {
   readonly now: Date
 }
 
-/** A part of the config, by its key: the value in effect, and the one that a unit tells. */
+/** A part of the config, by its key: the effective value, and the one that a unit sent. */
 export type PartChange = { readonly key: string; readonly before: unknown; readonly told: unknown }
 
 export type JudgedPart = { readonly isHeld: boolean; readonly churn: PartChurn | undefined }
 
 /**
- * Accepts what a unit tells of a part, unless it changes a place that units have changed as often as `churn` allows, or changes anything
- * for the double of that. What is held back stays so until units leave the place alone, or tell the same for the limit's period.
+ * Accepts a unit's value of a part, unless it changes a place that units have changed as often as `churn` allows, or the part has changed
+ * twice as often anywhere. A held-back value stays held back until units leave the place alone, or send the same value for the limit's
+ * period.
  */
 export const judgePart = (history: PartChurn | undefined, part: PartChange, observation: Observation): JudgedPart => {
   const { churn, now } = observation
@@ -45,11 +46,11 @@ export const judgePart = (history: PartChurn | undefined, part: PartChange, obse
   const stillHeld = held && !isOver ? { ...counts, held: toldAgain(held, part.told, now.getTime()) } : undefined
   const places = differences(counted(part.before), counted(part.told), `.${part.key}`)
   if (places.length === 0) return { isHeld: false, churn: stillHeld ?? (held ? counts : history) }
-  // what is told at another place each time has no place that would recur
+  // a part that changes at another place each time has no place that would recur
   const change = { part, places, paths: [...new Set(places.map(placeOf))], whole: [`${part.key} as a whole`] }
   const isAgain = [...change.paths, ...change.whole].some((path) => held?.paths.includes(path))
   if (isAgain && stillHeld) return { isHeld: true, churn: stillHeld }
-  // what was held back so long may change once, and not as often again
+  // a place that was held back so long may change once, but not as often again
   const released = isAgain && held ? exhausted(held.paths, churn, now.getTime()) : {}
   return judgeChange({ ...counts, recent: { ...counts.recent, ...released } }, change, observation, isAgain)
 }
@@ -90,24 +91,24 @@ const judgeChange = (
 
 const NO_CHANGES: PartChurn = { recent: {}, whole: {} }
 
-/** A revision is for readers of the config alone. */
+/** Leaves out the revision, which is only for readers of the config. */
 const counted = (value: unknown): unknown => {
   if (typeof value !== 'object' || value === null || !('podSpec' in value)) return value
   const { revision: _, ...others } = value as { revision?: unknown }
   return others
 }
 
-/** The same again is no change: after a while it is accepted. */
+/** Records a held-back value that was sent again. The same value is no change, so it is accepted after a while. */
 const toldAgain = ({ keys: _, ...held }: Held, value: unknown, now: number): Held => {
   const told = canonicalHash(value)
   return held.told === told ? held : { ...held, told, at: now }
 }
 
-/** The changes of places that have reached the limit. */
+/** Builds changes of places that have just reached the limit. */
 const exhausted = (paths: readonly string[], { changes }: Churn, now: number): Recent =>
   Object.fromEntries(paths.map((path) => [path, Array<number>(changes).fill(now)]))
 
-/** Only databags of applications that are still related matter. */
+/** Records the databags that values were copied from. Only those of applications that are still related matter. */
 const withCopied = (
   copied: PartChurn['copied'],
   databags: readonly RemoteDatabag[],

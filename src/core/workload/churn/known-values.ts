@@ -4,7 +4,7 @@ import { type Units, unitName } from '../../units/units.ts'
 import type { EphemeralValues } from './ephemeral-values.ts'
 import { databagLeaves } from './string-leaves.ts'
 
-/** A spec is made by a present unit: the last ones are enough. */
+/** The limit of units whose names are known. The last ones suffice, because a present unit builds the spec. */
 const MOST_UNITS = 50
 const MOST_ADDRESSES = 100
 
@@ -16,7 +16,7 @@ type Known = {
   readonly remotes: readonly Relation['remote'][]
 }
 
-/** The known ephemeral values: names of stateless units and their pods, and addresses in the unit databags of other applications. */
+/** Collects the known ephemeral values: names of stateless units and their pods, and addresses in the unit databags of peers. */
 export const knownEphemeralValues = ({ application, type, units, remotes }: Known): EphemeralValues => {
   const present = type === 'stateful' ? [] : Object.values(units.present).slice(-MOST_UNITS)
   const addresses = remotes.flatMap((remote) =>

@@ -4,10 +4,10 @@ import { childrenOf, findStructure, readable, stepTo } from './children.ts'
 /** A string or number within a value, as text. */
 export type StringLeaf = { readonly path: string; readonly text: string }
 
-/** The deepest nesting; JSON in a databag may be deeper, and would exhaust the stack. */
+/** The limit of levels. JSON in a databag may be deeper, and would exhaust the stack. */
 const DEEPEST = 64
 
-/** The string leaves of a JSON value, numbers included. */
+/** Lists the string leaves of a JSON value, including numbers. */
 export const stringLeaves = (value: unknown, path = '', levels = DEEPEST): StringLeaf[] => {
   if (typeof value === 'string' || typeof value === 'number') return [{ path: readable(path), text: String(value) }]
   if (levels === 0) return []
@@ -17,7 +17,7 @@ export const stringLeaves = (value: unknown, path = '', levels = DEEPEST): Strin
   )
 }
 
-/** The string leaves of databags, including those of JSON in their values. */
+/** Lists the string leaves of databags, including those of JSON in their values. */
 export const databagLeaves = (value: unknown): string[] =>
   stringLeaves(value).flatMap(({ text }) => {
     const parsed = jsonOrText(text)

@@ -11,7 +11,7 @@ import { createGraph } from './map.js'
 const LOOK_AGAIN = 5_000
 const MOST_ENTRIES = 200
 
-const AWAY = 'The server does not answer: does it run? The page asks again every five seconds.'
+const AWAY = 'The server does not answer: does it run?'
 
 const { dataset } = document.body
 const hasSteps = dataset.steps === 'true'
@@ -116,7 +116,7 @@ const load = async () => {
       () => undefined,
       (problem) => problem,
     )
-    complain(error)
+    complain(error?.message === AWAY ? `${AWAY} The page asks again every five seconds.` : error)
     if (!hasSteps) setLive(error === undefined ? 'live' : 'reconnecting')
   }
   isLoading = false

@@ -79,7 +79,9 @@ describe('a spec that a unit makes new at each run', () => {
 
   test('is told with the way out', () => {
     const loop = churnOf(historyOf(colours(SEVEN)))
-    expect(loop && churnMessage(loop)).toMatch(/what runs stays.*env\[COLOUR\]\.value.*person or a document.*churn/s)
+    expect(loop && churnMessage(loop)).toMatch(
+      /the running value stays.*env\[COLOUR\]\.value.*person or a document.*churn/s,
+    )
   })
 
   test('is found where two specs alternate, as two replicas tell them', () => {

@@ -1,0 +1,33 @@
+import type { BuildOptions, Plugin } from 'esbuild'
+
+/** Ends a program that runs on an older Node, and says why. */
+export const TOO_OLD = `if(parseInt(process.versions.node)<24){process.stderr.write('meshstep needs Node 24 or later, this is '+process.version+'\\n');process.exit(1)}`
+
+/** Some dependencies are CommonJS and require Node's own modules. */
+export const REQUIRE = `import{createRequire as requireFrom}from'node:module';const require=requireFrom(import.meta.url);`
+
+/** A file for Node that needs no package. */
+export const common: BuildOptions = {
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  // Names stay: traces of a stack show them, and to give each function its name back would cost more than their bytes.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  lineLimit: 200,
+  // Modules of CommonJS are named by their paths: those below this folder, wherever links lead.
+  preserveSymlinks: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  banner: { js: REQUIRE + TOO_OLD },
+}
+
+/** Node makes UUIDs itself: the package for them is there for events without an id, which the SDK is given none of. */
+export const uuidsOfNode: Plugin = {
+  name: 'uuids-of-node',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^uuid$/ }, ({ path }) => ({ path, namespace: 'uuid' }))
+    onLoad({ filter: /^/, namespace: 'uuid' }, () => ({ contents: `export { randomUUID as v4 } from 'node:crypto'` }))
+  },
+}
