@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { parse } from '@marcbachmann/cel-js'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { listKeys, type OpenApi } from '../kinds/open-api.ts'
 import { fieldOf, type Shape } from '../kinds/schema.ts'
@@ -51,7 +51,8 @@ const distinctItems = (_: unknown, list: unknown, schema?: OpenApi, place?: Plac
   const named = listOf(list as Json).map((item) =>
     Object.fromEntries(keys.map(([key, other]) => [key, at(item, key) ?? other])),
   )
-  const index = named.findIndex((item, position) => named.findIndex((other) => equal(item, other)) < position)
+  const seen = new Set<string>()
+  const index = named.findIndex((item) => seen.size === seen.add(JSON.stringify(item)).size)
   const repeated = { keyword: KEYS, params: { item: named[index] }, instancePath: `${place?.instancePath}/${index}` }
   return tells(distinctItems, index < 0 ? [] : [repeated])
 }

@@ -4,14 +4,14 @@ import { invalidValue, required, unsupported } from './errors.ts'
 import { keyProblems } from './formats.ts'
 import { isMissing, type Rule } from './rules.ts'
 
-const both = ['metadata.name', 'metadata.namespace', 'metadata.uid']
+const shared = ['metadata.name', 'metadata.namespace', 'metadata.uid']
 
 const ofVariables = [
-  ...[...both, 'spec.nodeName', 'spec.serviceAccountName'],
+  ...[...shared, 'spec.nodeName', 'spec.serviceAccountName'],
   ...['status.hostIP', 'status.hostIPs', 'status.podIP', 'status.podIPs'],
 ]
 
-const ofFiles = ['metadata.annotations', 'metadata.labels', ...both]
+const ofFiles = ['metadata.annotations', 'metadata.labels', ...shared]
 
 const ofPods = [
   ...new Set([...ofFiles, ...ofVariables, 'spec.restartPolicy', 'spec.schedulerName', 'status.phase', 'spec.host']),
