@@ -117,7 +117,10 @@ const memberOf = (struct: string, { baseName, type, format }: Attribute): Shape 
   const place = `${struct}.${baseName}`
   const shape = shapeOf(type, format, quantities.includes(place) ? 'quantity' : undefined)
   const keys = listKeys[struct]?.[baseName]
-  const omitsZero = shape.type === 'string' ? !writtenTexts.includes(place) : omittedZeros.includes(baseName)
+  const omitsZero =
+    shape.type === 'string'
+      ? !writtenTexts.includes(place)
+      : omittedZeros.includes(baseName) && place !== 'CSIVolumeSource.readOnly'
   return {
     ...shape,
     ...(keys && { keys }),

@@ -79,6 +79,7 @@ export const structDefaults: Readonly<Record<string, JsonMap | ((map: JsonMap) =
   ServicePort: ({ port }) => ({ protocol: 'TCP', ...(port !== undefined && { targetPort: port }) }),
   ServiceSpec: service,
   StatefulSet: { spec: {} },
+  StatefulSetOrdinals: { start: 0 },
   StatefulSetPersistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
   StatefulSetSpec: {
     persistentVolumeClaimRetentionPolicy: {},

@@ -78,6 +78,9 @@ describe('what a typed object cannot tell from nothing is not stored', () => {
     expect(spec.containers[0].securityContext).toEqual(context)
     expect(created(DEPLOYMENTS, workload('Deployment', { replicas: 0 })).spec.replicas).toBe(0)
     expect(volume({ emptyDir: {} })).toEqual({ name: 'v', emptyDir: {} })
+    expect(volume({ csi: { driver: 'a', readOnly: false } }).csi).toEqual({ driver: 'a', readOnly: false })
+    expect(volume({ nfs: { server: 'a', path: '/', readOnly: false } }).nfs).toEqual({ server: 'a', path: '/' })
+    expect(created(STATEFUL_SETS, workload('StatefulSet', { ordinals: {} })).spec.ordinals).toEqual({ start: 0 })
   })
 
   test('the same is no change, applied or not', () => {
