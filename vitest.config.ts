@@ -16,7 +16,7 @@ const SLOW = [
   'test/features/coordinated-workers/cluster-telemetry.test.ts',
   'test/features/coordinated-workers/nginx/prometheus.test.ts',
   'test/features/coordinated-workers/nginx/telemetry.test.ts',
-  'test/embedded/kubectl.test.ts',
+  'test/embedded/api/kubectl.test.ts',
   'test/knative/image.test.ts',
   'test/knative/release.test.ts',
   'test/serve/page/browser.test.ts',

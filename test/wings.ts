@@ -69,8 +69,17 @@ export const WINGS: readonly Wing[] = [
   },
   {
     name: 'embedded',
-    holds:
-      'the Kubernetes API of `npm start` and of the tests, with its example, Istio’s part and the event source in `demo/`; not in the bundle',
+    holds: 'the Kubernetes API of `npm start`, of plans and of the tests; not in the bundle',
+    rooms: {
+      fork: 'a copy of a cluster, for plans',
+      demo: 'what stands beside the API: the example, Istio’s part, the event source',
+      api: 'HTTP: paths, verbs, bodies, selectors, watches, and the answers',
+      workloads: 'the controllers, which make the pods of workloads',
+      store: 'objects as they are stored: defaults, addresses, states of pods',
+      apply: 'who owns which field, and patches',
+      validate: 'what is refused, in the API server’s words',
+      kinds: 'the kinds that are served, their schemas, and JSON',
+    },
   },
   {
     name: 'platform',

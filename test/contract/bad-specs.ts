@@ -110,6 +110,86 @@ export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: 
   ],
   ['pods that are not restarted', pod({}, { restartPolicy: 'Never' }), /podSpec\.restartPolicy: expected Always/],
   [
+    'a port of the host that is not that of the container, on the network of the host',
+    pod({ ports: [{ containerPort: 80, hostPort: 8080 }] }, { hostNetwork: true }),
+    /containers\.0\.ports\.0\.hostPort: Invalid value: 8080: must match `containerPort` when `hostNetwork` is true/,
+  ],
+  [
+    'containers that somebody adds to a running pod',
+    pod({}, { ephemeralContainers: [{ name: 'debug', image: 'x:1' }] }),
+    /podSpec\.ephemeralContainers: Forbidden: ephemeral containers not allowed in pod template/,
+  ],
+  [
+    'a resize policy that is none of a few',
+    pod({ resizePolicy: [{ resourceName: 'cpu', restartPolicy: 'Sometimes' }] }),
+    /containers\.0\.resizePolicy: Unsupported value: "Sometimes": supported values: "NotRequired", "RestartContainer"/,
+  ],
+  [
+    'a claim of a resource that the pod does not have',
+    pod({ resources: { claims: [{ name: 'gpu' }] } }),
+    /containers\.0\.resources\.claims\.0: Not found: "gpu": must be one of the names in pod\.spec\.resourceClaims/,
+  ],
+  [
+    'a token for less than ten minutes',
+    pod(
+      {},
+      {
+        volumes: [
+          { name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't', expirationSeconds: 60 } }] } },
+        ],
+      },
+    ),
+    /expirationSeconds: Invalid value: 60: may not specify a duration less than 10 minutes/,
+  ],
+  [
+    'a restart policy of a container that is none of a few',
+    pod({ restartPolicy: 'Sometimes' }),
+    /containers\.0\.restartPolicy: /,
+  ],
+  [
+    'a sysctl whose name is none',
+    pod({}, { securityContext: { sysctls: [{ name: 'Net Core', value: '1' }] } }),
+    /securityContext\.sysctls\.0\.name: Invalid value: "Net Core": must have at most 253 characters and match regex/,
+  ],
+  [
+    'a privileged container that may not escalate',
+    pod({ securityContext: { privileged: true, allowPrivilegeEscalation: false } }),
+    /containers\.0\.securityContext: Invalid value: .*cannot set `allowPrivilegeEscalation` to false and `privileged` to true/,
+  ],
+  [
+    'a path that leaves its volume',
+    pod(
+      { volumeMounts: [{ name: 'v', mountPath: '/v', subPath: '../a' }] },
+      { volumes: [{ name: 'v', emptyDir: {} }] },
+    ),
+    /containers\.0\.volumeMounts\.subPath: Invalid value: "\.\.\/a": must not contain '\.\.'/,
+  ],
+  [
+    'a sleep of less than no time',
+    pod({ lifecycle: { preStop: { sleep: { seconds: -1 } } } }),
+    /containers\.0\.lifecycle\.preStop\.sleep: Invalid value: -1: must be non-negative/,
+  ],
+  [
+    'no policy of DNS without name servers',
+    pod({}, { dnsPolicy: 'None' }),
+    /podSpec\.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None/,
+  ],
+  [
+    'a user of Linux in a pod of Windows',
+    pod({}, { os: { name: 'windows' }, securityContext: { runAsUser: 1 } }),
+    /podSpec\.securityContext\.runAsUser: Forbidden: cannot be set for a windows pod/,
+  ],
+  [
+    'a name of a node that is none',
+    pod({}, { nodeName: 'Node_1' }),
+    /podSpec\.nodeName: Invalid value: "Node_1": a lowercase RFC 1123 subdomain/,
+  ],
+  [
+    'a variable of a field that pods do not have',
+    pod({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'metadata.nme' } } }] }),
+    /valueFrom\.fieldRef\.fieldPath: Invalid value: "metadata\.nme": error converting fieldPath: field label not supported/,
+  ],
+  [
     'a claim without room',
     {
       ...pod({ volumeMounts: [{ name: 'data', mountPath: '/data' }] }),

@@ -1,4 +1,4 @@
-import type { ResourceAttributes } from '../../src/embedded/api.ts'
+import type { ResourceAttributes } from '../../src/embedded/api/api.ts'
 import { KubeObject } from '../knative/kinds.ts'
 
 export type Rule = {

@@ -1,4 +1,4 @@
-import { createEmbeddedApi, type EmbeddedApi, type EmbeddedApiOptions } from '../../src/embedded/api.ts'
+import { createEmbeddedApi, type EmbeddedApi, type EmbeddedApiOptions } from '../../src/embedded/api/api.ts'
 
 type Body = Record<string, unknown>
 

@@ -5,7 +5,7 @@ import {
   type ServiceSnapshot,
   type Waypoint,
 } from '../../src/ask/authorization/evaluate.ts'
-import type { EmbeddedApi } from '../../src/embedded/api.ts'
+import type { EmbeddedApi } from '../../src/embedded/api/api.ts'
 import type { AuthorizationPolicy } from '../../src/mesh/istio/authorization-policy.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 

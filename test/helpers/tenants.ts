@@ -1,4 +1,4 @@
-import { sourceEvent } from '../../src/embedded/source-event.ts'
+import { sourceEvent } from '../../src/embedded/demo/source-event.ts'
 import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { documentsIn, isOutside, TENANT } from './tenant-documents.ts'

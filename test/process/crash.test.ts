@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Request } from '../../src/embedded/api.ts'
+import type { Request } from '../../src/embedded/api/api.ts'
 import { relationsById } from '../helpers/relations.ts'
 import { event, isWrite, MESH_LABELS, meshRelation, service, workload } from '../helpers/world.ts'
 import { type Cluster, ensureBundle, post, serve, startCluster, until } from './helpers.ts'

@@ -14,8 +14,8 @@ import {
   type EmbeddedApi,
   type EmbeddedApiOptions,
   type Request,
-} from '../../src/embedded/api.ts'
-import { startEmbeddedApi } from '../../src/embedded/server.ts'
+} from '../../src/embedded/api/api.ts'
+import { startEmbeddedApi } from '../../src/embedded/api/server.ts'
 import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { NAMESPACE, service, workload } from '../helpers/world.ts'

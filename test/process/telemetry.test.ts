@@ -1,7 +1,7 @@
 import { copyFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { Request } from '../../src/embedded/api.ts'
+import type { Request } from '../../src/embedded/api/api.ts'
 import { type Receiver, type SentSpan, startReceiver } from '../helpers/otlp.ts'
 import { hasVictoriaMetrics, startVictoriaMetrics } from '../helpers/victoria-metrics.ts'
 import { APPLICATION, event, meshRelation } from '../helpers/world.ts'

@@ -1,4 +1,4 @@
-import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api.ts'
+import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api/api.ts'
 import { type Actor, applicationsOf, type Call, ownApplications, settle, startActor, type Taken } from './actor.ts'
 import type { Fault } from './faults.ts'
 import { NAMESPACE, objectsOf, type Variant } from './fixture.ts'

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Plugin } from 'esbuild'
-import { type Attribute, attributesOf } from '../../src/embedded/attributes.ts'
+import { type Attribute, attributesOf } from '../../src/embedded/kinds/attributes.ts'
 
 export const MODELS = 'node_modules/@kubernetes/client-node/dist/gen/models'
 
@@ -25,7 +25,7 @@ const fieldsOf = (name: string): [string, readonly Attribute[]][] => {
 export const modelsInside: Plugin = {
   name: 'models-inside',
   setup: ({ onLoad }) => {
-    onLoad({ filter: /\/src\/embedded\/attributes\.ts$/ }, async () => ({
+    onLoad({ filter: /\/src\/embedded\/kinds\/attributes\.ts$/ }, async () => ({
       contents: `const models = ${JSON.stringify(await readModels())}; export const attributesOf = (model) => models[model]`,
     }))
   },

@@ -1,4 +1,4 @@
-import type { Fork } from '../../embedded/fork.ts'
+import type { Fork } from '../../embedded/fork/fork.ts'
 import type { Transport } from '../../platform/kubernetes/client.ts'
 
 /** Connects to a side of a fork as if it were an API server. */

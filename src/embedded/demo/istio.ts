@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { EmbeddedApi } from '../api.ts'
-import { kindOf } from '../kinds.ts'
+import type { EmbeddedApi } from '../api/api.ts'
+import { kindOf } from '../kinds/kinds.ts'
 import { demoConditions } from './conditions.ts'
 import { demoWaypointObjects } from './waypoint-objects.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { rehearse } from '../../../src/ask/preview/rehearse.ts'
-import { createFork, type Fork } from '../../../src/embedded/fork.ts'
+import { createFork, type Fork } from '../../../src/embedded/fork/fork.ts'
 import { features } from '../../../src/features.ts'
 import { functions } from '../../helpers/functions.ts'
 import { event } from '../../helpers/world.ts'

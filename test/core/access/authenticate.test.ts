@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthenticate } from '../../../src/core/access/authenticate.ts'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import {
   createKubernetes,
   type TransportAnswer,

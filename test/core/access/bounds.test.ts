@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { createAccessReviews } from '../../../src/core/access/access-reviews.ts'
 import { createAnswerQuery } from '../../../src/core/access/answer-query.ts'
 import { createAuthenticate } from '../../../src/core/access/authenticate.ts'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createKubernetes, type TransportRequest } from '../../../src/platform/kubernetes/client.ts'
 import { fakeClock } from '../../helpers/clock.ts'
 

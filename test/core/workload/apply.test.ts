@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { PodWorkload } from '../../../src/core/workload/config.ts'
 import { workloadManager, workloadObjects } from '../../../src/core/workload/objects.ts'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../src/platform/kubernetes/ownership-labels.ts'

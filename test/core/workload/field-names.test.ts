@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { FIELD_NAMES } from '../../../src/core/workload/field-names.ts'
-import { modelShape } from '../../../src/embedded/models.ts'
-import type { Shape } from '../../../src/embedded/schema.ts'
+import { modelShape } from '../../../src/embedded/kinds/models.ts'
+import type { Shape } from '../../../src/embedded/kinds/schema.ts'
 import { nearestName } from '../../../src/platform/base/nearest-name.ts'
 
 /** The fields of everything that a pod spec is made of. */

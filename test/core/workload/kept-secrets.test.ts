@@ -39,7 +39,7 @@ const resolved = (world: World): (string | undefined)[] =>
   envOf(world).map(({ value, valueFrom }) => {
     const { name = '', key = '' } = valueFrom?.secretKeyRef ?? {}
     const data = world.object('Secret', name)?.data?.[key]
-    return data === undefined ? value : Buffer.from(data, 'base64').toString()
+    return data === undefined ? (value ?? (valueFrom ? undefined : '')) : Buffer.from(data, 'base64').toString()
   })
 
 /** All that is stored, but for Secrets. */

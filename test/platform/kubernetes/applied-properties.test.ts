@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { isApplied } from '../../../src/platform/kubernetes/applied.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { runs } from '../../helpers/runs.ts'

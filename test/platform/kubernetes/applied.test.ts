@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { isApplied } from '../../../src/platform/kubernetes/applied.ts'
 import { type Kind, type KubernetesObject, pathOf } from '../../../src/platform/kubernetes/objects.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createKubernetes, type Transport } from '../../../src/platform/kubernetes/client.ts'
 import { createListed } from '../../../src/platform/kubernetes/listed.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { Unavailable } from '../../../src/platform/base/errors.ts'
 import { createKubernetes, type Transport } from '../../../src/platform/kubernetes/client.ts'
 import { fakeClock } from '../../helpers/clock.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { createAuthenticate } from '../../../src/core/access/authenticate.ts'
 import type { DoneStep } from '../../../src/core/events/handle.ts'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createKubernetes, type TransportAnswer } from '../../../src/platform/kubernetes/client.ts'
 import { createStepStream } from '../../../src/serve/http/step-stream.ts'
 import { fakeClock } from '../../helpers/clock.ts'

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { example } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { layOut } from '../../../src/serve/page/layout.ts'

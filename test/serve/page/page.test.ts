@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { createEmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { story } from '../../../src/serve/page/story.ts'
 import { accessAskedBy, accessOf, isGranted } from '../../knative/access.ts'

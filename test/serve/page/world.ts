@@ -1,5 +1,5 @@
 import pMap from 'p-map'
-import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api.ts'
+import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import type { TransportAnswer, TransportRequest } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'

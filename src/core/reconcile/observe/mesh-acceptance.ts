@@ -49,9 +49,10 @@ export const meshConfigs = async (
   return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
 }
 
+/** Conditions that are unknown are the API server's own, for a new object that waits for its controller. */
 const hasConditions = ({ status }: KubernetesObject): boolean => {
   const { conditions } = (status ?? {}) as { conditions?: unknown }
-  return Array.isArray(conditions) && conditions.length > 0
+  return Array.isArray(conditions) && conditions.some((condition) => condition?.status !== 'Unknown')
 }
 
 /** Adds the reason why the mesh has not accepted objects. Each namespace is looked up once. */

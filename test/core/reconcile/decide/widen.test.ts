@@ -6,7 +6,7 @@ import type { Situation } from '../../../../src/core/reconcile/decide/situation.
 import { inParts } from '../../../../src/core/reconcile/decide/widen.ts'
 import { findNamesakes, type Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
-import { createEmbeddedApi } from '../../../../src/embedded/api.ts'
+import { createEmbeddedApi } from '../../../../src/embedded/api/api.ts'
 import { features } from '../../../../src/features.ts'
 import {
   type AuthorizationPolicy,

@@ -1,0 +1,194 @@
+import { createMemo } from '../../platform/base/memo.ts'
+import type { KubernetesObject as PublicObject } from '../../platform/kubernetes/objects.ts'
+import { copyOf, type JsonMap, type KubernetesObject } from '../kinds/json.ts'
+import { notAllowed, Refusal, tooLarge } from '../kinds/status.ts'
+import { Store } from '../store/store.ts'
+import type { World } from '../store/world.ts'
+import { adopt } from './adopt.ts'
+import { mediaType } from './body.ts'
+import type { Result } from './call.ts'
+import { decodeObject } from './decode.ts'
+import { discovery } from './discovery.ts'
+import { openapi, openapiV2Message } from './openapi.ts'
+import { onResource } from './resources.ts'
+import { type ResourceAttributes, type Reviewers, reviewOf } from './reviews.ts'
+import { type Answer, NoSuchPath, type Request, targetOf } from './route.ts'
+import { ensureNamespace, plant } from './seed.ts'
+import { openWatch, type WatchEvent } from './watch.ts'
+
+export type { Answer, Request, ResourceAttributes, WatchEvent }
+
+export type EmbeddedApiOptions = Partial<Reviewers> & {
+  readonly now?: () => Date
+  readonly uid?: () => string
+}
+
+export type ChangeEvent = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: PublicObject }
+
+export type EmbeddedApi = {
+  /** Answers a request at once. A watch is answered with what it would send first. */
+  handle(request: Request): Answer
+  /** Tells every change of every kind after it was stored, in order; the answer ends it. */
+  subscribe(listener: (event: ChangeEvent) => void): () => void
+  /** Opens a watch: the answer is what to close it with, or the refusal. */
+  watch(request: Request, send: (event: WatchEvent) => void): (() => void) | Answer
+  /** Everything that is stored, as it is: nobody may change it. */
+  objects(): readonly PublicObject[]
+  /** Creates objects on behalf of a field manager, and the namespaces they are in. */
+  seed(objects: readonly PublicObject[], options?: { manager?: string }): void
+  /** Takes objects over as another cluster has them, but for those that are here already. Nobody is told. */
+  adopt(objects: readonly PublicObject[]): void
+  /** Another server that has what this one has now; nobody is subscribed to it. */
+  copy(options?: EmbeddedApiOptions): EmbeddedApi
+}
+
+/** Stored objects are never changed in place, and mostly read more often than they are written. */
+const texts = new WeakMap<object, string>()
+
+const textOf = (object: JsonMap): string => {
+  const text = texts.get(object) ?? (Array.isArray(object.items) ? textOfList(object) : JSON.stringify(object))
+  texts.set(object, text)
+  return text
+}
+
+/** A list changes with each write, and most of its items do not. */
+const textOfList = ({ items, ...list }: JsonMap): string =>
+  `${JSON.stringify(list).slice(0, -1)},"items":[${(items as JsonMap[]).map(textOf).join(',')}]}`
+
+// See https://www.rfc-editor.org/rfc/rfc7234#section-5.5
+const warned = (warnings: readonly string[]): Record<string, string> =>
+  warnings.length === 0 ? {} : { warning: warnings.map((each) => `299 - ${JSON.stringify(each)}`).join(', ') }
+
+const json = ({ status, object, warnings = [] }: Result): Answer => ({
+  status,
+  headers: { 'content-type': 'application/json', ...warned(warnings) },
+  body: textOf(object),
+})
+
+const text = (status: number, body: string): Answer => ({
+  status,
+  headers: { 'content-type': 'text/plain; charset=utf-8' },
+  body,
+})
+
+const refused = (error: unknown): Answer => {
+  if (error instanceof NoSuchPath) return text(404, '404 page not found\n')
+  if (error instanceof Refusal) return json({ status: error.code, object: error.status })
+  throw error
+}
+
+const protobufOfOpenapi = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+
+const healthPaths = ['/healthz', '/livez', '/readyz']
+
+const noQuery = new URLSearchParams()
+
+const known = createMemo()
+
+const queryOf = (text: string): URLSearchParams => new URLSearchParams(text)
+
+const split = (path: string): { pathname: string; query: URLSearchParams } => {
+  const end = path.indexOf('?')
+  const pathname = end < 0 ? path : path.slice(0, end)
+  return {
+    pathname: pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname,
+    query: end < 0 ? noQuery : known(path.slice(end + 1), queryOf),
+  }
+}
+
+const isWatch = (request: Request, query: URLSearchParams): boolean =>
+  request.method === 'GET' && ['true', '1'].includes(query.get('watch') ?? '')
+
+const longestBody = 3 * 1024 * 1024
+
+const refuseLongBody = ({ method, body }: Request): void => {
+  if (method !== 'GET' && body !== undefined && Buffer.byteLength(body) > longestBody) throw tooLarge(longestBody)
+}
+
+/** The documents and reviews that are not resources. */
+const special = (request: Request, pathname: string, reviewers: Reviewers): Answer | undefined => {
+  if (healthPaths.includes(pathname)) return text(200, 'ok')
+  if (pathname === '/openapi/v2' && request.headers.accept?.includes('protobuf'))
+    return { status: 200, headers: { 'content-type': protobufOfOpenapi }, body: openapiV2Message }
+  const document = discovery.get(pathname) ?? openapi.get(pathname)
+  if (document) return request.method === 'GET' ? json({ status: 200, object: document }) : refused(notAllowed())
+  const review = reviewOf(pathname)
+  if (review === undefined) return undefined
+  if (request.method !== 'POST') throw notAllowed()
+  const { object } = decodeObject(request.body ?? '', mediaType(request.headers), review.kind)
+  return json({ status: 201, object: review.answer(object, reviewers) })
+}
+
+const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`
+
+/**
+ * A Kubernetes API server in memory: stores objects and answers as a 1.36 server does, without a transport and without
+ * waiting. It runs nothing: workloads get their pods in the same write, and these are ready at once.
+ */
+export const createEmbeddedApi = (options: EmbeddedApiOptions = {}): EmbeddedApi => serve(new Store(), options)
+
+const serve = (
+  store: Store,
+  {
+    now = () => new Date(),
+    uid = () => crypto.randomUUID(),
+    tokens = {},
+    audiences = ['https://kubernetes.default.svc'],
+    allows = () => false,
+  }: EmbeddedApiOptions,
+): EmbeddedApi => {
+  const world: World = { store, uid, now: () => secondsOf(now()) }
+
+  const watch: EmbeddedApi['watch'] = (request, send) => {
+    const { pathname, query } = split(request.path)
+    try {
+      return openWatch(store, known(pathname, targetOf), { query, send })
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  const firstOf = (request: Request): Answer => {
+    const events: WatchEvent[] = []
+    const opened = watch(request, (event) => events.push(event))
+    if (typeof opened !== 'function') return opened
+    opened()
+    return { ...json({ status: 200, object: {} }), body: events.map((event) => `${JSON.stringify(event)}\n`).join('') }
+  }
+
+  const answer = (request: Request): Answer => {
+    const { pathname, query } = split(request.path)
+    try {
+      refuseLongBody(request)
+      const answered = special(request, pathname, { tokens, audiences, allows })
+      if (answered) return answered
+      if (isWatch(request, query)) return firstOf(request)
+      return json(onResource({ world, request, query, target: known(pathname, targetOf) }))
+    } catch (error) {
+      return refused(error)
+    }
+  }
+
+  ensureNamespace(world, 'default')
+
+  return {
+    handle: (request) => {
+      const answered = answer(request)
+      store.announce()
+      return answered
+    },
+    watch,
+    subscribe: (listener) => store.subscribe(({ type, object }) => listener({ type, object: object as PublicObject })),
+    objects: () => store.all().map(({ object }) => object as PublicObject),
+    seed: (objects, { manager = 'seed' } = {}) => {
+      for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
+      store.announce()
+    },
+    adopt: (objects) =>
+      adopt(
+        world,
+        objects.map((object) => copyOf(object as JsonMap) as KubernetesObject),
+      ),
+    copy: (other = {}) => serve(store.copy(), other),
+  }
+}

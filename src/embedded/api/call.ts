@@ -1,0 +1,85 @@
+import type { Writer } from '../apply/managed-fields.ts'
+import type { JsonMap, KubernetesObject } from '../kinds/json.ts'
+import { apiVersionOf, type Kind } from '../kinds/kind.ts'
+import { notAllowed, notFound } from '../kinds/status.ts'
+import type { World, Write } from '../store/world.ts'
+import { settle } from '../workloads/settle.ts'
+import { type Options, optionsOf } from './options.ts'
+import { pageOf } from './pages.ts'
+import type { Request, Target } from './route.ts'
+import { selected } from './select.ts'
+
+/** `warnings` are sent beside the answer. */
+export type Result = { readonly status: number; readonly object: JsonMap; readonly warnings?: readonly string[] }
+
+/** A request on a resource, and the world it is for. */
+export type Call = {
+  readonly world: World
+  readonly request: Request
+  readonly query: URLSearchParams
+  readonly target: Target
+}
+
+export type Named = { readonly kind: Kind; readonly namespace: string | undefined; readonly name: string }
+
+/** The object that a path names. */
+export const named = ({ kind, namespace, name }: Target): Named => {
+  if (name === undefined || (kind.namespaced && namespace === undefined)) throw notAllowed()
+  return { kind, namespace, name }
+}
+
+export const find = ({ store }: World, { kind, namespace, name }: Named): KubernetesObject => {
+  const found = store.get(kind, namespace, name)
+  if (found === undefined) throw notFound(kind, name)
+  return found
+}
+
+export const optionsFor = ({ request, query }: Call, applies = false): Options =>
+  optionsOf(request.method, query, { userAgent: request.headers['user-agent'], applies })
+
+/** The write of a request, by the manager it names. */
+export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operation: Writer['operation']): Write => {
+  const { kind, subresource } = target
+  const writer = {
+    manager,
+    operation,
+    apiVersion: apiVersionOf(kind),
+    ...(subresource === undefined ? {} : { subresource }),
+  }
+  return { kind, writer, dryRun }
+}
+
+/** The object as the controllers leave it after a write; `live` is the one stored before. */
+export const afterControllers = (
+  { world }: Call,
+  { kind, dryRun }: Write,
+  { object, live }: { object: KubernetesObject; live?: KubernetesObject },
+): KubernetesObject => {
+  if (dryRun || object === live) return object
+  settle(world, kind, object)
+  const current = world.store.get(kind, object.metadata.namespace, object.metadata.name)
+  return current?.metadata.uid === object.metadata.uid ? (current ?? object) : object
+}
+
+/** Stored objects are never changed in place. */
+const leans = new WeakMap<KubernetesObject, JsonMap>()
+
+const leanOf = (object: KubernetesObject): JsonMap => {
+  const known = leans.get(object)
+  if (known) return known
+  const { apiVersion: _, kind: __, ...lean } = object
+  leans.set(object, lean)
+  return lean
+}
+
+/** Lists the selected objects of a kind at the present version, or those of the next page at the version of the first one. */
+export const list = ({ world, query, target }: Call): Result => {
+  const { kind, namespace } = target
+  const isSelected = selected(kind, query)
+  const all = () => world.store.list(kind, namespace).filter(isSelected)
+  const { items, revision, next } = pageOf(world.store, query, all)
+  // Items of built-in kinds leave out their kind and apiVersion, which the list implies.
+  const lean = kind.custom ? items : items.map(leanOf)
+  const metadata = { resourceVersion: String(revision), ...(next !== undefined && { continue: next }) }
+  return { status: 200, object: { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata, items: lean } }
+}

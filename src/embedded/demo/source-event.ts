@@ -1,0 +1,28 @@
+import type { Event } from '../../platform/cloudevents/cloud-event.ts'
+import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import type { ChangeEvent } from '../api/api.ts'
+
+const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
+
+/** Tells if the manifests' sources watch an object. Of Pods, their Triggers pass on no changes. */
+const isWatched = ({ kind, metadata }: KubernetesObject): boolean =>
+  kind === 'Pod' ||
+  (kind === 'ConfigMap' && ['relation', 'config'].includes(metadata.labels?.['meshstep.dev/kind'] ?? ''))
+
+/** The event of Knative's ApiServerSource for a change; undefined for one that it does not watch. */
+export const sourceEvent = ({ type, object }: ChangeEvent): Event | undefined => {
+  if (!isWatched(object)) return undefined
+  const verb = VERBS[type]
+  const { apiVersion, kind, metadata } = object
+  if (kind === 'Pod' && verb === 'update') return undefined
+  return {
+    id: crypto.randomUUID(),
+    source: 'http://embedded',
+    type: `dev.knative.apiserver.resource.${verb}`,
+    subject: nameOf({ kind, ...metadata }).replace(' ', '/'),
+    time: new Date().toISOString(),
+    datacontenttype: 'application/json',
+    extensions: { apiversion: apiVersion, kind, name: metadata.name, namespace: metadata.namespace ?? '' },
+    data: object,
+  }
+}

@@ -1,0 +1,87 @@
+import customKinds from './custom-kinds.json' with { type: 'json' }
+import { apiVersionOf, builtin, custom, type Kind } from './kind.ts'
+import type { OpenApi } from './open-api.ts'
+
+const emptyTemplate = { metadata: {}, spec: { containers: null } }
+const all = ['all']
+
+const involved = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath']
+
+const core = (entry: Parameters<typeof builtin>[2]): Kind => builtin('', 'v1', entry)
+
+const later = { status: true, rechecksMetadata: false }
+const admission = { namespaced: false, counted: true, rechecksMetadata: false }
+
+/** The kinds served; another one is one more entry. */
+export const kinds: readonly Kind[] = [
+  core({ kind: 'ConfigMap', shortNames: ['cm'] }),
+  core({ kind: 'Secret', selectable: ['type'] }),
+  core({
+    ...{ kind: 'Namespace', shortNames: ['ns'], namespaced: false, status: true, names: 'label' },
+    ...{ zero: { spec: {}, status: {} }, deleteAnswersObject: true, selectable: ['status.phase'] },
+  }),
+  core({
+    ...{ kind: 'Service', shortNames: ['svc'], categories: all, status: true, names: 'label-1035', createOnPut: true },
+    zero: { spec: {}, status: { loadBalancer: {} } },
+    ...{ deleteAnswersObject: true, selectable: ['spec.clusterIP', 'spec.type'] },
+  }),
+  core({ kind: 'ServiceAccount', shortNames: ['sa'], deleteAnswersObject: true }),
+  core({
+    ...{ kind: 'Pod', shortNames: ['po'], categories: all, status: true, counted: true, deleteAnswersObject: true },
+    zero: { spec: { containers: null }, status: {} },
+    selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
+  }),
+  core({
+    ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
+    zero: { involvedObject: {}, source: {}, reportingComponent: '', reportingInstance: '' },
+    selectable: [
+      ...involved.map((field) => `involvedObject.${field}`),
+      'reason',
+      'reportingComponent',
+      'source',
+      'type',
+    ],
+  }),
+  // a real server keeps these and those of the core group as one
+  builtin('events.k8s.io', 'v1', {
+    ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
+    selectable: ['reason', 'type', 'regarding.kind', 'regarding.name', 'regarding.namespace', 'reportingController'],
+  }),
+  builtin('apps', 'v1', {
+    ...{ kind: 'StatefulSet', shortNames: ['sts'], categories: all, ...later, counted: true, names: 'label' },
+    zero: { spec: { selector: null, template: emptyTemplate, serviceName: '', updateStrategy: {} }, status: {} },
+  }),
+  builtin('apps', 'v1', {
+    ...{ kind: 'Deployment', shortNames: ['deploy'], categories: all, ...later, counted: true },
+    zero: { spec: { selector: null, template: emptyTemplate, strategy: {} }, status: {} },
+  }),
+  builtin('coordination.k8s.io', 'v1', {
+    ...{ kind: 'Lease', zero: { spec: {} }, createOnPut: true, putNeedsVersion: true, rechecksMetadata: false },
+  }),
+  builtin('autoscaling', 'v2', {
+    ...{ kind: 'HorizontalPodAutoscaler', shortNames: ['hpa'], categories: all, ...later },
+    zero: { spec: { scaleTargetRef: { kind: '', name: '' }, maxReplicas: 0 }, status: {} },
+  }),
+  builtin('policy', 'v1', {
+    ...{ kind: 'PodDisruptionBudget', shortNames: ['pdb'], ...later, counted: true },
+    zero: { spec: {}, status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } },
+  }),
+  // kept, and not enforced
+  builtin('admissionregistration.k8s.io', 'v1', {
+    ...{ kind: 'ValidatingAdmissionPolicy', ...admission, status: true, zero: { spec: {}, status: {} } },
+  }),
+  builtin('admissionregistration.k8s.io', 'v1', {
+    ...{ kind: 'ValidatingAdmissionPolicyBinding', ...admission, zero: { spec: {} } },
+  }),
+  ...customKinds.map(({ group, schema, ...entry }) =>
+    custom(group, 'v1', { ...entry, schema: schema as unknown as OpenApi }),
+  ),
+]
+
+const byPath = new Map(kinds.map((kind) => [`${apiVersionOf(kind)}/${kind.plural}`, kind]))
+const byKind = new Map(kinds.map((kind) => [`${apiVersionOf(kind)}/${kind.kind}`, kind]))
+
+export const kindByPlural = (apiVersion: string, plural: string): Kind | undefined =>
+  byPath.get(`${apiVersion}/${plural}`)
+
+export const kindOf = (apiVersion: string, kind: string): Kind | undefined => byKind.get(`${apiVersion}/${kind}`)

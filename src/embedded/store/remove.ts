@@ -1,0 +1,67 @@
+import { isEmptyValue, type JsonMap, type KubernetesObject, listOf, mapOf } from '../kinds/json.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { conflict } from '../kinds/status.ts'
+import { uidOf } from './hash.ts'
+import type { Store } from './store.ts'
+import type { World } from './world.ts'
+
+export type Removal = {
+  readonly preconditions?: JsonMap
+  readonly dryRun: boolean
+  readonly orphan: boolean
+  /** The uids of the enclosing removal: owners may own each other. */
+  readonly within?: ReadonlySet<unknown>
+}
+
+const checkPreconditions = (kind: Kind, live: KubernetesObject, { uid, resourceVersion }: JsonMap): void => {
+  const named = { group: kind.group, plural: kind.kind }
+  const { metadata } = live
+  if (uid !== undefined && uid !== metadata.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`
+    throw conflict(named, metadata.name, why)
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`
+    throw conflict(named, metadata.name, why)
+  }
+}
+
+const leaving = (world: World, live: KubernetesObject, kind: Kind): KubernetesObject => ({
+  ...live,
+  ...(kind.kind === 'Namespace' ? { status: { phase: 'Terminating' } } : {}),
+  metadata: {
+    ...live.metadata,
+    deletionTimestamp: live.metadata.deletionTimestamp ?? world.now(),
+    ...(kind.kind === 'Namespace' ? {} : { deletionGracePeriodSeconds: 0 }),
+    ...(live.metadata.generation === undefined ? {} : { generation: live.metadata.generation + 1 }),
+  },
+})
+
+const dependents = (world: World, kind: Kind, { metadata }: KubernetesObject): ReturnType<Store['all']> =>
+  world.store.all().filter(({ object }) => {
+    if (kind.kind === 'Namespace' && object.metadata.namespace === metadata.name) return true
+    const owners = listOf(object.metadata.ownerReferences)
+    return owners.length > 0 && owners.every((owner) => isOrIsOf(metadata.uid, mapOf(owner)))
+  })
+
+/** An owner has the uid, or is a ReplicaSet, which is not stored, of the Deployment that has it. */
+const isOrIsOf = (uid: string | undefined, owner: JsonMap): boolean =>
+  owner.uid === uid || (owner.kind === 'ReplicaSet' && owner.uid === uidOf(`${uid} ${owner.name}`))
+
+/** Deletes an object and its dependents; one with finalizers is only marked until they are gone. */
+export const remove = (world: World, live: KubernetesObject, kind: Kind, removal: Removal): KubernetesObject => {
+  checkPreconditions(kind, live, removal.preconditions ?? {})
+  const last = leaving(world, live, kind)
+  if (removal.dryRun) return last
+  if (!isEmptyValue(live.metadata.finalizers ?? null)) {
+    return live.metadata.deletionTimestamp === undefined ? world.store.put(kind, last) : live
+  }
+  const within = new Set(removal.within).add(live.metadata.uid)
+  const gone = removal.orphan ? [] : dependents(world, kind, live)
+  for (const dependent of gone) {
+    const current = world.store.get(dependent.kind, dependent.object.metadata.namespace, dependent.object.metadata.name)
+    if (current && !within.has(current.metadata.uid))
+      remove(world, current, dependent.kind, { dryRun: false, orphan: false, within })
+  }
+  return world.store.remove(kind, last)
+}

@@ -1,0 +1,32 @@
+import type { Owner, Writer } from '../apply/managed-fields.ts'
+import { type JsonMap, type KubernetesObject, mapOf } from '../kinds/json.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { invalid } from '../kinds/status.ts'
+import { metadataErrors, metadataUpdateErrors } from '../validate/errors.ts'
+import { kindErrors } from '../validate/kinds.ts'
+import type { Store } from './store.ts'
+
+/** The cluster that a write is for. */
+export type World = { readonly store: Store; readonly now: () => string; readonly uid: () => string }
+
+export type Write = {
+  readonly kind: Kind
+  readonly writer: Writer
+  readonly dryRun: boolean
+  /** The ownership after a server-side apply; without it, the write is an update by the writer. */
+  readonly owners?: readonly Owner[]
+}
+
+/** Refuses an invalid object; `previous` is the one it replaces. */
+export const refuseInvalid = (kind: Kind, object: JsonMap, previous: KubernetesObject | undefined): void => {
+  const metadata = mapOf(object.metadata)
+  const update = previous ? metadataUpdateErrors(metadata, previous.metadata) : []
+  const errors = [
+    // The API server validates an update's metadata for every resource, and again by the rules of the kind.
+    ...update,
+    ...update,
+    ...(previous && !kind.rechecksMetadata ? [] : metadataErrors(kind, metadata)),
+    ...kindErrors(kind, object, previous),
+  ]
+  if (errors.length > 0) throw invalid(kind, String(metadata.name ?? ''), errors)
+}

@@ -1,0 +1,120 @@
+import { at, equal, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import type { Kind } from '../kinds/kind.ts'
+import type { FieldError } from '../kinds/status.ts'
+import { customErrors } from './custom.ts'
+import { duplicate, forbiddenField, immutable, invalidValue, labelErrors, required, tooLong } from './errors.ts'
+import { problems } from './formats.ts'
+import {
+  atMostAll,
+  countOrPercent,
+  formatted,
+  holds,
+  items,
+  members,
+  needed,
+  nonNegative,
+  oneOf,
+  optional,
+  portNumber,
+  portNumberOrName,
+  type Rule,
+  unique,
+} from './rules.ts'
+import { type Check, deploymentErrors, podErrors, statefulSetErrors } from './workloads.ts'
+
+const sizeLimit = 1048576
+
+const dataErrors: Check = (object, previous) => {
+  const data = Object.entries({ ...mapOf(object.data), ...mapOf(object.binaryData) })
+  const keys = data.flatMap(([key]) => problems('dataKey', key).map((why) => invalidValue(`data[${key}]`, key, why)))
+  const size = data.reduce((sum, [, value]) => sum + Buffer.byteLength(String(value)), 0)
+  const frozen = previous?.immutable === true ? ['immutable', 'data', 'binaryData'] : []
+  const thawed = frozen.filter((field) => !equal(previous?.[field], object[field]))
+  return [
+    ...thawed.map((field) => forbiddenField(field, 'field is immutable when `immutable` is set')),
+    ...keys,
+    ...(size > sizeLimit ? [tooLong('[]', sizeLimit)] : []),
+  ]
+}
+
+const secretErrors: Check = (object, previous) => [
+  ...immutable('type', object.type, previous?.type),
+  ...dataErrors(object, previous),
+]
+
+const servicePorts: Rule<[isAlone: boolean]> = items((port, field, before, isAlone) => [
+  ...(isAlone ? [] : needed()(port.name, `${field}.name`)),
+  ...unique(port, field, before),
+  ...portNumber(port.port ?? 0, `${field}.port`),
+  ...oneOf('SCTP', 'TCP', 'UDP')(port.protocol, `${field}.protocol`),
+  ...optional(portNumberOrName)(port.targetPort, `${field}.targetPort`),
+  ...(before.some((other) => other.port === port.port && other.protocol === port.protocol)
+    ? [duplicate(field, port)]
+    : []),
+])
+
+const serviceErrors: Check = (object, previous) => {
+  const spec = mapOf(object.spec)
+  const { type, clusterIP, externalName } = spec
+  const ports = listOf(spec.ports)
+  const isExternal = type === 'ExternalName'
+  return [
+    ...(ports.length === 0 && clusterIP !== 'None' && !isExternal ? [required('spec.ports')] : []),
+    ...oneOf('ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort')(type, 'spec.type'),
+    ...(isExternal ? needed(formatted('subdomain'))(externalName, 'spec.externalName') : []),
+    ...labelErrors(spec.selector, 'spec.selector'),
+    ...servicePorts(ports, 'spec.ports', ports.length === 1),
+    ...(isExternal ? [] : immutable('spec.clusterIP', clusterIP, at(previous, 'spec', 'clusterIP'))),
+  ]
+}
+
+const autoscalerErrors: Check = (object) => {
+  const spec = mapOf(object.spec)
+  const target = mapOf(spec.scaleTargetRef)
+  const [least, most] = [Number(spec.minReplicas ?? 1), Number(spec.maxReplicas ?? 0)]
+  return [
+    ...['kind', 'name'].filter((key) => !target[key]).map((key) => required(`spec.scaleTargetRef.${key}`)),
+    ...(target.apiVersion === undefined || target.apiVersion === ''
+      ? [invalidValue('spec.scaleTargetRef.apiVersion', '', 'apiVersion must specify API group')]
+      : []),
+    ...(most < 1 ? [required('spec.maxReplicas', 'must be set and greater than 0')] : []),
+    ...(most < least ? [invalidValue('spec.maxReplicas', most, 'must be greater than or equal to `minReplicas`')] : []),
+  ]
+}
+
+const lease = members({
+  leaseDurationSeconds: optional(holds((seconds) => Number(seconds) > 0, 'must be greater than 0')),
+  leaseTransitions: nonNegative,
+})
+
+const percentage: Rule = (value, field) => [...countOrPercent(value, field), ...atMostAll(value, field)]
+
+const budget = members({
+  minAvailable: percentage,
+  maxUnavailable: percentage,
+  unhealthyPodEvictionPolicy: oneOf('AlwaysAllow', 'IfHealthyBudget'),
+})
+
+const budgetErrors: Check = ({ spec }) => {
+  const { minAvailable: MinAvailable, maxUnavailable: MaxUnavailable } = mapOf(spec)
+  const both = MinAvailable !== undefined && MaxUnavailable !== undefined
+  const why = 'minAvailable and maxUnavailable cannot be both set'
+  return [...(both ? [invalidValue('spec', { MinAvailable, MaxUnavailable }, why)] : []), ...budget(spec, 'spec')]
+}
+
+/** The rules of each kind beyond its metadata. */
+const checks: Readonly<Record<string, Check>> = {
+  ConfigMap: dataErrors,
+  Secret: secretErrors,
+  Service: serviceErrors,
+  Pod: podErrors,
+  StatefulSet: statefulSetErrors,
+  Deployment: deploymentErrors,
+  HorizontalPodAutoscaler: autoscalerErrors,
+  Lease: ({ spec }) => lease(spec, 'spec'),
+  PodDisruptionBudget: budgetErrors,
+}
+
+/** The errors of an object outside its metadata; `previous` is the stored one it replaces. */
+export const kindErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
+  kind.custom ? customErrors(kind, object, previous) : (checks[kind.kind]?.(object, previous) ?? [])

@@ -1,0 +1,99 @@
+import type { Writer } from '../apply/managed-fields.ts'
+import { at, type KubernetesObject, listOf, mapOf } from '../kinds/json.ts'
+import type { Kind } from '../kinds/kind.ts'
+import { kindOf } from '../kinds/kinds.ts'
+import { Refusal } from '../kinds/status.ts'
+import { create } from '../store/create.ts'
+import { isOver, isReady, stateOf } from '../store/pod-states.ts'
+import { remove } from '../store/remove.ts'
+import { update } from '../store/update.ts'
+import type { World } from '../store/world.ts'
+import { type Desired, plans } from './pod-plans.ts'
+
+const manager = 'kube-controller-manager'
+
+/** `{deployment}-{hash}` of a ReplicaSet, without the hash. */
+const deploymentName = (replicaSet: string): string => replicaSet.slice(0, replicaSet.lastIndexOf('-'))
+
+const ownerOf = (pod: KubernetesObject): { kind: string; name: string } | undefined => {
+  const owner = mapOf(listOf(pod.metadata.ownerReferences).find((each) => at(each, 'controller') === true))
+  if (owner.kind === 'StatefulSet') return { kind: 'StatefulSet', name: String(owner.name) }
+  return owner.kind === 'ReplicaSet' ? { kind: 'Deployment', name: deploymentName(String(owner.name)) } : undefined
+}
+
+export const podsOf = ({ store }: World, podKind: Kind, workload: KubernetesObject): KubernetesObject[] =>
+  store.list(podKind, workload.metadata.namespace).filter((pod) => {
+    const owner = ownerOf(pod)
+    return owner?.kind === workload.kind && owner.name === workload.metadata.name
+  })
+
+const writerOf = (subresource?: string): Pick<Writer, 'manager' | 'operation'> & { subresource?: string } => ({
+  manager,
+  operation: 'Update',
+  ...(subresource === undefined ? {} : { subresource }),
+})
+
+const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadata }: Desired): void => {
+  const { namespace } = workload.metadata
+  const spec = mapOf(at(workload.spec, 'template', 'spec'))
+  const named =
+    workload.kind === 'StatefulSet' ? { hostname: metadata.name, subdomain: at(workload.spec, 'serviceName') } : {}
+  if (typeof metadata.name === 'string' && world.store.get(kind, namespace, metadata.name)) return
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, ...named } }
+  try {
+    create(world, pod, { kind, writer: { ...writerOf(), apiVersion: 'v1' }, dryRun: false }, namespace)
+  } catch (error) {
+    // A template may be of pods that cannot be, e.g. when the workload's name is too long for their labels
+    if (!(error instanceof Refusal)) throw error
+  }
+}
+
+const removePod = (world: World, kind: Kind, pod: KubernetesObject): void => {
+  remove(world, pod, kind, { dryRun: false, orphan: false })
+}
+
+/** Tells if a pod of an earlier template stays until somebody deletes it, resumes the rollout, or lowers the partition. */
+const isWaiting = ({ spec, metadata }: KubernetesObject, pod: KubernetesObject): boolean =>
+  at(spec, 'paused') === true ||
+  at(spec, 'updateStrategy', 'type') === 'OnDelete' ||
+  Number(pod.metadata.name.slice(metadata.name.length + 1)) <
+    Number(at(spec, 'updateStrategy', 'rollingUpdate', 'partition') ?? 0)
+
+/** Makes the pods of a workload what its template and replicas say; pods of the current template are left alone. */
+export const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void => {
+  const podKind = kindOf('v1', 'Pod')
+  const plan = plans[kind.kind]?.(workload)
+  if (podKind === undefined || plan === undefined) return
+  const names = new Set(plan.pods.map(({ metadata }) => metadata.name))
+  const all = podsOf(world, podKind, workload)
+  // a pod of a StatefulSet keeps its name while its object is there; pods that a template makes this way would be made for ever
+  const isReplacing = kind.kind === 'Deployment' && stateOf(mapOf(at(workload.spec, 'template'))) === undefined
+  const present = isReplacing ? all.filter((pod) => !isOver(pod)) : all
+  const isCurrent = (pod: KubernetesObject) => pod.metadata.labels?.[plan.hashLabel] === plan.hash
+  const kept = present
+    .filter((pod) => isCurrent(pod) || isWaiting(workload, pod))
+    .filter(({ metadata }) => names.has(undefined) || names.has(metadata.name))
+    .slice(0, plan.pods.length)
+  for (const pod of present) if (!kept.includes(pod)) removePod(world, podKind, pod)
+  const keptNames = new Set(kept.map(({ metadata }) => metadata.name))
+  const missing = names.has(undefined)
+    ? plan.pods.slice(kept.length)
+    : plan.pods.filter(({ metadata }) => !keptNames.has(String(metadata.name)))
+  for (const desired of missing) makePod(world, podKind, workload, desired)
+  const writer = { ...writerOf('status'), apiVersion: 'apps/v1' }
+  const made = podsOf(world, podKind, workload)
+  const status = plan.status(made.filter(isReady).length, made.filter(isCurrent).length)
+  update(world, workload, { ...workload, status }, { kind, writer, dryRun: false })
+}
+
+/** Runs the controllers after a client's write. `object` is the one that was stored, or deleted. */
+export const settle = (world: World, kind: Kind, object: KubernetesObject): void => {
+  const { namespace, name } = object.metadata
+  const owner = kind.kind === 'Pod' ? ownerOf(object) : { kind: kind.kind, name }
+  const workloadKind = owner && plans[owner.kind] ? kindOf('apps/v1', owner.kind) : undefined
+  const podKind = kindOf('v1', 'Pod')
+  if (owner === undefined || workloadKind === undefined || podKind === undefined) return
+  const workload = world.store.get(workloadKind, namespace, owner.name)
+  if (workload) reconcile(world, workloadKind, workload)
+  else if (kind === workloadKind) for (const pod of podsOf(world, podKind, object)) removePod(world, podKind, pod)
+}
