@@ -1,4 +1,4 @@
-# The tag is the version of Node that tools/node24 pins: the bundle is tested with it. A release names the digest as well, by
+# The tag is the version of Node that tools/node24/older pins: the bundle is tested with it. A release names the digest as well, by
 # --build-arg NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 FROM ${NODE_IMAGE} AS node

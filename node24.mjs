@@ -27,9 +27,14 @@ if (program === undefined) {
 }
 
 const child = spawn(program, process.argv.slice(2), { stdio: 'inherit' })
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+// a terminal sends these to the child as well, and a second one would end it before it has cleaned up
+const isSentToBoth = (signal) => process.stdin.isTTY && signal !== 'SIGTERM'
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => {
+    if (!isSentToBoth(signal)) child.kill(signal)
+  })
 child.on('error', (error) => {
-  process.stderr.write(`${program} cannot be run (${error.message}): install Node 24 or later.\n`)
+  process.stderr.write(`${program} cannot be run (${error.message}): install Node 22.18 or later.\n`)
   process.exit(1)
 })
 child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]))

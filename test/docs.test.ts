@@ -85,3 +85,12 @@ test('the recipes of a new event and of a new feature name what writes the refer
     expect([recipe, text.split('\n## ')[0]]).toEqual([recipe, expect.stringContaining('`npm run schemas`')])
   }
 })
+
+test('every dependency has a row in docs/contributing.md that says what it is for', () => {
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
+  const [, table = ''] = readFileSync('docs/contributing.md', 'utf8').split('## Dependencies')
+  const named = [...table.matchAll(/^\| ([^|]*) \|/gm)].flatMap(([, cell = '']) => [...cell.matchAll(/`([^`…]+)/g)])
+  const isNamed = (name: string): boolean =>
+    named.some(([, one = '']) => one === name || (one.endsWith('/') && name.startsWith(one)))
+  expect(Object.keys(devDependencies).filter((name) => !isNamed(name))).toEqual([])
+})

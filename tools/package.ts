@@ -14,9 +14,9 @@ const run = promisify(execFile)
 const LIB = 'lib'
 
 /** An app that imports the package ends by itself: the reason is thrown. */
-const TOO_OLD = `{const[major,minor]=process.versions.node.split('.');if(major<22||major==22&&minor<18)throw new Error('meshstep needs Node 22.18 or later, this is '+process.version)}`
+const REFUSE_OLDER = `{const[major,minor]=process.versions.node.split('.');if(major<22||major==22&&minor<18)throw new Error('meshstep needs Node 22.18 or later, this is '+process.version)}`
 
-/** Bundles what the package exports and its command, with all that they need. */
+/** Bundles what the package exports and its command, with all that they need: so the package has no dependencies. */
 const bundle = () =>
   build({
     ...common,
@@ -26,7 +26,7 @@ const bundle = () =>
     outdir: LIB,
     splitting: true,
     plugins: [modelsInside, uuidsOfNode],
-    banner: { js: `${REQUIRE}${TOO_OLD}` },
+    banner: { js: `${REQUIRE}${REFUSE_OLDER}` },
   })
 
 /** Declares the types of what the package exports, which import nothing, so that they hold whatever else is installed. */

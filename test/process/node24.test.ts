@@ -19,6 +19,33 @@ test('a script is run with Node 24, and ends as it ends', () => {
   expect({ status, stdout }).toEqual({ status: 7, stdout: process.version })
 })
 
+const PRESS_INTERRUPT = `
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+shown = b''
+while b'ready' not in shown: shown += os.read(terminal, 1024)
+os.write(terminal, b'\\x03')
+try:
+    while True:
+        part = os.read(terminal, 1024)
+        if not part: break
+        shown += part
+except OSError: pass
+print(shown.decode())
+`
+const COUNT_INTERRUPTS = `let times = 0; process.on('SIGINT', () => (times += 1)); console.log('ready'); setTimeout(() => {}, 60_000).unref();
+const timer = setInterval(() => { if (times > 0) { clearInterval(timer); setTimeout(() => console.log('interrupted ' + times), 300) } }, 10)`
+const hasPython = spawnSync('python3', ['-c', 'import pty']).status === 0
+
+test.skipIf(!hasPython)(
+  `Ctrl-C at a terminal reaches a script once${hasPython ? '' : ': skipped, there is no python3 here'}`,
+  () => {
+    const words = [process.execPath, 'node24.mjs', '-e', COUNT_INTERRUPTS]
+    expect(run('python3', '-c', PRESS_INTERRUPT, ...words).stdout).toContain('interrupted 1')
+  },
+)
+
 test.skipIf(!olderNode)(`an older node finds the one among the dependencies${becauseOfNode}`, () => {
   expect(run(String(olderNode), 'node24.mjs', '-p', 'process.versions.node').stdout).toMatch(/^24\./)
 })

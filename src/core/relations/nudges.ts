@@ -82,14 +82,10 @@ const dueTo = (
   { isResync, isNamespaceResync }: Pick<Occasion, 'isResync' | 'isNamespaceResync'>,
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
+  const isSame = isSameNamespace(subject, remote)
   // across namespaces, each platform announces relations to its own side
-  if (
-    !isSameNamespace(subject, remoteSubject(subject, entry)) &&
-    entry.published?.digest === undefined &&
-    !hasProtocol(entry)
-  )
-    return undefined
-  const isForced = isResync && !(isNamespaceResync && isSameNamespace(subject, remoteSubject(subject, entry)))
+  if (!isSame && entry.published?.digest === undefined && !hasProtocol(entry)) return undefined
+  const isForced = isResync && !(isNamespaceResync && isSame)
   const peer = readableOf(peers, remote)
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
