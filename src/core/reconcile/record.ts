@@ -2,7 +2,6 @@ import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { isTemplate } from '../../platform/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { Features } from '../feature/combine.ts'
 import { isSettling } from '../policies/unenforced.ts'
 import { isAwaiting } from '../relations/gate-enrolment.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
@@ -83,15 +82,12 @@ export const record = async (
 
 /** Computes the report of the application from the recorded state. */
 const reconciledOf = (
-  { features, subject, recall }: Context,
+  { features, subject }: Context,
   { situation, resolved, problems }: Decision,
   { plan: planned, reports }: Applied,
   state: State,
   { running, conflicts, waiting, now }: Pick<Reconciled, 'conflicts' | 'waiting'> & { running: Running; now: Date },
 ): Reconciled => {
-  const reporting: Pick<Features, 'reports'> = {
-    reports: (...about) => recall('reports', (given) => features.reports(...given), about),
-  }
   return {
     state,
     conflicts,
@@ -103,7 +99,7 @@ const reconciledOf = (
       ...problems,
     ],
     messages: [...situation.desired.messages, ...planned.messages],
-    application: applicationStatus(reporting, subject, state, resolved, { running, waiting, now }),
+    application: applicationStatus(features, subject, state, resolved, { running, waiting, now }),
   }
 }
 

@@ -13,7 +13,7 @@ import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
 import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
-import { meshConfigs, type ToBeTaken, toBeTaken } from '../observe/mesh-acceptance.ts'
+import { meshConfigs, toBeTaken } from '../observe/mesh-acceptance.ts'
 import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
 import { unknownConsumers } from '../observe/unknown-consumers.ts'
 import { listBare } from '../observe/unlabelled-consumers.ts'
@@ -71,11 +71,7 @@ export const readSituation = async (
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
     unheard: requesters.filter((name) => !all.unknown.includes(name)),
-    unenforced: recall(
-      'unenforced',
-      (given: ToBeTaken) => features.mesh.unenforced(given.objects, [...given.witnesses, ...witnesses]),
-      { ...taken, witnesses: [...taken.witnesses, ...configs] },
-    ),
+    unenforced: features.mesh.unenforced(taken.objects, [...taken.witnesses, ...configs, ...witnesses]),
     keptFor: [...new Set([...keptFor(subject, next, resolved, peers), ...consumers])],
     waitForPods: await waitForPodsOnMesh(features.mesh, kubernetes, subject, {
       ...observed,
