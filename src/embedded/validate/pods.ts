@@ -1,9 +1,19 @@
-import { at, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, equal, type Json, type JsonMap, listOf, mapOf, withAt } from '../kinds/json.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { containers, initContainers } from './containers.ts'
 import { duplicate, forbiddenField, invalidValue, labelErrors, required, unsupported } from './errors.ts'
-import { problems } from './formats.ts'
-import { formatted, holds, items, members, needed, oneOf, optional, type PodRule, type Rule } from './rules.ts'
+import {
+  type Check,
+  formatted,
+  holds,
+  items,
+  members,
+  needed,
+  oneOf,
+  optional,
+  type PodRule,
+  type Rule,
+} from './rules.ts'
 import { volumes } from './volumes.ts'
 
 /** On the network of the host, a container's port is the host's. */
@@ -113,19 +123,20 @@ const rules = members<[JsonMap]>({
 /** The errors of a pod's spec. */
 export const podSpecErrors = (spec: JsonMap, field: string): FieldError[] => rules(spec, field, spec)
 
-/** Pods of a workload are always restarted, have no deadline, and no containers that somebody adds to running ones. */
-export const lastingErrors = (spec: JsonMap, field: string, kind: string): FieldError[] => [
-  ...(spec.ephemeralContainers === undefined
-    ? []
-    : [forbiddenField(`${field}.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]),
-  ...oneOf('Always')(spec.restartPolicy, `${field}.restartPolicy`),
-  ...(spec.activeDeadlineSeconds === undefined
-    ? []
-    : [forbiddenField(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
+const podMutable = [
+  ...['containers', 'initContainers', 'tolerations', 'activeDeadlineSeconds', 'terminationGracePeriodSeconds'],
 ]
 
-/** The errors of a selector's labels. */
-export const selectorLabelErrors = (selector: JsonMap, field: string): FieldError[] =>
-  Object.values(mapOf(selector.matchLabels)).flatMap((value) =>
-    problems('labelValue', String(value)).map((why) => invalidValue(`${field}.matchLabels`, value, why)),
-  )
+export const podErrors: Check = (object, previous) => {
+  const fixed = (pod: JsonMap): JsonMap =>
+    podMutable.reduce((spec, key) => withAt(spec, [key], undefined), mapOf(pod.spec))
+  const why =
+    'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+  return [
+    ...podSpecErrors(mapOf(object.spec), 'spec'),
+    ...(previous === undefined && at(object.spec, 'ephemeralContainers') !== undefined
+      ? [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')]
+      : []),
+    ...(previous === undefined || equal(fixed(object), fixed(previous)) ? [] : [forbiddenField('spec', why)]),
+  ]
+}

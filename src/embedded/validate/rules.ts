@@ -10,6 +10,9 @@ export type Rule<Context extends unknown[] = []> = (
   ...context: Context
 ) => FieldError[]
 
+/** The errors of an object; `previous` is the stored one it replaces. */
+export type Check = (object: JsonMap, previous: JsonMap | undefined) => FieldError[]
+
 /** A rule that depends on the spec of the pod. */
 export type PodRule = Rule<[spec: JsonMap]>
 

@@ -9,22 +9,39 @@ import {
   required,
   unsupportedText,
 } from './errors.ts'
-import { lastingErrors, podSpecErrors, selectorLabelErrors } from './pods.ts'
+import { problems } from './formats.ts'
+import { podSpecErrors } from './pods.ts'
 import {
   atMostAll,
+  type Check,
   countOrPercent,
   formatted,
   holds,
   items,
   members,
   nonNegative,
+  oneOf,
   optional,
   type Rule,
 } from './rules.ts'
 import { matches } from './selector-object.ts'
 
-/** The errors of an object; `previous` is the stored one it replaces. */
-export type Check = (object: JsonMap, previous: JsonMap | undefined) => FieldError[]
+/** Pods of a workload are always restarted, have no deadline, and no containers that somebody adds to running ones. */
+const lastingErrors = (spec: JsonMap, field: string, kind: string): FieldError[] => [
+  ...(spec.ephemeralContainers === undefined
+    ? []
+    : [forbiddenField(`${field}.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]),
+  ...oneOf('Always')(spec.restartPolicy, `${field}.restartPolicy`),
+  ...(spec.activeDeadlineSeconds === undefined
+    ? []
+    : [forbiddenField(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
+]
+
+/** The errors of a selector's labels. */
+const selectorLabelErrors = (selector: JsonMap, field: string): FieldError[] =>
+  Object.values(mapOf(selector.matchLabels)).flatMap((value) =>
+    problems('labelValue', String(value)).map((why) => invalidValue(`${field}.matchLabels`, value, why)),
+  )
 
 const templateErrors = (template: JsonMap, kind: string): FieldError[] => [
   ...labelErrors(at(template, 'metadata', 'labels'), 'spec.template.labels'),
@@ -158,23 +175,5 @@ export const deploymentErrors: Check = (object, previous) => {
     ...podsErrors(spec, 'deployment', templateErrors(mapOf(spec.template), 'ReplicaSet')),
     ...rollout(spec, 'spec', spec),
     ...immutable('spec.selector', spec.selector, previous && at(previous, 'spec', 'selector')),
-  ]
-}
-
-const podMutable = [
-  ...['containers', 'initContainers', 'tolerations', 'activeDeadlineSeconds', 'terminationGracePeriodSeconds'],
-]
-
-export const podErrors: Check = (object, previous) => {
-  const fixed = (pod: JsonMap): JsonMap =>
-    podMutable.reduce((spec, key) => withAt(spec, [key], undefined), mapOf(pod.spec))
-  const why =
-    'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
-  return [
-    ...podSpecErrors(mapOf(object.spec), 'spec'),
-    ...(previous === undefined && at(object.spec, 'ephemeralContainers') !== undefined
-      ? [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')]
-      : []),
-    ...(previous === undefined || equal(fixed(object), fixed(previous)) ? [] : [forbiddenField('spec', why)]),
   ]
 }

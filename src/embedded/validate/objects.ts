@@ -4,8 +4,10 @@ import type { FieldError } from '../kinds/status.ts'
 import { customErrors } from './custom.ts'
 import { duplicate, forbiddenField, immutable, invalidValue, labelErrors, required, tooLong } from './errors.ts'
 import { problems } from './formats.ts'
+import { podErrors } from './pods.ts'
 import {
   atMostAll,
+  type Check,
   countOrPercent,
   formatted,
   holds,
@@ -20,7 +22,7 @@ import {
   type Rule,
   unique,
 } from './rules.ts'
-import { type Check, deploymentErrors, podErrors, statefulSetErrors } from './workloads.ts'
+import { deploymentErrors, statefulSetErrors } from './workloads.ts'
 
 const sizeLimit = 1048576
 
@@ -116,5 +118,5 @@ const checks: Readonly<Record<string, Check>> = {
 }
 
 /** The errors of an object outside its metadata; `previous` is the stored one it replaces. */
-export const kindErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
+export const objectErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
   kind.custom ? customErrors(kind, object, previous) : (checks[kind.kind]?.(object, previous) ?? [])
