@@ -2,7 +2,7 @@ import type { Owner, Writer } from '../apply/managed-fields.ts'
 import { type JsonMap, type KubernetesObject, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { invalid } from '../kinds/status.ts'
-import { metadataErrors, metadataUpdateErrors } from '../validate/errors.ts'
+import { metadataErrors, metadataUpdateErrors } from '../validate/metadata.ts'
 import { objectErrors } from '../validate/objects.ts'
 import type { Store } from './store.ts'
 

@@ -9,8 +9,7 @@ import {
   required,
   unsupportedText,
 } from './errors.ts'
-import { problems } from './formats.ts'
-import { podSpecErrors } from './pods.ts'
+import { podSpecErrors } from './pod-spec.ts'
 import {
   atMostAll,
   type Check,
@@ -24,7 +23,7 @@ import {
   optional,
   type Rule,
 } from './rules.ts'
-import { matches } from './selector-object.ts'
+import { labelSelector, matches } from './selector-object.ts'
 
 /** Pods of a workload are always restarted, have no deadline, and no containers that somebody adds to running ones. */
 const lastingErrors = (spec: JsonMap, field: string, kind: string): FieldError[] => [
@@ -36,12 +35,6 @@ const lastingErrors = (spec: JsonMap, field: string, kind: string): FieldError[]
     ? []
     : [forbiddenField(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
 ]
-
-/** The errors of a selector's labels. */
-const selectorLabelErrors = (selector: JsonMap, field: string): FieldError[] =>
-  Object.values(mapOf(selector.matchLabels)).flatMap((value) =>
-    problems('labelValue', String(value)).map((why) => invalidValue(`${field}.matchLabels`, value, why)),
-  )
 
 const templateErrors = (template: JsonMap, kind: string): FieldError[] => [
   ...labelErrors(at(template, 'metadata', 'labels'), 'spec.template.labels'),
@@ -57,12 +50,12 @@ const selectorErrors = (spec: JsonMap, kind: string): FieldError[] => {
   const mismatch = invalidValue('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')
   if (spec.selector === undefined) return [required('spec.selector'), mismatch]
   if (empty) return [invalidValue('spec.selector', selector, `empty selector is invalid for ${kind}`)]
-  return [...selectorLabelErrors(selector, 'spec.selector'), ...(matches(selector, mapOf(labels)) ? [] : [mismatch])]
+  return matches(selector, mapOf(labels)) ? [] : [mismatch]
 }
 
 /** The errors of a selector and a template. A template is compared only with a valid selector. */
 const podsErrors = (spec: JsonMap, kind: string, template: readonly FieldError[]): FieldError[] => {
-  const bad = selectorLabelErrors(mapOf(spec.selector), 'spec.selector')
+  const bad = labelSelector(spec.selector, 'spec.selector')
   if (bad.length > 0) return [...bad, invalidValue('spec.selector', spec.selector, 'invalid label selector')]
   return [...selectorErrors(spec, kind), ...template]
 }

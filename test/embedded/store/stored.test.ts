@@ -280,3 +280,38 @@ describe('a default is stored', () => {
     })
   })
 })
+
+describe('a Service of another type', () => {
+  const web = (spec: Body) => ({ metadata: { name: 'a' }, spec: { ports: [{ port: 80 }], ...spec } })
+  const retyped = (before: Body, change: Body) => {
+    const client = createClient()
+    client.post(SERVICES, web(before))
+    const { object } = client.patch(`${SERVICES}/a`, 'strategic', { spec: change })
+    return object.spec ?? object.message
+  }
+  const inside = createClient().post(SERVICES, web({})).object.spec
+
+  test.each<[type: string]>([['NodePort'], ['LoadBalancer']])('is no longer reached by nodes: %s', (type) => {
+    expect(retyped({ type }, { type: 'ClusterIP' })).toEqual(inside)
+  })
+
+  test('has no ports of nodes that its writer has not just told', () => {
+    const ports = [{ port: 80, nodePort: 30080 }]
+    expect(retyped({ type: 'NodePort' }, { type: 'ClusterIP', ports })).toMatch(/ports\[0\].nodePort: Forbidden/)
+  })
+
+  test('has no address where it is a name', () => {
+    expect(retyped({}, { type: 'ExternalName', externalName: 'a.b' })).toEqual({
+      type: 'ExternalName',
+      externalName: 'a.b',
+      sessionAffinity: 'None',
+      internalTrafficPolicy: 'Cluster',
+      ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
+    })
+  })
+
+  test('has an address when it is a name no longer', () => {
+    const before = { type: 'ExternalName', externalName: 'a.b', internalTrafficPolicy: 'Cluster' }
+    expect(retyped(before, { type: 'ClusterIP', externalName: null })).toEqual(inside)
+  })
+})
