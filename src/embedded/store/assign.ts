@@ -10,7 +10,7 @@ const hasAddress = ({ type }: JsonMap): boolean => type !== 'ExternalName'
 const isBalanced = ({ type }: JsonMap): boolean => type === 'LoadBalancer'
 const isExposed = ({ type }: JsonMap): boolean => type === 'NodePort' || type === 'LoadBalancer'
 
-/** Which Services have the fields that are not for all. */
+/** The fields that not all Services have, and those that have them. */
 const fieldsOf: Readonly<Record<string, (spec: JsonMap) => boolean>> = {
   clusterIP: hasAddress,
   clusterIPs: hasAddress,

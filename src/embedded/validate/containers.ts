@@ -90,7 +90,7 @@ const resourceName: Rule = (value, field) => {
 
 const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/')
 
-/** What a container gets no more and no less of than its limit. */
+/** Tells if a container gets no more and no less of a resource than its limit. */
 const isExact = (name: string): boolean => !isNative(name) || name.startsWith('hugepages-')
 
 const amounts: Rule = (value, field) =>

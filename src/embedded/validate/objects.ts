@@ -47,7 +47,7 @@ const dataErrors: Check = (object, previous) => {
   ]
 }
 
-/** What a Secret of a type must hold. */
+/** The keys that a Secret of a type must hold. */
 const secretKeys: ReadonlyMap<Json | undefined, readonly string[]> = new Map(
   Object.entries({
     'kubernetes.io/dockercfg': ['.dockercfg'],

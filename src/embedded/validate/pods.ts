@@ -30,7 +30,7 @@ const looseKeys = (before: JsonMap): string[] => [
   ...(before.nodeName === undefined ? ['nodeName'] : []),
 ]
 
-/** What does not change in a pod. */
+/** The parts of a pod that do not change. */
 const fixedPart = (spec: JsonMap, before: JsonMap): JsonMap => ({
   ...without(spec, ...looseKeys(before)),
   ...(isGated(before) && { affinity: without(mapOf(spec.affinity), 'nodeAffinity') }),
