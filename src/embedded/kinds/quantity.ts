@@ -3,12 +3,16 @@ import type { Json } from './json.ts'
 const pattern = /^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$/
 const number = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$/
 
-const decimals: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }
+/** Each is a thousand of the one before. */
+const decimals = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const binaries = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
-// A real API server holds no more than 64 bits, and here a larger exponent takes room
+const one = 1_000_000_000n
+const milli = 1_000_000n
+
+// a larger exponent takes room
 const mostExponent = 40
-const most = 1000n * (2n ** 63n - 1n)
+const mostBinary = one * (2n ** 63n - 1n)
 
 type Scale = { readonly form: 'decimal' | 'exponent' | 'binary'; readonly exponent: number }
 
@@ -18,7 +22,8 @@ const scaleOf = (suffix: string): Scale | undefined => {
     return { form: 'exponent', exponent: Math.max(-mostExponent, Math.min(mostExponent, Number(exponent))) }
   const binary = binaries.indexOf(suffix)
   if (binary > 0) return { form: 'binary', exponent: binary }
-  return Object.hasOwn(decimals, suffix) ? { form: 'decimal', exponent: Number(decimals[suffix]) } : undefined
+  const decimal = decimals.indexOf(suffix)
+  return decimal < 0 ? undefined : { form: 'decimal', exponent: 3 * (decimal - decimals.indexOf('')) }
 }
 
 /** Rounds away from zero. */
@@ -27,7 +32,7 @@ const divided = (value: bigint, by: bigint): bigint => {
   return value / by + (rest > 0n ? 1n : rest < 0n ? -1n : 0n)
 }
 
-type Quantity = { readonly thousandths: bigint; readonly form: Scale['form'] }
+type Quantity = { readonly billionths: bigint; readonly form: Scale['form'] }
 
 const parsed = (value: Json | undefined): Quantity | undefined => {
   const [, digits = '', suffix = ''] = pattern.exec(String(value)) ?? []
@@ -36,36 +41,48 @@ const parsed = (value: Json | undefined): Quantity | undefined => {
   const [whole = '', fraction = ''] = digits.replace(/^[+-]/, '').split('.')
   const sign = digits.startsWith('-') ? -1n : 1n
   const isBinary = scale.form === 'binary'
-  const shift = 3 - fraction.length + (isBinary ? 0 : scale.exponent)
-  const mantissa = sign * BigInt(whole + fraction) * (isBinary ? 1024n ** BigInt(scale.exponent) : 1n)
+  const shift = 9 - fraction.length + (isBinary ? 0 : scale.exponent)
+  const mantissa = BigInt(whole + fraction) * (isBinary ? 1024n ** BigInt(scale.exponent) : 1n)
   const exact = shift < 0 ? divided(mantissa, 10n ** BigInt(-shift)) : mantissa * 10n ** BigInt(shift)
-  return { thousandths: exact > most ? most : exact < -most ? -most : exact, form: scale.form }
+  return { billionths: sign * (isBinary && exact > mostBinary ? mostBinary : exact), form: scale.form }
 }
 
 /**
- * The amount of a quantity in thousandths, rounded up; undefined for an invalid one. See
+ * The amount of a quantity in billionths, rounded away from zero; undefined for an invalid one. See
  * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
  */
-export const amountOf = (quantity: Json | undefined): bigint | undefined => parsed(quantity)?.thousandths
+export const amountOf = (quantity: Json | undefined): bigint | undefined => parsed(quantity)?.billionths
+
+/** Tells if a quantity is a whole number. */
+export const isWhole = (quantity: Json | undefined): boolean => (amountOf(quantity) ?? 0n) % one === 0n
 
 const shortest = (value: bigint, base: bigint, power = 0): { value: bigint; power: number } =>
-  value % base === 0n && power < 6 ? shortest(value / base, base, power + 1) : { value, power }
+  value % base === 0n ? shortest(value / base, base, power + 1) : { value, power }
+
+const written = ({ billionths, form }: Quantity): string => {
+  if (billionths === 0n) return '0'
+  const isLarge = billionths >= 1024n * one || billionths <= -1024n * one
+  if (form === 'binary' && isLarge && billionths % one === 0n) {
+    const { value, power } = shortest(billionths / one, 1024n)
+    return `${value}${binaries[power]}`
+  }
+  const { value, power } = shortest(billionths, 1000n)
+  const exponent = 3 * (power - decimals.indexOf(''))
+  // there is no suffix above E
+  const suffix = form === 'exponent' ? undefined : decimals[power]
+  return `${value}${suffix ?? (exponent === 0 ? '' : `e${exponent}`)}`
+}
 
 /** A quantity as the API server stores it: in whole numbers with the largest suffix. An invalid one stays as it is. */
 export const canonical = (quantity: Json): Json => {
   const read = parsed(quantity)
-  if (read === undefined) return quantity
-  const { thousandths, form } = read
-  if (thousandths === 0n) return '0'
-  const isLarge = thousandths >= 1_024_000n || thousandths <= -1_024_000n
-  if (form === 'binary' && isLarge && thousandths % 1000n === 0n) {
-    const { value, power } = shortest(thousandths / 1000n, 1024n)
-    return `${value}${binaries[power]}`
-  }
-  const { value, power } = shortest(thousandths, 1000n)
-  const exponent = 3 * (power - 1)
-  if (form === 'exponent') return exponent === 0 ? String(value) : `${value}e${exponent}`
-  return `${value}${['m', '', 'k', 'M', 'G', 'T', 'P'][power]}`
+  return read === undefined ? quantity : written(read)
+}
+
+/** The same for the amount of a resource, of which the API server keeps thousandths. */
+export const canonicalAmount = (quantity: Json): Json => {
+  const read = parsed(quantity)
+  return read === undefined ? quantity : written({ ...read, billionths: divided(read.billionths, milli) * milli })
 }
 
 /** The API server's words for an invalid quantity. */

@@ -1,4 +1,4 @@
-import { at, type JsonMap, listOf, mapOf, withAt } from '../kinds/json.ts'
+import { at, equal, type Json, type JsonMap, listOf, mapOf, withAt } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { podStatus, stateOf } from './pod-states.ts'
 
@@ -6,11 +6,38 @@ type Assign = (object: JsonMap, previous: JsonMap | undefined, serial: () => num
 
 const address = (network: string, serial: number): string => `${network}.${(serial >> 8) & 255}.${serial & 255}`
 
+const hasAddress = ({ type }: JsonMap): boolean => type !== 'ExternalName'
+const isBalanced = ({ type }: JsonMap): boolean => type === 'LoadBalancer'
+const isExposed = ({ type }: JsonMap): boolean => type === 'NodePort' || type === 'LoadBalancer'
+
+/** The fields that not all Services have, and those that have them. */
+const fieldsOf: Readonly<Record<string, (spec: JsonMap) => boolean>> = {
+  clusterIP: hasAddress,
+  clusterIPs: hasAddress,
+  ipFamilies: hasAddress,
+  ipFamilyPolicy: hasAddress,
+  allocateLoadBalancerNodePorts: isBalanced,
+  loadBalancerClass: isBalanced,
+  externalTrafficPolicy: (spec) => isExposed(spec) || (hasAddress(spec) && listOf(spec.externalIPs).length > 0),
+}
+
+const nodePorts = ({ ports }: JsonMap): Json[] => listOf(ports).map((port) => at(port, 'nodePort') ?? null)
+
+/** A Service of another type than before loses what only that type has, unless the writer has changed it. */
+const retyped = (spec: JsonMap, old: JsonMap): JsonMap => {
+  const lost = Object.entries(fieldsOf).filter(
+    ([key, has]) => has(old) && !has(spec) && equal(spec[key] ?? null, old[key] ?? null),
+  )
+  const rest = lost.reduce((kept, [key]) => withAt(kept, [key], undefined), spec)
+  if (!isExposed(old) || isExposed(spec) || !equal(nodePorts(spec), nodePorts(old))) return rest
+  return { ...rest, ports: listOf(spec.ports).map((port) => withAt(mapOf(port), ['nodePort'], undefined)) }
+}
+
 /** A Service keeps its addresses; a new one gets some. */
 const service: Assign = (object, previous, serial) => {
-  const spec = mapOf(object.spec)
   const old = mapOf(previous?.spec)
-  if (spec.type === 'ExternalName') return object
+  const spec = retyped(mapOf(object.spec), old)
+  if (!hasAddress(spec)) return { ...object, spec }
   const ip = spec.clusterIP ?? old.clusterIP ?? address('10.96', serial())
   const given = {
     clusterIP: ip,
@@ -18,14 +45,13 @@ const service: Assign = (object, previous, serial) => {
     ipFamilies: old.ipFamilies ?? ['IPv4'],
     ipFamilyPolicy: old.ipFamilyPolicy ?? 'SingleStack',
   }
-  const exposed = spec.type === 'NodePort' || spec.type === 'LoadBalancer'
   const portOf = (port: JsonMap): JsonMap => {
     const known = listOf(old.ports).find(
       (each) => at(each, 'port') === port.port && at(each, 'protocol') === port.protocol,
     )
     return { ...port, nodePort: port.nodePort ?? at(known, 'nodePort') ?? 30000 + serial() }
   }
-  const ports = exposed ? { ports: listOf(spec.ports).map((port) => portOf(mapOf(port))) } : {}
+  const ports = isExposed(spec) ? { ports: listOf(spec.ports).map((port) => portOf(mapOf(port))) } : {}
   return { ...object, spec: { ...given, ...spec, ...ports }, status: object.status ?? { loadBalancer: {} } }
 }
 

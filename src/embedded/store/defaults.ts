@@ -1,6 +1,6 @@
 import { isEmptyValue, isMap, type Json, type JsonMap, mapMembers } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { canonical } from '../kinds/quantity.ts'
+import { canonical, canonicalAmount } from '../kinds/quantity.ts'
 import { fieldOf, type Shape } from '../kinds/schema.ts'
 import { kindDefaults, structDefaults } from './struct-defaults.ts'
 
@@ -37,6 +37,7 @@ const stored = (value: Json, shape: Shape | undefined): Json => {
     return items.every((item, index) => item === value[index]) ? value : items
   }
   if (!isMap(value) || !(shape?.fields || shape?.values)) return value
+  if (shape.values?.type === 'quantity') return mapMembers(value, canonicalAmount)
   const map = shape.fields ? struct(value, shape) : value
   return mapMembers(map, (member, key) => stored(member, fieldOf(shape, key)))
 }

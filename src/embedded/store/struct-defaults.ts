@@ -118,7 +118,8 @@ const pod = (object: JsonMap): JsonMap => {
     const list = spec[key]
     return Array.isArray(list) ? [[key, list.map((each) => complete(mapOf(each)))] as const] : []
   })
-  return { ...object, spec: { enableServiceLinks: true, ...spec, ...Object.fromEntries(containers) } }
+  const grace = Number(spec.terminationGracePeriodSeconds) < 0 ? { terminationGracePeriodSeconds: 1 } : {}
+  return { ...object, spec: { enableServiceLinks: true, ...spec, ...grace, ...Object.fromEntries(containers) } }
 }
 
 const encoded = (text: Json | undefined): string => Buffer.from(String(text)).toString('base64')

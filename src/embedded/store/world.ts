@@ -2,8 +2,8 @@ import type { Owner, Writer } from '../apply/managed-fields.ts'
 import { type JsonMap, type KubernetesObject, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { invalid } from '../kinds/status.ts'
-import { metadataErrors, metadataUpdateErrors } from '../validate/errors.ts'
-import { kindErrors } from '../validate/kinds.ts'
+import { metadataErrors, metadataUpdateErrors } from '../validate/metadata.ts'
+import { objectErrors } from '../validate/objects.ts'
 import type { Store } from './store.ts'
 
 /** The cluster that a write is for. */
@@ -26,7 +26,7 @@ export const refuseInvalid = (kind: Kind, object: JsonMap, previous: KubernetesO
     ...update,
     ...update,
     ...(previous && !kind.rechecksMetadata ? [] : metadataErrors(kind, metadata)),
-    ...kindErrors(kind, object, previous),
+    ...objectErrors(kind, object, previous),
   ]
   if (errors.length > 0) throw invalid(kind, String(metadata.name ?? ''), errors)
 }

@@ -1,7 +1,7 @@
 import { at, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
-import { amountOf } from '../kinds/quantity.ts'
+import { amountOf, isWhole } from '../kinds/quantity.ts'
 import type { FieldError } from '../kinds/status.ts'
-import { variableField } from './downward.ts'
+import { resourceField, variableField } from './downward.ts'
 import { duplicate, forbiddenField, invalidValue, notFound, required } from './errors.ts'
 import { keyProblems } from './formats.ts'
 import {
@@ -38,6 +38,7 @@ const sources = ['fieldRef', 'resourceFieldRef', 'configMapKeyRef', 'secretKeyRe
 
 const source = members({
   fieldRef: optional(variableField),
+  resourceFieldRef: optional(resourceField),
   configMapKeyRef: optional(members({ key: needed() })),
   secretKeyRef: optional(members({ key: needed() })),
 })
@@ -62,6 +63,21 @@ const variables: PodRule = items((item, field) => [
   ...sourceErrors(item, `${field}.valueFrom`),
 ])
 
+const bulkSources = ['configMapRef', 'secretRef']
+
+const variableFiles: Rule = (value, field) =>
+  // the API server leaves the index out
+  items((item, place) => {
+    const given = bulkSources.filter((name) => item[name] !== undefined)
+    const none = given.length === 0 ? ['must specify one of: `configMapRef` or `secretRef`'] : []
+    const many = given.length > 1 ? ['may not have more than one field specified at a time'] : []
+    return [
+      ...optional(variableName)(item.prefix, `${place}.prefix`),
+      ...given.flatMap((name) => needed()(at(item, name, 'name'), `${place}.${name}.name`)),
+      ...[...none, ...many].map((why) => invalidValue(field, '', why)),
+    ]
+  })(value, field)
+
 const standardResources = ['cpu', 'memory', 'ephemeral-storage']
 
 const resourceName: Rule = (value, field) => {
@@ -72,12 +88,20 @@ const resourceName: Rule = (value, field) => {
   return problems.map((why) => invalidValue(field, value, why))
 }
 
+const isNative = (name: string): boolean => !name.includes('/') || name.includes('kubernetes.io/')
+
+/** Tells if a container gets no more and no less of a resource than its limit. */
+const isExact = (name: string): boolean => !isNative(name) || name.startsWith('hugepages-')
+
 const amounts: Rule = (value, field) =>
   Object.entries(mapOf(value)).flatMap(([name, amount]) => {
     const place = `${field}[${name}]`
-    const negative = (amountOf(amount) ?? 0n) < 0n
-    const why = 'must be greater than or equal to 0'
-    return [...resourceName(name, place), ...(negative ? [invalidValue(place, String(amount), why)] : [])]
+    const negative = (amountOf(amount) ?? 0n) < 0n ? ['must be greater than or equal to 0'] : []
+    const part = isNative(name) || isWhole(amount) ? [] : ['must be an integer']
+    return [
+      ...resourceName(name, place),
+      ...[...negative, ...part].map((why) => invalidValue(place, String(amount), why)),
+    ]
   })
 
 const claimErrors: PodRule = (value, field, spec) => {
@@ -93,18 +117,29 @@ const claimErrors: PodRule = (value, field, spec) => {
   })(value, field)
 }
 
+/** The errors of a request beside its limit. */
+const requestErrors = (
+  name: string,
+  amount: Json | undefined,
+  limit: Json | undefined,
+  field: string,
+): FieldError[] => {
+  const exact = isExact(name)
+  if (limit === undefined)
+    return exact ? [required(`${field}.limits`, 'Limit must be set for non overcommitable resources')] : []
+  const over = (amountOf(amount) ?? 0n) - (amountOf(limit) ?? 0n)
+  const why = `must be ${exact ? 'equal to' : 'less than or equal to'} ${name} limit of ${String(limit)}`
+  return over > 0n || (over < 0n && exact) ? [invalidValue(`${field}.requests`, String(amount), why)] : []
+}
+
 const resources: PodRule = (value, field, spec) => {
   const { limits, requests, claims } = mapOf(value)
-  const above = Object.entries(mapOf(requests)).filter(
-    ([name, amount]) => at(limits, name) !== undefined && (amountOf(amount) ?? 0n) > (amountOf(at(limits, name)) ?? 0n),
-  )
   return [
     ...amounts(limits, `${field}.limits`),
     ...amounts(requests, `${field}.requests`),
-    ...above.map(([name, amount]) => {
-      const why = `must be less than or equal to ${name} limit of ${String(at(limits, name))}`
-      return invalidValue(`${field}.requests`, String(amount), why)
-    }),
+    ...Object.entries(mapOf(requests)).flatMap(([name, amount]) =>
+      requestErrors(name, amount, at(limits, name), field),
+    ),
     ...claimErrors(claims, `${field}.claims`, spec),
   ]
 }
@@ -146,6 +181,7 @@ const common = members<[JsonMap]>({
   terminationMessagePolicy: oneOf('File', 'FallbackToLogsOnError'),
   ports,
   env: variables,
+  envFrom: variableFiles,
   volumeMounts: mounts,
   imagePullPolicy: oneOf('Always', 'IfNotPresent', 'Never'),
   resources,
@@ -205,10 +241,18 @@ const onceProbe: PodRule = optional((value, field, spec) => [
   ),
 ])
 
+const readinessProbe: PodRule = optional((value, field, spec) => [
+  ...anyProbe(value, field, spec),
+  ...holds((seconds) => seconds === undefined, 'must not be set for readinessProbes')(
+    mapOf(value).terminationGracePeriodSeconds,
+    `${field}.terminationGracePeriodSeconds`,
+  ),
+])
+
 const running = members<[JsonMap]>({
   lifecycle: members({ postStart: optional(handlerErrors), preStop: optional(handlerErrors) }),
   livenessProbe: onceProbe,
-  readinessProbe: anyProbe,
+  readinessProbe,
   startupProbe: onceProbe,
 })
 

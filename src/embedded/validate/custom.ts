@@ -6,7 +6,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { listKeys, type OpenApi } from '../kinds/open-api.ts'
 import { fieldOf, type Shape } from '../kinds/schema.ts'
 import type { FieldError } from '../kinds/status.ts'
-import { duplicate, invalidValue, required, tooLong, unsupported } from './errors.ts'
+import { duplicate, invalidValue, required, tooLong, tooMany, unsupported } from './errors.ts'
 
 type Keyword = { (...given: never[]): boolean; errors?: Partial<ErrorObject>[] }
 
@@ -112,11 +112,8 @@ const words: Readonly<Record<string, (field: string, value: Json, error: ErrorOb
   enum: (field, value, { params }) => unsupported(field, value, params.allowedValues),
   required: (field, _, { params }) => required(within(field, params.missingProperty)),
   maxLength: (field, _, { params }) => tooLong(field, params.limit),
-  maxItems: (field, value, { params: { limit } }) => ({
-    field,
-    reason: 'FieldValueTooMany',
-    message: `Too many: ${listOf(value).length}: must have at most ${limit} items`,
-  }),
+  maxItems: (field, value, { params }) => tooMany(field, listOf(value).length, params.limit),
+  maxProperties: (field, value, { params }) => tooMany(field, Object.keys(mapOf(value)).length, params.limit),
   minItems: (field, value, { params: { limit } }) =>
     invalidValue(field, listOf(value).length, `${field} in body should have at least ${limit} items`),
   [KEYS]: (field, _, { params }) => duplicate(field, params.item),

@@ -2,7 +2,7 @@ import { type Json, mapOf } from '../kinds/json.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { invalidValue, required, unsupported } from './errors.ts'
 import { keyProblems } from './formats.ts'
-import { isMissing, type Rule } from './rules.ts'
+import { isMissing, needed, oneOf, type Rule } from './rules.ts'
 
 const shared = ['metadata.name', 'metadata.namespace', 'metadata.uid']
 
@@ -43,6 +43,21 @@ const fieldRef =
 
 /** The fields of its pod that a variable may have. */
 export const variableField = fieldRef(ofVariables)
+
+const resources = ['limits', 'requests'].flatMap((list) =>
+  ['cpu', 'ephemeral-storage', 'memory'].map((name) => `${list}.${name}`),
+)
+
+/** The resources of a container that a variable may have. */
+export const resourceField: Rule = (ref, field) => {
+  const { resource } = mapOf(ref)
+  const isHugePages = /^(limits|requests)\.hugepages-/.test(String(resource))
+  return needed(isHugePages ? undefined : oneOf(...resources))(resource, `${field}.resource`)
+}
+
+/** The same for a file, which names the container. */
+export const resourceOfContainer: Rule = (ref, field) =>
+  isMissing(mapOf(ref).containerName) ? [required(`${field}.containerName`)] : resourceField(ref, field)
 
 /** The fields of its pod that a file may have. */
 export const fileField = fieldRef(ofFiles)

@@ -1,5 +1,4 @@
-import { equal, type Json, type JsonMap, listOf, mapOf, sortedJson } from '../kinds/json.ts'
-import type { Kind } from '../kinds/kind.ts'
+import { equal, type Json, mapOf, sortedJson } from '../kinds/json.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { keyProblems, problems } from './formats.ts'
 
@@ -40,6 +39,12 @@ export const tooLong = (field: string, limit: number): FieldError => ({
   message: `Too long: may not be more than ${limit} bytes`,
 })
 
+export const tooMany = (field: string, count: number, limit: number): FieldError => ({
+  field,
+  reason: 'FieldValueTooMany',
+  message: `Too many: ${count}: must have at most ${limit} items`,
+})
+
 export const duplicate = (field: string, value: Json | undefined): FieldError => ({
   field,
   reason: 'FieldValueDuplicate',
@@ -70,40 +75,3 @@ export const annotationErrors = (annotations: Json | undefined, field: string): 
   const keys = entries.flatMap(([key]) => keyProblems(key.toLowerCase()).map((why) => invalidValue(field, key, why)))
   return size > annotationLimit ? [...keys, tooLong(field, annotationLimit)] : keys
 }
-
-const mapErrors = (metadata: JsonMap): FieldError[] => [
-  ...labelErrors(metadata.labels, 'metadata.labels'),
-  ...annotationErrors(metadata.annotations, 'metadata.annotations'),
-]
-
-const nameErrors = ({ names }: Kind, { name, generateName }: JsonMap): FieldError[] => {
-  if (name === undefined || name === '') {
-    return generateName === undefined || generateName === ''
-      ? [required('metadata.name', 'name or generateName is required')]
-      : []
-  }
-  return problems(names, String(name)).map((why) => invalidValue('metadata.name', name, why))
-}
-
-/** The errors of a new object's metadata. */
-export const metadataErrors = (kind: Kind, metadata: JsonMap): FieldError[] => [
-  ...nameErrors(kind, metadata),
-  ...mapErrors(metadata),
-]
-
-const fixed = ['name', 'namespace', 'uid'] as const
-
-/** Finalizers may not be added once the deletion has begun. */
-const finalizerErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => {
-  if (previous.deletionTimestamp === undefined) return []
-  const added = listOf(metadata.finalizers).filter((each) => !listOf(previous.finalizers).includes(each))
-  const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${added.map((each) => JSON.stringify(each)).join(', ')}}`
-  return added.length === 0 ? [] : [forbiddenField('metadata.finalizers', why)]
-}
-
-/** The errors of a changed object's metadata. */
-export const metadataUpdateErrors = (metadata: JsonMap, previous: JsonMap): FieldError[] => [
-  ...fixed.flatMap((key) => immutable(`metadata.${key}`, metadata[key], previous[key])),
-  ...finalizerErrors(metadata, previous),
-  ...mapErrors(metadata),
-]

@@ -49,6 +49,12 @@ export const problems = (kind: Format, text: string): string[] => {
   return pattern.test(text) ? tooLong : [...tooLong, hint]
 }
 
+/** The problems of a key of a ConfigMap or a Secret, which is the name of a file. */
+export const dataKeyProblems = (key: string): string[] => {
+  if (!key.startsWith('..')) return [...problems('dataKey', key), ...(key === '.' ? ["must not be '.'"] : [])]
+  return [...problems('dataKey', key), key === '..' ? "must not be '..'" : "must not start with '..'"]
+}
+
 /** The problems of a label or annotation key, `[prefix/]name`. */
 export const keyProblems = (key: string): string[] => {
   const parts = key.split('/')

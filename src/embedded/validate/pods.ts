@@ -1,131 +1,139 @@
-import { at, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, equal, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
 import type { FieldError } from '../kinds/status.ts'
-import { containers, initContainers } from './containers.ts'
-import { duplicate, forbiddenField, invalidValue, labelErrors, required, unsupported } from './errors.ts'
-import { problems } from './formats.ts'
-import { formatted, holds, items, members, needed, oneOf, optional, type PodRule, type Rule } from './rules.ts'
-import { volumes } from './volumes.ts'
+import { forbiddenField, invalidValue } from './errors.ts'
+import { podSpecErrors } from './pod-spec.ts'
+import { type Check, holds, items, optional } from './rules.ts'
 
-/** On the network of the host, a container's port is the host's. */
-const hostNetworkErrors = (spec: JsonMap, field: string): FieldError[] => {
-  if (spec.hostNetwork !== true) return []
-  const why = 'must match `containerPort` when `hostNetwork` is true'
-  return items((container, place) =>
-    items((port, path) =>
-      port.hostPort === undefined || port.hostPort === port.containerPort
-        ? []
-        : [invalidValue(`${path}.hostPort`, port.hostPort, why)],
-    )(container.ports, `${place}.ports`),
-  )(spec.containers, `${field}.containers`)
-}
+const lists = ['containers', 'initContainers'] as const
 
-const segment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
-const sysctlName = `(${segment}[\\./])*${segment}`
-const isSysctl = new RegExp(`^${sysctlName}$`)
-
-const sysctls: Rule = items((item, field, before) => {
-  const name = String(item.name)
-  const plain = (text: Json | undefined) => String(text).replaceAll('/', '.')
-  const wrong = holds(
-    () => name.length <= 253 && isSysctl.test(name),
-    `must have at most 253 characters and match regex ${sysctlName}`,
+/** Templates may have such images. */
+const paddedImages = (spec: JsonMap): FieldError[] =>
+  lists.flatMap((list) =>
+    items(({ image }, field) =>
+      optional(holds(() => String(image).trim() === image, 'must not have leading or trailing whitespace'))(
+        image,
+        `${field}.image`,
+      ),
+    )(spec[list], `spec.${list}`),
   )
-  return [
-    ...needed(wrong)(item.name, `${field}.name`),
-    ...(before.some((other) => plain(other.name) === plain(name)) ? [duplicate(`${field}.name`, name)] : []),
-  ]
-})
 
-const dnsErrors: PodRule = (value, field, { dnsPolicy }) => {
-  if (dnsPolicy !== 'None') return []
-  if (value === undefined) return [required(field, 'must provide `dnsConfig` when `dnsPolicy` is None')]
-  const why = 'must provide at least one DNS nameserver when `dnsPolicy` is None'
-  return listOf(at(value, 'nameservers')).length === 0 ? [required(`${field}.nameservers`, why)] : []
-}
+const without = (map: JsonMap, ...keys: string[]): JsonMap =>
+  Object.fromEntries(Object.entries(map).filter(([key]) => !keys.includes(key)))
 
-const spread = members({
-  maxSkew: holds((value) => Number(value ?? 0) > 0, 'must be greater than zero'),
-  topologyKey: needed(),
-  whenUnsatisfiable: oneOf('DoNotSchedule', 'ScheduleAnyway'),
-})
+const isGated = ({ schedulingGates }: JsonMap): boolean => listOf(schedulingGates).length > 0
 
-const systems = ['linux', 'windows']
-
-const podOnLinux = [
-  ...['appArmorProfile', 'seLinuxOptions', 'seccompProfile', 'fsGroup', 'fsGroupChangePolicy', 'sysctls', 'runAsUser'],
-  ...['runAsGroup', 'supplementalGroups', 'supplementalGroupsPolicy', 'seLinuxChangePolicy'],
+/** The members with rules of their own; while gates keep a pod from a node, it may still say which one. */
+const looseKeys = (before: JsonMap): string[] => [
+  ...['activeDeadlineSeconds', 'schedulingGates', 'tolerations'],
+  ...(isGated(before) ? ['nodeSelector'] : []),
+  // the scheduler's part is played here
+  ...(before.nodeName === undefined ? ['nodeName'] : []),
 ]
-const onLinux = [
-  ...['appArmorProfile', 'seLinuxOptions', 'seccompProfile', 'capabilities', 'readOnlyRootFilesystem', 'privileged'],
-  ...['allowPrivilegeEscalation', 'procMount', 'runAsUser', 'runAsGroup'],
-]
-const hostOnLinux = ['hostUsers', 'hostPID', 'hostIPC', 'shareProcessNamespace']
 
-/** A pod of one system has no field of the other. */
-const systemErrors: PodRule = optional((value, field, spec) => {
-  const name = at(value, 'name')
-  if (!systems.includes(String(name))) return [unsupported(`${field}.name`, name, systems)]
-  const isWindows = name === 'windows'
-  const why = isWindows ? 'cannot be set for a windows pod' : 'windows options cannot be set for a linux pod'
-  const top = field.replace(/\.os$/, '')
-  const set = (map: Json | undefined, path: string, names: readonly string[]): FieldError[] =>
-    names.filter((key) => at(map, key) !== undefined).map((key) => forbiddenField(`${path}.${key}`, why))
-  const context = (map: JsonMap, path: string, names: readonly string[]): FieldError[] =>
-    set(map.securityContext, `${path}.securityContext`, isWindows ? names : ['windowsOptions'])
-  return [
-    ...context(spec, top, podOnLinux),
-    ...(isWindows ? set(spec, top, hostOnLinux) : []),
-    ...['initContainers', 'containers'].flatMap((key) =>
-      items((item, place) => context(item, place, onLinux))(spec[key], `${top}.${key}`),
-    ),
-  ]
-})
-
-const subdomain = optional(formatted('subdomain'))
-const label = optional(formatted('label'))
-
-const rules = members<[JsonMap]>({
-  volumes: volumes,
-  containers,
-  initContainers,
-  restartPolicy: (value, field, spec) => [
-    ...hostNetworkErrors(spec, field.replace(/\.restartPolicy$/, '')),
-    ...oneOf('Always', 'OnFailure', 'Never')(value, field),
-  ],
-  dnsPolicy: oneOf('ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'),
-  nodeSelector: labelErrors,
-  securityContext: members({ sysctls }),
-  dnsConfig: dnsErrors,
-  topologySpreadConstraints: items(spread),
-  serviceAccountName: subdomain,
-  nodeName: subdomain,
-  activeDeadlineSeconds: optional(
-    holds((seconds) => Number(seconds) >= 1, 'must be between 1 and 2147483647, inclusive'),
+/** The parts of a pod that do not change. */
+const fixedPart = (spec: JsonMap, before: JsonMap): JsonMap => ({
+  ...without(spec, ...looseKeys(before)),
+  ...(isGated(before) && { affinity: without(mapOf(spec.affinity), 'nodeAffinity') }),
+  ...Object.fromEntries(
+    lists.map((list) => [list, listOf(spec[list]).map((container) => without(mapOf(container), 'image'))]),
   ),
-  hostname: label,
-  subdomain: label,
-  tolerations: items((item, field) => oneOf('Equal', 'Exists')(item.operator, `${field}.operator`)),
-  priorityClassName: subdomain,
-  runtimeClassName: subdomain,
-  os: systemErrors,
 })
 
-/** The errors of a pod's spec. */
-export const podSpecErrors = (spec: JsonMap, field: string): FieldError[] => rules(spec, field, spec)
+const addedGates = (spec: JsonMap, before: JsonMap): FieldError[] =>
+  items(({ name }, field) =>
+    listOf(before.schedulingGates).some((gate) => at(gate, 'name') === name)
+      ? []
+      : [forbiddenField(`${field}.name`, `only deletion is allowed, but found new scheduling gate '${name}'`)],
+  )(spec.schedulingGates, 'spec.schedulingGates')
 
-/** Pods of a workload are always restarted, have no deadline, and no containers that somebody adds to running ones. */
-export const lastingErrors = (spec: JsonMap, field: string, kind: string): FieldError[] => [
-  ...(spec.ephemeralContainers === undefined
-    ? []
-    : [forbiddenField(`${field}.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]),
-  ...oneOf('Always')(spec.restartPolicy, `${field}.restartPolicy`),
-  ...(spec.activeDeadlineSeconds === undefined
-    ? []
-    : [forbiddenField(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
-]
+const lostTolerations = (spec: JsonMap, before: JsonMap): FieldError[] => {
+  const plain = (toleration: Json) => without(mapOf(toleration), 'tolerationSeconds')
+  const kept = listOf(spec.tolerations).map(plain)
+  const isLost = listOf(before.tolerations).some((old) => !kept.some((each) => equal(each, plain(old))))
+  const why = 'existing toleration can not be modified except its tolerationSeconds'
+  return isLost ? [forbiddenField('spec.tolerations', why)] : []
+}
 
-/** The errors of a selector's labels. */
-export const selectorLabelErrors = (selector: JsonMap, field: string): FieldError[] =>
-  Object.values(mapOf(selector.matchLabels)).flatMap((value) =>
-    problems('labelValue', String(value)).map((why) => invalidValue(`${field}.matchLabels`, value, why)),
+const deadlineErrors = (deadline: Json = null, before: Json = null): FieldError[] => {
+  const why =
+    deadline === null
+      ? 'must not update from a positive integer to nil value'
+      : 'must be less than or equal to previous value'
+  const isLater = deadline === null || Number(deadline) > Number(before)
+  return before !== null && isLater ? [invalidValue('spec.activeDeadlineSeconds', deadline, why)] : []
+}
+
+const selectorErrors = ({ nodeSelector = {} }: JsonMap, before: JsonMap): FieldError[] => {
+  const isKept = Object.entries(mapOf(before.nodeSelector)).every(([key, value]) => at(nodeSelector, key) === value)
+  const why = 'only additions to spec.nodeSelector are allowed (no mutations or deletions)'
+  return isKept ? [] : [invalidValue('spec.nodeSelector', nodeSelector, why)]
+}
+
+/** A term as Go prints it. */
+const printedTerm = (term: Json): Json => {
+  const printed = (list: Json | undefined): Json =>
+    Array.isArray(list)
+      ? list.map((each) => ({
+          Key: at(each, 'key'),
+          Operator: at(each, 'operator'),
+          Values: at(each, 'values') ?? null,
+        }))
+      : null
+  return { MatchExpressions: printed(at(term, 'matchExpressions')), MatchFields: printed(at(term, 'matchFields')) }
+}
+
+/** Tells if a term says what the one before it said, and more; an empty one, which no node meets, stays empty. */
+const isNarrower = (term: Json | undefined, before: Json): boolean => {
+  const pairs = ['matchExpressions', 'matchFields'].map(
+    (key) => [listOf(at(term, key)), listOf(at(before, key))] as const,
   )
+  const wasEmpty = pairs.every(([, old]) => old.length === 0)
+  return pairs.every(([now, old]) => equal(wasEmpty ? now : now.slice(0, old.length), old))
+}
+
+const termErrors = (spec: JsonMap, before: JsonMap): FieldError[] => {
+  const place = ['affinity', 'nodeAffinity', 'requiredDuringSchedulingIgnoredDuringExecution', 'nodeSelectorTerms']
+  const [terms, old] = [listOf(at(spec, ...place)), listOf(at(before, ...place))]
+  const field = `spec.${place.join('.')}`
+  const why = 'no additions/deletions to non-empty NodeSelectorTerms list are allowed'
+  if (old.length === 0) return []
+  if (old.length !== terms.length) return [invalidValue(field, terms.map(printedTerm), why)]
+  return terms.flatMap((term, index) =>
+    isNarrower(term, old[index] ?? null)
+      ? []
+      : [
+          invalidValue(
+            `${field}[${index}]`,
+            printedTerm(term),
+            'only additions are allowed (no mutations or deletions)',
+          ),
+        ],
+  )
+}
+
+const otherwise =
+  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+
+const changeErrors = (spec: JsonMap, before: JsonMap): FieldError[] => {
+  const list = lists.find((key) => listOf(spec[key]).length !== listOf(before[key]).length)
+  if (list !== undefined) return [forbiddenField(`spec.${list}`, 'pod updates may not add or remove containers')]
+  return [
+    ...deadlineErrors(spec.activeDeadlineSeconds, before.activeDeadlineSeconds),
+    ...lostTolerations(spec, before),
+    ...addedGates(spec, before),
+    ...(isGated(before) ? [...selectorErrors(spec, before), ...termErrors(spec, before)] : []),
+    ...(equal(fixedPart(spec, before), fixedPart(before, before)) ? [] : [forbiddenField('spec', otherwise)]),
+  ]
+}
+
+/** The errors of a pod, and of what has changed in it. */
+export const podErrors: Check = ({ spec: value }, previous) => {
+  const spec = mapOf(value)
+  const late = spec.ephemeralContainers !== undefined && previous === undefined
+  return [
+    ...podSpecErrors(spec, 'spec'),
+    ...paddedImages(spec),
+    ...(late ? [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')] : []),
+    ...(previous === undefined ? [] : changeErrors(spec, mapOf(previous.spec))),
+  ]
+}

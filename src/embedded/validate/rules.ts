@@ -1,7 +1,7 @@
 import { at, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { duplicate, invalidValue, required, unsupported } from './errors.ts'
-import { type Format, problems } from './formats.ts'
+import { type Format, keyProblems, problems } from './formats.ts'
 
 /** The errors of a field; some depend on more than its value. */
 export type Rule<Context extends unknown[] = []> = (
@@ -9,6 +9,9 @@ export type Rule<Context extends unknown[] = []> = (
   field: string,
   ...context: Context
 ) => FieldError[]
+
+/** The errors of an object; `previous` is the stored one it replaces. */
+export type Check = (object: JsonMap, previous: JsonMap | undefined) => FieldError[]
 
 /** A rule that depends on the spec of the pod. */
 export type PodRule = Rule<[spec: JsonMap]>
@@ -39,9 +42,9 @@ export const optional =
 
 /** A rule for a value that must be there. */
 export const needed =
-  <Context extends unknown[] = []>(rule: Rule<Context> = () => []): Rule<Context> =>
+  <Context extends unknown[] = []>(rule: Rule<Context> = () => [], why = ''): Rule<Context> =>
   (value, field, ...context) =>
-    isMissing(value) ? [required(field)] : rule(value, field, ...context)
+    isMissing(value) ? [required(field, why)] : rule(value, field, ...context)
 
 /** A value for which the condition is to hold. */
 export const holds =
@@ -49,9 +52,17 @@ export const holds =
   (value, field) =>
     condition(value) ? [] : [invalidValue(field, value, why)]
 
+/** The value must be one of a few, and there. */
+export const requiredOneOf =
+  (...values: string[]): Rule =>
+  (value, field) =>
+    values.includes(String(value)) ? [] : [unsupported(field, value ?? '', values)]
+
 /** A present value must be one of a few. */
-export const oneOf = (...values: string[]): Rule =>
-  optional((value, field) => (values.includes(String(value)) ? [] : [unsupported(field, value, values)]))
+export const oneOf = (...values: string[]): Rule => optional(requiredOneOf(...values))
+
+export const labelKey: Rule = (value = '', field) =>
+  keyProblems(String(value)).map((why) => invalidValue(field, value, why))
 
 export const formatted =
   (format: Format): Rule =>

@@ -9,22 +9,32 @@ import {
   required,
   unsupportedText,
 } from './errors.ts'
-import { lastingErrors, podSpecErrors, selectorLabelErrors } from './pods.ts'
+import { podSpecErrors } from './pod-spec.ts'
 import {
   atMostAll,
+  type Check,
   countOrPercent,
   formatted,
   holds,
   items,
   members,
   nonNegative,
+  oneOf,
   optional,
   type Rule,
 } from './rules.ts'
-import { matches } from './selector-object.ts'
+import { labelSelector, matches } from './selector-object.ts'
 
-/** The errors of an object; `previous` is the stored one it replaces. */
-export type Check = (object: JsonMap, previous: JsonMap | undefined) => FieldError[]
+/** Pods of a workload are always restarted, have no deadline, and no containers that somebody adds to running ones. */
+const lastingErrors = (spec: JsonMap, field: string, kind: string): FieldError[] => [
+  ...(spec.ephemeralContainers === undefined
+    ? []
+    : [forbiddenField(`${field}.ephemeralContainers`, 'ephemeral containers not allowed in pod template')]),
+  ...oneOf('Always')(spec.restartPolicy, `${field}.restartPolicy`),
+  ...(spec.activeDeadlineSeconds === undefined
+    ? []
+    : [forbiddenField(`${field}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${kind} is not Supported`)]),
+]
 
 const templateErrors = (template: JsonMap, kind: string): FieldError[] => [
   ...labelErrors(at(template, 'metadata', 'labels'), 'spec.template.labels'),
@@ -40,12 +50,12 @@ const selectorErrors = (spec: JsonMap, kind: string): FieldError[] => {
   const mismatch = invalidValue('spec.template.metadata.labels', labels, '`selector` does not match template `labels`')
   if (spec.selector === undefined) return [required('spec.selector'), mismatch]
   if (empty) return [invalidValue('spec.selector', selector, `empty selector is invalid for ${kind}`)]
-  return [...selectorLabelErrors(selector, 'spec.selector'), ...(matches(selector, mapOf(labels)) ? [] : [mismatch])]
+  return matches(selector, mapOf(labels)) ? [] : [mismatch]
 }
 
 /** The errors of a selector and a template. A template is compared only with a valid selector. */
 const podsErrors = (spec: JsonMap, kind: string, template: readonly FieldError[]): FieldError[] => {
-  const bad = selectorLabelErrors(mapOf(spec.selector), 'spec.selector')
+  const bad = labelSelector(spec.selector, 'spec.selector')
   if (bad.length > 0) return [...bad, invalidValue('spec.selector', spec.selector, 'invalid label selector')]
   return [...selectorErrors(spec, kind), ...template]
 }
@@ -158,23 +168,5 @@ export const deploymentErrors: Check = (object, previous) => {
     ...podsErrors(spec, 'deployment', templateErrors(mapOf(spec.template), 'ReplicaSet')),
     ...rollout(spec, 'spec', spec),
     ...immutable('spec.selector', spec.selector, previous && at(previous, 'spec', 'selector')),
-  ]
-}
-
-const podMutable = [
-  ...['containers', 'initContainers', 'tolerations', 'activeDeadlineSeconds', 'terminationGracePeriodSeconds'],
-]
-
-export const podErrors: Check = (object, previous) => {
-  const fixed = (pod: JsonMap): JsonMap =>
-    podMutable.reduce((spec, key) => withAt(spec, [key], undefined), mapOf(pod.spec))
-  const why =
-    'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
-  return [
-    ...podSpecErrors(mapOf(object.spec), 'spec'),
-    ...(previous === undefined && at(object.spec, 'ephemeralContainers') !== undefined
-      ? [forbiddenField('spec.ephemeralContainers', 'cannot be set on create')]
-      : []),
-    ...(previous === undefined || equal(fixed(object), fixed(previous)) ? [] : [forbiddenField('spec', why)]),
   ]
 }

@@ -88,9 +88,9 @@ const rows: [name: string, call: Call, status: number, message: string | RegExp]
   ],
   [
     'another type of a Secret',
-    merge(`${SECRETS}/frozen`, { type: 'kubernetes.io/tls' }),
+    merge(`${SECRETS}/frozen`, { type: 'example.com/a' }),
     422,
-    'Secret "frozen" is invalid: type: Invalid value: "kubernetes.io/tls": field is immutable',
+    'Secret "frozen" is invalid: type: Invalid value: "example.com/a": field is immutable',
   ],
   ['a patch to another kind', merge(one, { kind: 'Secret' }), 400, /^Secret in version "v1" cannot be handled/],
   ['a patch to another version', merge(one, { apiVersion: 'v2' }), 400, /^the API version in the data \(v2\)/],

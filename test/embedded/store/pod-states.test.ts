@@ -76,6 +76,14 @@ describe('the annotation of one pod', () => {
     expect(client.get(`${STATEFUL_SETS}/web`).object.status.readyReplicas).toBe(1)
   })
 
+  test('pending: a pod that nobody makes another of runs without the annotation', () => {
+    const client = createClient()
+    const { spec, metadata } = annotated('pending')
+    client.post(PODS, { metadata: { name: 'a', annotations: metadata.annotations }, spec })
+    expect(annotate(client, 'a', null).object.spec.nodeName).toBe('node')
+    expect(podsOf(client).map(seen)).toMatchObject([{ phase: 'Running', isReady: true }])
+  })
+
   test('terminating: a pod is gone when the annotation goes', () => {
     const client = createClient()
     client.post(STATEFUL_SETS, workload('StatefulSet'))

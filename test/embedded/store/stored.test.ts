@@ -122,10 +122,32 @@ describe('a quantity is stored in its canonical form', () => {
     ['100000k', '100M'],
     ['0.0001', '1m'],
     ['0.1Gi', '107374182400m'],
+    ['1E', '1E'],
+    ['1000P', '1E'],
+    ['10E', '10E'],
+    ['1000E', '1e21'],
+    ['1e18', '1e18'],
+    ['1e21', '1e21'],
+    ['9Ei', '9223372036854775807'],
   ]
   test.each(forms)('%s is %s', (sent, stored) => {
     const { resources } = storedPod({}, { resources: { limits: { memory: sent } } }).containers[0]
     expect(resources.limits.memory).toBe(stored)
+  })
+
+  test.each([
+    ['100u', '100u'],
+    ['250u', '250u'],
+    ['1n', '1n'],
+    ['0.1n', '1n'],
+    ['3.001n', '4n'],
+    ['1.5m', '1500u'],
+    ['1e-9', '1e-9'],
+    ['1000n', '1u'],
+  ])('%s is %s, and no more than thousandths are kept of a resource', (sent, stored) => {
+    expect(volume({ emptyDir: { sizeLimit: sent } }).emptyDir.sizeLimit).toBe(stored)
+    const { resources } = storedPod({}, { resources: { limits: { memory: sent } } }).containers[0]
+    expect(resources.limits.memory).toMatch(/^(1|2)(m|e-3)$/)
   })
 
   test('also that of a claim and of a volume', () => {
@@ -256,5 +278,40 @@ describe('a default is stored', () => {
       ports: [{ port: 80, targetPort: 80, protocol: 'TCP' }],
       sessionAffinityConfig: { clientIP: { timeoutSeconds: 10800 } },
     })
+  })
+})
+
+describe('a Service of another type', () => {
+  const web = (spec: Body) => ({ metadata: { name: 'a' }, spec: { ports: [{ port: 80 }], ...spec } })
+  const retyped = (before: Body, change: Body) => {
+    const client = createClient()
+    client.post(SERVICES, web(before))
+    const { object } = client.patch(`${SERVICES}/a`, 'strategic', { spec: change })
+    return object.spec ?? object.message
+  }
+  const inside = createClient().post(SERVICES, web({})).object.spec
+
+  test.each<[type: string]>([['NodePort'], ['LoadBalancer']])('is no longer reached by nodes: %s', (type) => {
+    expect(retyped({ type }, { type: 'ClusterIP' })).toEqual(inside)
+  })
+
+  test('has no ports of nodes that its writer has not just told', () => {
+    const ports = [{ port: 80, nodePort: 30080 }]
+    expect(retyped({ type: 'NodePort' }, { type: 'ClusterIP', ports })).toMatch(/ports\[0\].nodePort: Forbidden/)
+  })
+
+  test('has no address where it is a name', () => {
+    expect(retyped({}, { type: 'ExternalName', externalName: 'a.b' })).toEqual({
+      type: 'ExternalName',
+      externalName: 'a.b',
+      sessionAffinity: 'None',
+      internalTrafficPolicy: 'Cluster',
+      ports: [{ port: 80, protocol: 'TCP', targetPort: 80 }],
+    })
+  })
+
+  test('has an address when it is a name no longer', () => {
+    const before = { type: 'ExternalName', externalName: 'a.b', internalTrafficPolicy: 'Cluster' }
+    expect(retyped(before, { type: 'ClusterIP', externalName: null })).toEqual(inside)
   })
 })

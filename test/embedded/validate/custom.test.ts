@@ -59,6 +59,15 @@ test.each<[what: string, collection: string, spec: Body, causes: Cause[]]>([
     ],
   ],
   [
+    'more labels than eight',
+    GATEWAYS,
+    {
+      ...gateway(http),
+      infrastructure: { labels: Object.fromEntries([...'abcdefghi'].map((key) => [key, 'x'])) },
+    },
+    [['spec.infrastructure.labels', 'Too many: 9: must have at most 8 items'], unchecked],
+  ],
+  [
     'a certificate without a protocol for it',
     GATEWAYS,
     gateway({ ...http, tls: { certificateRefs: [{ name: 'a' }] } }),

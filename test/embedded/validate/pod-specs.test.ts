@@ -1,36 +1,35 @@
 import { expect, test } from 'vitest'
-import { createClient, DEPLOYMENTS, PODS, workload } from '../client.ts'
+import {
+  type Cause,
+  causesOf,
+  duplicate,
+  forbidden,
+  invalid,
+  mounted,
+  podSpec,
+  required,
+  template,
+  unsupported,
+  volume,
+} from '../causes.ts'
+import { createClient, DEPLOYMENTS, PODS } from '../client.ts'
 
 type Body = Record<string, unknown>
-type Cause = readonly [field: string, reason: string, message: string]
 
 const POD = 'spec.template.spec'
 const CONTAINER = `${POD}.containers[0]`
 
-/** The spec of a pod with one container; each may have other fields. */
-const podSpec = (container: Body, spec: Body): Body => ({
-  containers: [{ name: 'c', image: 'example.invalid/x:1', ...container }],
-  ...spec,
-})
-
-const template = (spec: Body) => workload('Deployment', { template: { metadata: { labels: { app: 'web' } }, spec } })
-
-const volume = (source: Body) => ({ volumes: [{ name: 'v', ...source }] })
-const mounted = (mount: Body): Body => ({ volumeMounts: [{ name: 'v', mountPath: '/v', ...mount }] })
 const fieldRef = (fieldPath: string): Body => ({ env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath } } }] })
 
-const invalid = (field: string, value: unknown, why: string): Cause => [
-  field,
-  'FieldValueInvalid',
-  `Invalid value: ${JSON.stringify(value)}: ${why}`,
-]
-const unsupported = (field: string, value: string, ...supported: string[]): Cause => [
-  field,
-  'FieldValueNotSupported',
-  `Unsupported value: "${value}": supported values: ${supported.map((each) => `"${each}"`).join(', ')}`,
-]
-const forbidden = (field: string, why: string): Cause => [field, 'FieldValueForbidden', `Forbidden: ${why}`]
-const required = (field: string, why: string): Cause => [field, 'FieldValueRequired', `Required value: ${why}`]
+const resourceRef = (resourceFieldRef: Body): Body => ({ env: [{ name: 'A', valueFrom: { resourceFieldRef } }] })
+const device = (request: string, limit: string): Body => ({
+  requests: { 'example.com/gpu': request },
+  limits: { 'example.com/gpu': limit },
+})
+
+const RESOURCES = ['limits', 'requests'].flatMap((list) =>
+  ['cpu', 'ephemeral-storage', 'memory'].map((name) => `${list}.${name}`),
+)
 
 const ENV_PATHS = [
   ...['metadata.name', 'metadata.namespace', 'metadata.uid', 'spec.nodeName', 'spec.serviceAccountName'],
@@ -56,7 +55,7 @@ const BAD: readonly (readonly [what: string, container: Body, spec: Body, causes
     'a port of the host twice',
     { ports: [80, 81].map((containerPort) => ({ containerPort, hostPort: 80 })) },
     {},
-    [[`${CONTAINER}.ports[1].hostPort`, 'FieldValueDuplicate', 'Duplicate value: "TCP//80"']],
+    [duplicate(`${CONTAINER}.ports[1].hostPort`, 'TCP//80')],
   ],
   [
     'an ephemeral container',
@@ -77,7 +76,7 @@ const BAD: readonly (readonly [what: string, container: Body, spec: Body, causes
     'a resize policy twice',
     { resizePolicy: ['NotRequired', 'NotRequired'].map((restartPolicy) => ({ resourceName: 'cpu', restartPolicy })) },
     {},
-    [[`${CONTAINER}.resizePolicy[1]`, 'FieldValueDuplicate', 'Duplicate value: "cpu"']],
+    [duplicate(`${CONTAINER}.resizePolicy[1]`, 'cpu')],
   ],
   [
     'a claim of a resource that the pod does not have',
@@ -244,10 +243,87 @@ const BAD: readonly (readonly [what: string, container: Body, spec: Body, causes
       ),
     ],
   ],
+  [
+    'a variable of a resource that containers do not have',
+    resourceRef({ resource: 'cpu' }),
+    {},
+    [unsupported(`${CONTAINER}.env[0].valueFrom.resourceFieldRef.resource`, 'cpu', ...RESOURCES)],
+  ],
+  [
+    'a file of a resource of no container',
+    mounted({}),
+    volume({ downwardAPI: { items: [{ path: 'a', resourceFieldRef: { resource: 'limits.cpu' } }] } }),
+    [required(`${POD}.volumes[0].downwardAPI.items[0].resourceFieldRef.containerName`)],
+  ],
+  [
+    'variables from nowhere',
+    { envFrom: [{}] },
+    {},
+    [invalid(`${CONTAINER}.envFrom`, '', 'must specify one of: `configMapRef` or `secretRef`')],
+  ],
+  [
+    'variables from two objects at once, one of which has no name',
+    { envFrom: [{ configMapRef: {}, secretRef: { name: 's' } }] },
+    {},
+    [
+      required(`${CONTAINER}.envFrom[0].configMapRef.name`),
+      invalid(`${CONTAINER}.envFrom`, '', 'may not have more than one field specified at a time'),
+    ],
+  ],
+  [
+    'half a device',
+    { resources: device('500m', '500m') },
+    {},
+    ['limits', 'requests'].map((list) =>
+      invalid(`${CONTAINER}.resources.${list}[example.com/gpu]`, '500m', 'must be an integer'),
+    ),
+  ],
+  [
+    'a device without a limit',
+    { resources: { requests: { 'example.com/gpu': 1 } } },
+    {},
+    [required(`${CONTAINER}.resources.limits`, 'Limit must be set for non overcommitable resources')],
+  ],
+  [
+    'fewer devices than it is limited to',
+    { resources: device('1', '2') },
+    {},
+    [invalid(`${CONTAINER}.resources.requests`, '1', 'must be equal to example.com/gpu limit of 2')],
+  ],
+  [
+    'a time to end of what is only not ready',
+    { readinessProbe: { tcpSocket: { port: 80 }, terminationGracePeriodSeconds: 5 } },
+    {},
+    [invalid(`${CONTAINER}.readinessProbe.terminationGracePeriodSeconds`, 5, 'must not be set for readinessProbes')],
+  ],
+  [
+    'a claim of neither name',
+    {},
+    { resourceClaims: [{ name: 'a' }] },
+    [
+      invalid(
+        `${POD}.resourceClaims[0]`,
+        { Name: 'a', ResourceClaimName: null, ResourceClaimTemplateName: null },
+        'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`',
+      ),
+    ],
+  ],
+  [
+    'a process of a Windows host on another network, beside a container',
+    { securityContext: { windowsOptions: { hostProcess: true } } },
+    { initContainers: [{ name: 'i', image: 'x:1' }] },
+    [
+      invalid(POD, '', 'If pod contains any hostProcess containers then all containers must be HostProcess containers'),
+      invalid(`${POD}.hostNetwork`, false, 'hostNetwork must be true if pod contains any hostProcess containers'),
+    ],
+  ],
+  [
+    'an alias of no address',
+    {},
+    { hostAliases: [{ ip: 'x', hostnames: ['a.b'] }] },
+    [invalid(`${POD}.hostAliases[0].ip`, 'x', 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)')],
+  ],
 ]
-
-const causesOf = (object: { details?: { causes?: { field: string; reason: string; message: string }[] } }): Cause[] =>
-  (object.details?.causes ?? []).map(({ field, reason, message }) => [field, reason, message])
 
 test.each(BAD)('a template is refused with %s', (_, container, spec, causes) => {
   const { status, object } = createClient().post(DEPLOYMENTS, template(podSpec(container, spec)))
@@ -272,6 +348,9 @@ test.each<[what: string, container: Body, spec: Body]>([
   ['a path below its volume', mounted({ subPath: 'a/..b' }), volume({ emptyDir: {} })],
   ['no sleep', { lifecycle: { preStop: { sleep: { seconds: 0 } } } }, {}],
   ['name servers of its own', {}, { dnsPolicy: 'None', dnsConfig: { nameservers: ['192.0.2.1'] } }],
+  ['an image with a space at its end, as templates may', { image: 'x:1 ' }, {}],
+  ['as many of a device as it is limited to', { resources: device('2', '2') }, {}],
+  ['a variable of huge pages', resourceRef({ resource: 'limits.hugepages-2Mi' }), {}],
   ['a variable of a label', fieldRef("metadata.labels['app']"), {}],
   ['an init container that stays', {}, { initContainers: [{ name: 'i', image: 'x:1', restartPolicy: 'Always' }] }],
 ])('a template is taken with %s', (_, container, spec) => {

@@ -1,11 +1,13 @@
-import { at, equal, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, equal, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { customErrors } from './custom.ts'
 import { duplicate, forbiddenField, immutable, invalidValue, labelErrors, required, tooLong } from './errors.ts'
-import { problems } from './formats.ts'
+import { dataKeyProblems } from './formats.ts'
+import { podErrors } from './pods.ts'
 import {
   atMostAll,
+  type Check,
   countOrPercent,
   formatted,
   holds,
@@ -20,30 +22,51 @@ import {
   type Rule,
   unique,
 } from './rules.ts'
-import { type Check, deploymentErrors, podErrors, statefulSetErrors } from './workloads.ts'
+import { labelSelector } from './selector-object.ts'
+import { deploymentErrors, statefulSetErrors } from './workloads.ts'
 
 const sizeLimit = 1048576
 
+const dataKeys = (object: JsonMap, field: 'data' | 'binaryData'): FieldError[] =>
+  Object.keys(mapOf(object[field])).flatMap((key) => {
+    const isTwice = field === 'data' && at(object, 'binaryData', key) !== undefined
+    const twice = isTwice ? ['duplicate of key present in binaryData'] : []
+    return [...dataKeyProblems(key), ...twice].map((why) => invalidValue(`${field}[${key}]`, key, why))
+  })
+
 const dataErrors: Check = (object, previous) => {
-  const data = Object.entries({ ...mapOf(object.data), ...mapOf(object.binaryData) })
-  const keys = data.flatMap(([key]) => problems('dataKey', key).map((why) => invalidValue(`data[${key}]`, key, why)))
-  const size = data.reduce((sum, [, value]) => sum + Buffer.byteLength(String(value)), 0)
+  const data = [...Object.values(mapOf(object.data)), ...Object.values(mapOf(object.binaryData))]
+  const size = data.reduce((sum: number, value) => sum + Buffer.byteLength(String(value)), 0)
   const frozen = previous?.immutable === true ? ['immutable', 'data', 'binaryData'] : []
   const thawed = frozen.filter((field) => !equal(previous?.[field], object[field]))
   return [
     ...thawed.map((field) => forbiddenField(field, 'field is immutable when `immutable` is set')),
-    ...keys,
+    ...dataKeys(object, 'data'),
+    ...dataKeys(object, 'binaryData'),
     ...(size > sizeLimit ? [tooLong('[]', sizeLimit)] : []),
   ]
 }
 
+/** The keys that a Secret of a type must hold. */
+const secretKeys: ReadonlyMap<Json | undefined, readonly string[]> = new Map(
+  Object.entries({
+    'kubernetes.io/dockercfg': ['.dockercfg'],
+    'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+    'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+    'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+  }),
+)
+
 const secretErrors: Check = (object, previous) => [
   ...immutable('type', object.type, previous?.type),
   ...dataErrors(object, previous),
+  ...(secretKeys.get(object.type) ?? [])
+    .filter((key) => at(object.data, key) === undefined)
+    .map((key) => required(`data[${key}]`)),
 ]
 
 const servicePorts: Rule<[isAlone: boolean]> = items((port, field, before, isAlone) => [
-  ...(isAlone ? [] : needed()(port.name, `${field}.name`)),
+  ...(isAlone ? optional : needed)(formatted('label'))(port.name, `${field}.name`),
   ...unique(port, field, before),
   ...portNumber(port.port ?? 0, `${field}.port`),
   ...oneOf('SCTP', 'TCP', 'UDP')(port.protocol, `${field}.protocol`),
@@ -53,17 +76,25 @@ const servicePorts: Rule<[isAlone: boolean]> = items((port, field, before, isAlo
     : []),
 ])
 
+const noNodePorts: Rule = items(({ nodePort }, field) =>
+  nodePort === undefined ? [] : [forbiddenField(`${field}.nodePort`, "may not be used when `type` is 'ClusterIP'")],
+)
+
 const serviceErrors: Check = (object, previous) => {
   const spec = mapOf(object.spec)
   const { type, clusterIP, externalName } = spec
+  // its name may end with the dot of the root
+  const target = String(externalName ?? '').replace(/\.$/, '')
   const ports = listOf(spec.ports)
   const isExternal = type === 'ExternalName'
   return [
     ...(ports.length === 0 && clusterIP !== 'None' && !isExternal ? [required('spec.ports')] : []),
     ...oneOf('ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort')(type, 'spec.type'),
-    ...(isExternal ? needed(formatted('subdomain'))(externalName, 'spec.externalName') : []),
+    ...(isExternal ? needed(formatted('subdomain'))(target, 'spec.externalName') : []),
     ...labelErrors(spec.selector, 'spec.selector'),
     ...servicePorts(ports, 'spec.ports', ports.length === 1),
+    ...oneOf('ClientIP', 'None')(spec.sessionAffinity, 'spec.sessionAffinity'),
+    ...(type === 'ClusterIP' ? noNodePorts(ports, 'spec.ports') : []),
     ...(isExternal ? [] : immutable('spec.clusterIP', clusterIP, at(previous, 'spec', 'clusterIP'))),
   ]
 }
@@ -92,6 +123,7 @@ const percentage: Rule = (value, field) => [...countOrPercent(value, field), ...
 const budget = members({
   minAvailable: percentage,
   maxUnavailable: percentage,
+  selector: labelSelector,
   unhealthyPodEvictionPolicy: oneOf('AlwaysAllow', 'IfHealthyBudget'),
 })
 
@@ -116,5 +148,5 @@ const checks: Readonly<Record<string, Check>> = {
 }
 
 /** The errors of an object outside its metadata; `previous` is the stored one it replaces. */
-export const kindErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
+export const objectErrors = (kind: Kind, object: JsonMap, previous: JsonMap | undefined): FieldError[] =>
   kind.custom ? customErrors(kind, object, previous) : (checks[kind.kind]?.(object, previous) ?? [])
