@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../../../src/platform/base/clock.ts'
 import { ConfigurationError, Unavailable } from '../../../src/platform/base/errors.ts'
@@ -25,6 +26,14 @@ const hasIpv6 = await (async () => {
   server.close()
   return listens
 })()
+
+/** Node 22.23 accepts no certificate of an IPv6 address. */
+const acceptsIpv6 =
+  checkServerIdentity('::1', {
+    subject: { CN: 'apiserver' },
+    subjectaltname: 'IP Address:0:0:0:0:0:0:0:1',
+  } as unknown as PeerCertificate) === undefined
+const becauseOfIpv6 = acceptsIpv6 ? '' : `: skipped, Node ${process.version} accepts no certificate of an IPv6 address`
 
 /** A service account as the kubelet mounts it. */
 const mount = async (files: Record<string, string>): Promise<string> => {
@@ -141,7 +150,7 @@ describe.skipIf(!hasOpenssl)('over HTTPS (needs openssl on the PATH)', () => {
     expect(connections()).toBe(2)
   })
 
-  test.skipIf(!hasIpv6)('a server with an IPv6 address is reached', async () => {
+  test.skipIf(!hasIpv6 || !acceptsIpv6)(`a server with an IPv6 address is reached${becauseOfIpv6}`, async () => {
     const certificate = await makeCertificate('apiserver')
     const { port } = await startHttpsServer(certificate, { host: '::1' })
     const directory = await mount({ token: 't', 'ca.crt': certificate.cert })
