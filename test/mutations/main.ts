@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Mutant, mutantsOf, withMutants } from './mutants.ts'
 import { nearestTests, sampleOf } from './sample.ts'
-import { startSession } from './session.ts'
+import { HISTORIES, startSession } from './session.ts'
 
 const { values } = parseArgs({
   options: {
@@ -35,11 +35,15 @@ const texts = new Map(
 const session = await startSession(texts)
 const reaching = await session.reach()
 
-const NOTES = { passed: '', late: '  (a test would not end, which counts)', unreached: '  (no quick test gets there)' }
+const NOTES = { passed: '', late: '  (a test would not end, which counts)', unreached: '  (no test gets there)' }
 
 /** Says if a test fails with the mutant, and tells of one that lives. */
 const isKilled = async ({ id, file, line, change }: Case): Promise<boolean> => {
-  const tests = nearestTests(file, reaching.get(id) ?? [], Number(values.tests))
+  const reached = reaching.get(id) ?? []
+  const quick = reached.filter((one) => one.file !== HISTORIES)
+  const tests = nearestTests(file, quick, Number(values.tests))
+  // they take longest, and come last
+  if (quick.length < reached.length) tests.push(HISTORIES)
   const end = tests.length === 0 ? 'unreached' : await session.tryMutant(id, tests)
   if (end !== 'failed') print(`${file}:${line}  ${change}${NOTES[end]}`)
   return end === 'failed' || end === 'late'

@@ -29,7 +29,7 @@ const shared = (test: string, source: string): number => {
 }
 
 /** The tests of a mutant: the nearest first, then those that reach the fewest, which are about it; the same ones on any machine. */
-export const nearestTests = (source: string, tests: readonly Reaching[], most: number): readonly string[] =>
+export const nearestTests = (source: string, tests: readonly Reaching[], most: number): string[] =>
   tests
     .toSorted(
       (a, b) => shared(b.file, source) - shared(a.file, source) || a.reached - b.reached || (a.file < b.file ? -1 : 1),

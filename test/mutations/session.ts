@@ -8,6 +8,11 @@ import type { Reaching } from './sample.ts'
 /** The end of a run of test files; `late` is one that would not end, and was stopped. */
 export type End = 'passed' | 'failed' | 'late'
 
+/** The named histories of two sides, which are slow for a quick test. */
+export const HISTORIES = 'test/schedules/named.test.ts'
+
+const EXCLUDED = QUICK.exclude.map((glob) => (glob === 'test/schedules/**' ? 'test/schedules/schedules.test.ts' : glob))
+
 /** Keeps the order that is asked for. */
 class InOrder {
   shard(files: TestSpecification[]) {
@@ -26,13 +31,14 @@ const REACHED = join(tmpdir(), `mutations-${process.pid}.jsonl`)
 
 type Reached = { readonly file: string; readonly reached: readonly number[]; readonly loading: readonly number[] }
 
-/** Runs the quick tests in one worker at a time, with the given texts in place of sources; nothing changes on disk. */
+/** Runs the quick tests and the named histories in one worker at a time, with the given texts in place of sources; nothing changes on disk. */
 export const startSession = async (texts: ReadonlyMap<string, string>) => {
   const transform = (_: string, id: string) => texts.get(relative(process.cwd(), id))
   const setupFiles = ['test/helpers/seed.ts', 'test/mutations/setup.ts']
   const vitest = await createVitest(
     {
       ...QUICK,
+      exclude: EXCLUDED,
       ...{ config: false, watch: false, fsModuleCache: false, maxWorkers: 1, bail: 1 },
       ...{ setupFiles, reporters: [{}], sequence: { sequencer: InOrder }, testTimeout: 60_000, hookTimeout: 60_000 },
     },
