@@ -1,9 +1,11 @@
 import * as z from 'zod'
-import type { Authenticate } from '../../core/access/authenticate.ts'
+import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
+import { maySee } from '../../core/access/visibility.ts'
 import type { DoneStep } from '../../core/events/handle.ts'
 import { type Account, createBudget } from '../../platform/base/budget.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
+import { createExpiringCache, type ExpiringCache } from '../../platform/base/expiring-cache.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
@@ -13,9 +15,10 @@ import { failureOf } from './failure.ts'
 export type StepStream = {
   publish(step: DoneStep): void
   /**
-   * Streams server-sent events, one for each step in the namespaces. With the id `last`, it starts with the steps after that one. After a restart the
-   * older steps are lost, so all kept ones are sent. Rejects with Refused if the sender may not send events about a whole namespace. The right is checked
-   * again before steps are sent. If it is gone, or cannot be checked, an event of the type `end` gives the reason and ends the stream.
+   * Streams server-sent events, one for each step in the namespaces. Without a namespace, it streams the steps of all namespaces about which the sender may
+   * send events, and leaves out all others. With the id `last`, it starts with the steps after that one. After a restart the older steps are lost, so all
+   * kept ones are sent. Rejects with Refused if the sender may not send events about a whole named namespace. The right is checked again before steps are
+   * sent. If that of a named one is gone, or one cannot be checked, an event of the type `end` gives the reason and ends the stream.
    */
   stream(query: URLSearchParams, authorization: string | undefined, last?: string | undefined): Promise<Response>
   /** Ends all streams. */
@@ -29,7 +32,7 @@ type Dependencies = {
   timeoutMilliseconds: number
 }
 
-const Query = z.strictObject({ namespace: z.array(Namespace).min(1, 'expected a namespace') })
+const Query = z.strictObject({ namespace: z.array(Namespace) })
 
 /** The limit of watchers. Each holds a connection, and its unread steps. */
 const MOST_WATCHERS = 20
@@ -41,14 +44,20 @@ const MOST_UNREAD = 1_000
 const MOST_KEPT = 200
 
 type Watcher = {
+  /** The named namespaces. Empty for all that the user may see. */
   readonly namespaces: ReadonlySet<string>
   readonly account: Account
   readonly controller: ReadableStreamDefaultController<Uint8Array>
   /** The unread steps. The stream itself has no queue. */
-  readonly unread: Uint8Array[]
+  readonly unread: Part[]
+  /** Tells of namespaces that the user may not see. Grants are cached elsewhere. */
+  readonly refused: ExpiringCache<boolean>
   /** Wakes the stream if it waits for steps. */
   wake(): void
 }
+
+/** A text of the stream. One without a namespace is for everybody. */
+type Part = { readonly namespace?: string; readonly text: string }
 
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export const createStepStream = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): StepStream => {
@@ -60,7 +69,11 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
   let kept: { readonly number: number; readonly step: DoneStep }[] = []
   let number = 0
   const encode = (text: string) => new TextEncoder().encode(text)
-  const textOf = (step: DoneStep, own: number) => `id: ${process()}-${own}\ndata: ${JSON.stringify(step)}\n\n`
+  const partsOf = (namespaces: ReadonlySet<string>, { number: own, step }: (typeof kept)[number]): Part[] => {
+    const { namespace } = step
+    if (namespace === undefined || (namespaces.size > 0 && !namespaces.has(namespace))) return []
+    return [{ namespace, text: `id: ${process()}-${own}\ndata: ${JSON.stringify(step)}\n\n` }]
+  }
   const missedSince = (last: string | undefined) => {
     if (last === undefined) return []
     const [own, seen] = last.split('-')
@@ -76,38 +89,48 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
     watcher.controller.error(new Error(`a watcher has not read more than ${MOST_UNREAD} steps`))
     leave(watcher)
   }
-  /** Names the user, if they may watch. Rejects as `stream` does. */
-  const admit = async (namespaces: Iterable<string>, authorization: string | undefined): Promise<string> => {
+  /** Identifies the user, if they may watch. Rejects as `stream` does. */
+  const admit = async (
+    namespaces: Iterable<string>,
+    authorization: string | undefined,
+  ): Promise<Sender | undefined> => {
     const sender = await authenticate?.(connect(clock.now() + timeoutMilliseconds), authorization)
     for (const namespace of namespaces) await sender?.authorize({ namespace })
-    return sender?.author.username ?? ''
+    return sender
   }
-  /** Takes the unread steps, or waits for the next ones. If the user may no longer see them, it returns the reason instead, and ends the stream. */
-  const takeUnread = async (watcher: Watcher, authorization: string | undefined): Promise<Uint8Array[]> => {
-    const { namespaces, unread } = watcher
-    if (unread.length === 0 && watchers.has(watcher))
+  const hasMore = (watcher: Watcher): boolean => watchers.has(watcher) || watcher.unread.length > 0
+  /** Takes the unread steps that the user may see. Without unread steps it waits for the next ones. */
+  const takeUnread = async (watcher: Watcher, authorization: string | undefined): Promise<string[]> => {
+    if (watcher.unread.length === 0)
       await new Promise<void>((resolve) => {
         watcher.wake = resolve
       })
+    if (watcher.unread.length === 0) return []
+    return await visibleTo(watcher, await admit(watcher.namespaces, authorization))
+  }
+  /** Takes steps until the user may see some. If that cannot be checked, or not any more, it returns the reason instead, and ends the stream. */
+  const takeVisible = async (watcher: Watcher, authorization: string | undefined): Promise<string[]> => {
+    let texts: string[] = []
     try {
-      if (unread.length > 0) await admit(namespaces, authorization)
-      return unread.splice(0)
+      while (texts.length === 0 && hasMore(watcher)) texts = await takeUnread(watcher, authorization)
+      return texts
     } catch (error) {
+      watcher.unread.length = 0
       leave(watcher)
-      return [encode(`event: end\ndata: ${failureOf(error).body}\n\n`)]
+      return [`event: end\ndata: ${failureOf(error).body}\n\n`]
     }
   }
   const send = async (watcher: Watcher, authorization: string | undefined): Promise<void> => {
-    for (const part of await takeUnread(watcher, authorization)) watcher.controller.enqueue(part)
-    if (!watchers.has(watcher)) watcher.controller.close()
+    for (const text of await takeVisible(watcher, authorization)) watcher.controller.enqueue(encode(text))
+    if (!hasMore(watcher)) watcher.controller.close()
   }
   return {
     publish: (step) => {
       number += 1
-      kept = [...kept.slice(1 - MOST_KEPT), { number, step }]
-      const part = encode(textOf(step, number))
-      for (const watcher of [...watchers].filter(({ namespaces }) => namespaces.has(step.namespace ?? ''))) {
-        watcher.unread.push(part)
+      const one = { number, step }
+      kept = [...kept.slice(1 - MOST_KEPT), one]
+      for (const watcher of watchers) {
+        watcher.unread.push(...partsOf(watcher.namespaces, one))
         watcher.wake()
         if (watcher.unread.length > MOST_UNREAD) drop(watcher)
       }
@@ -117,16 +140,17 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
       const parsed = Query.safeParse({ ...others, namespace: query.getAll('namespace') })
       if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
       const namespaces = new Set(parsed.data.namespace)
-      const account = budget.open(await admit(namespaces, authorization))
+      const sender = await admit(namespaces, authorization)
+      const account = budget.open(sender?.author.username ?? '')
       account.keep(1)
-      const missed = missedSince(last).filter(({ step }) => namespaces.has(step.namespace ?? ''))
-      const texts = [': steps follow\n\n', ...missed.map(({ step, number: own }) => textOf(step, own))]
-      const unread = texts.map(encode)
+      const missed = missedSince(last).flatMap((one) => partsOf(namespaces, one))
+      const unread = [{ text: ': steps follow\n\n' }, ...missed]
+      const refused = createExpiringCache<boolean>(clock)
       let watcher: Watcher | undefined
       const body = new ReadableStream<Uint8Array>(
         {
           start: (controller) => {
-            watcher = { namespaces, account, controller, unread, wake: () => undefined }
+            watcher = { namespaces, account, controller, unread, refused, wake: () => undefined }
             watchers.add(watcher)
           },
           pull: async () => watcher && (await send(watcher, authorization)),
@@ -140,4 +164,16 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
       for (const watcher of watchers) leave(watcher)
     },
   }
+}
+
+/** Takes the unread steps that the sender may see. The rights to named namespaces are checked already. */
+const visibleTo = async ({ namespaces, unread, refused }: Watcher, sender: Sender | undefined): Promise<string[]> => {
+  const isRefused = async (namespace: string | undefined): Promise<boolean> =>
+    sender !== undefined &&
+    namespace !== undefined &&
+    !namespaces.has(namespace) &&
+    (await refused(namespace, async () => !(await maySee(sender, { namespace })), Boolean))
+  const texts: string[] = []
+  for (const { namespace, text } of unread.splice(0)) if (!(await isRefused(namespace))) texts.push(text)
+  return texts
 }

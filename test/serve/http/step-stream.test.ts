@@ -10,10 +10,13 @@ const step = (namespace: string, id = '1') =>
   ({ namespace, application: 'db', event: { id }, status: 'changed' }) as unknown as DoneStep
 
 /** A stream of the steps of `shop` to one user, whose right and token can be taken away, and the API server's answer replaced. */
-const createWatched = async () => {
+const createWatched = async (query: Record<string, string> = { namespace: 'shop' }) => {
   const tokens: Record<string, string> = { good: 'jane' }
   const world = { tokens, isAllowed: true, answer: undefined as TransportAnswer | undefined, calls: 0 }
-  const api = createEmbeddedApi({ tokens, audiences: ['meshstep'], allows: () => world.isAllowed })
+  const api = createEmbeddedApi({
+    ...{ tokens, audiences: ['meshstep'] },
+    allows: (_, { namespace }) => world.isAllowed && namespace === 'shop',
+  })
   const clock = fakeClock()
   const connect = (deadline: number) =>
     createKubernetes({
@@ -26,7 +29,7 @@ const createWatched = async () => {
     })
   const authenticate = createAuthenticate({ audience: 'meshstep', clock })
   const steps = createStepStream({ connect, authenticate, clock, timeoutMilliseconds: 1_000 })
-  const open = () => steps.stream(new URLSearchParams({ namespace: 'shop' }), 'Bearer good')
+  const open = () => steps.stream(new URLSearchParams(query), 'Bearer good')
   const reader = (await open()).body?.pipeThrough(new TextDecoderStream()).getReader()
   const next = async () => (await reader?.read())?.value
   expect(await next()).toBe(': steps follow\n\n')
@@ -100,6 +103,62 @@ describe('a watcher of steps', () => {
     steps.publish(step('shop', '4'))
     expect(await next()).toContain('"id":"4"')
     expect(world.calls).toBe(2)
+  })
+})
+
+describe('a watcher that names no namespace', () => {
+  test('a watcher of all gets the steps of the namespaces that it may see, and no others', async () => {
+    const { world, clock, steps, next } = await createWatched({})
+    const { namespace: _, ...ofNone } = step('nowhere', 'of-none')
+    for (const one of [step('bank', 'hidden'), ofNone as DoneStep, step('shop', 'seen')]) steps.publish(one)
+    expect(await next()).toContain('"id":"seen"')
+    const waited = next()
+    world.isAllowed = false
+    clock.advance(10_001)
+    steps.publish(step('shop', 'hidden'))
+    await vi.waitFor(() => expect(world.calls).toBeGreaterThan(4))
+    world.isAllowed = true
+    clock.advance(10_001)
+    steps.publish(step('shop', 'seen-again'))
+    expect(await waited).toContain('"id":"seen-again"')
+  })
+
+  test('a watcher of all costs one check of a namespace that it may not see within ten seconds', async () => {
+    const { world, clock, steps, next } = await createWatched({})
+    steps.publish(step('shop', 'first'))
+    await next()
+    world.calls = 0
+    const asking = async () => {
+      for (const id of ['1', '2', '3']) steps.publish(step('bank', id))
+      steps.publish(step('shop', 'last'))
+      expect(await next()).toContain('"id":"last"')
+    }
+    for (const _ of [1, 2]) await asking()
+    expect(world.calls).toBe(1)
+    clock.advance(10_001)
+    await asking()
+    // the token and both namespaces
+    expect(world.calls).toBe(4)
+  })
+
+  test('a watcher of all whose token is not valid any more is told why the stream ends', async () => {
+    const { world, clock, steps, next } = await createWatched({})
+    delete world.tokens.good
+    clock.advance(10_001)
+    steps.publish(step('shop'))
+    expect(await next()).toMatch(/^event: end\ndata: .*"status":401/)
+    expect(await next()).toBeUndefined()
+  })
+
+  test('everybody gets all steps where nobody is authenticated, also those that were missed', async () => {
+    const steps = createStepStream({ connect: vi.fn(), clock: fakeClock(), timeoutMilliseconds: 1_000 })
+    for (const namespace of ['shop', 'bank']) steps.publish(step(namespace))
+    const response = await steps.stream(new URLSearchParams(), undefined, '0')
+    steps.publish(step('library'))
+    steps.close()
+    expect((await response.text()).match(/"namespace":"\w+"/g)).toEqual(
+      ['shop', 'bank', 'library'].map((name) => `"namespace":"${name}"`),
+    )
   })
 })
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
@@ -24,10 +24,20 @@ beforeAll(async () => {
 })
 afterAll(() => browser?.close())
 
+const newContext = () => browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: 'reduce' })
+
+type Opening = {
+  readonly base?: string
+  readonly expected?: readonly string[]
+  readonly given?: BrowserContext
+  prepare?(page: Page): Promise<unknown>
+}
+
 /** Opens the page; after the test it must have had nothing to complain about. */
-const open = async (url: string, { base = url, expected = [] as readonly string[] } = {}): Promise<Page> => {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 850 }, reducedMotion: 'reduce' })
+const open = async (url: string, { base = url, expected = [], given, prepare }: Opening = {}): Promise<Page> => {
+  const context = given ?? (await newContext())
   const page = await context.newPage()
+  await prepare?.(page)
   const complaints: string[] = []
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) complaints.push(message.text())
@@ -240,6 +250,98 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await tell(second.url, 'resync', 'bookinfo/details', {})
     await until('steps go on', async () => (await entries('resync details')) === 2)
     expect(await entries('resync ratings')).toBe(1)
+  })
+
+  /** Watches the streams of steps that pages ask for. */
+  const watchStreams = (context: BrowserContext) => {
+    const asked = new Set<Request>()
+    const ended = new Set<Request>()
+    context.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/steps') asked.add(request)
+    })
+    context.on('requestfailed', (request) => void ended.add(request))
+    context.on('requestfinished', (request) => void ended.add(request))
+    return {
+      after: () => [...asked].map((request) => request.headers()['last-event-id']),
+      open: () => [...asked.difference(ended)].filter((request) => !request.frame().page().isClosed()).length,
+    }
+  }
+
+  test('ten pages share one stream of steps, so that all load, their buttons work, and one goes on when another is closed', async () => {
+    const { url } = await start((await five).copy())
+    const context = await newContext()
+    const streams = watchStreams(context)
+    const pages: Page[] = []
+    for (let count = 0; count < 10; count += 1) {
+      const page = await open(url, { given: context })
+      await loaded(page, 5)
+      pages.push(page)
+    }
+    expect(streams.open()).toBe(1)
+    const [first, ...others] = pages as [Page, ...Page[]]
+    const tenth = others.at(-1) as Page
+    await tenth.getByRole('button', { name: 'details joins the mesh' }).click()
+    for (const page of pages) await has(page, '#steps', 'relation-changed details')
+    for (const page of pages) expect(await page.locator('#live').innerText()).toBe('live')
+    await first.close()
+    await tell(url, 'resync', 'bookinfo/ratings', {})
+    for (const page of others) await has(page, '#steps', 'resync ratings')
+    await until('one stream is open', async () => streams.open() === 1)
+    // who comes later is told what the others know
+    await has(await open(url, { given: context }), '#steps', 'relation-changed details')
+    expect(await tenth.locator('#steps > li', { hasText: 'resync ratings' }).count()).toBe(1)
+  })
+
+  test('a hidden page holds no stream, and is up to date again as soon as it is seen', async () => {
+    const { url } = await start((await five).copy())
+    const context = await newContext()
+    const streams = watchStreams(context)
+    const page = await open(url, { given: context })
+    await loaded(page, 5)
+    await tell(url, 'resync', 'bookinfo/ratings', {})
+    await has(page, '#steps', 'resync ratings')
+    const turn = (state: 'hidden' | 'visible') =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'))`,
+      )
+    await turn('hidden')
+    await until('no stream is open', async () => streams.open() === 0)
+    await tell(url, 'resync', 'bookinfo/details', {})
+    const read = page.waitForResponse((response) => response.url().endsWith('/map'))
+    await turn('visible')
+    await read
+    await has(page, '#steps', 'resync details')
+    expect(await page.locator('#steps > li', { hasText: 'resync ratings' }).count()).toBe(1)
+    expect(streams.after()).toEqual(['0', expect.stringMatching(/^\w+-[1-9]\d*$/)])
+  })
+
+  test('300 namespaces are watched like one', async () => {
+    const api = createEmbeddedApi()
+    const names = Array.from({ length: 300 }, (_, index) => `team-${'with-a-long-name-'.repeat(3)}${index}`)
+    api.seed(names.flatMap((name) => deployed(name, 'web')))
+    const { url } = await start(api)
+    const page = await open(url)
+    await loaded(page, 300)
+    await has(page, '#live', 'live')
+    await tell(url, 'config-changed', `${names.at(-1)}/web`, { config: {} })
+    await has(page, '#steps', 'config-changed web')
+  })
+
+  test.each([
+    [503, '{"message":"the server is stopping"}', 'There are no steps here: the server is stopping'],
+    [431, '', 'There are no steps here: 431 Request Header Fields Too Large'],
+  ])('steps that are refused with %s are said with the reason, until they come', async (status, body, text) => {
+    const { url } = await start((await five).copy())
+    let isRefused = true
+    const prepare = (page: Page) =>
+      page.route('**/steps*', (route) => (isRefused ? route.fulfill({ status, body }) : route.continue()))
+    const page = await open(url, { expected: ['Failed to load resource'], prepare })
+    await has(page, '#refused', text)
+    await has(page, '#live', 'no steps')
+    expect(await violations(page)).toEqual([])
+    isRefused = false
+    await has(page, '#live', 'live')
+    expect(await page.locator('#refused').isVisible()).toBe(false)
   })
 
   test('a namespace where nothing is, and a search that finds nothing, are said in words', async () => {

@@ -1,11 +1,12 @@
 import { byId, element } from './html.js'
-import { follow } from './live.js'
+import { follow, Refusal } from './live.js'
 import { createGraph } from './map.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
 /** @typedef {import('../page-map.ts').MapNode} MapNode */
 /** @typedef {import('../page-map.ts').MapEdge} MapEdge */
-/** @typedef {import('./live.js').Step} Step */
+/** @typedef {import('./live.js').Told} Told */
+/** @typedef {import('./live.js').Connection} Connection */
 
 /** The time between two reads while the page is visible, in milliseconds. The cluster also changes without steps. */
 const LOOK_AGAIN = 5_000
@@ -47,6 +48,8 @@ const askForToken = (reason) => {
       () => {
         sessionStorage.setItem('token', /** @type {HTMLInputElement} */ (byId('token')).value.trim())
         asking = undefined
+        // another token may see other steps
+        if (following) followSteps()
         resolve()
       },
       { once: true },
@@ -69,8 +72,8 @@ const ask = async (path, init = {}) => {
   })
   if (response.ok) return response
   const text = await response.text()
-  const message = messageIn(text) ?? `${response.status} ${text.slice(0, 200)}`
-  if (response.status !== 401) throw new Error(message)
+  const message = messageIn(text) ?? `${response.status} ${text.slice(0, 200) || response.statusText}`
+  if (response.status !== 401) throw new Refusal(message)
   await askForToken(message)
   return ask(path, init)
 }
@@ -117,7 +120,7 @@ const load = async () => {
       (problem) => problem,
     )
     complain(error?.message === AWAY ? `${AWAY} The page asks again every five seconds.` : error)
-    if (!hasSteps) setLive(error === undefined ? 'live' : 'reconnecting')
+    if (!hasSteps) setConnection({ state: error === undefined ? 'live' : 'reconnecting' })
   }
   isLoading = false
 }
@@ -148,7 +151,6 @@ const take = (next) => {
       ? 'No application is known, and no workload runs, in the namespaces that you may see.'
       : `Nothing runs in the namespace ${namespace}, and no event has come for it. Is that its name?`
   mark()
-  followSteps(next)
   void (before === undefined ? showOpened() : refreshDetail())
   document.body.dataset.version = next.version
   if (before === undefined) performance.mark('drawn')
@@ -442,49 +444,44 @@ const tell = async (button) => {
 
 // steps
 
-/** @param {'live' | 'reconnecting'} state */
-const setLive = (state) => {
-  const live = byId('live')
+/** @param {Connection} connection */
+const setConnection = ({ state, reason }) => {
+  const [live, refused] = [byId('live'), byId('refused')]
+  refused.hidden = reason === undefined
+  refused.textContent = reason === undefined ? '' : `There are no steps here: ${reason}`
   if (live.dataset.state === state) return
+  // the map may have changed without a step meanwhile
+  if (state === 'live' && live.dataset.state === 'reconnecting') void load()
   live.dataset.state = state
-  live.textContent = state
+  live.textContent = state === 'refused' ? 'no steps' : state
 }
 
-const last = { id: '0' }
+/** The last steps, with their ids. */
+const kept = /** @type {Told[]} */ ([])
 const restarted = { process: '' }
-let followed = ''
-let following = new AbortController()
+/** @type {AbortController | undefined} */
+let following
 
-/** @param {PageMap} map */
-const followSteps = ({ namespaces, shown: visible }) => {
-  if (!hasSteps) return
-  const stories = [...document.querySelectorAll('[data-event]')].map(
-    (button) => JSON.parse(/** @type {HTMLElement} */ (button).dataset.event ?? '{}').subject.split('/')[0],
-  )
-  const all = [...new Set(namespace === '' ? [...namespaces, ...stories] : visible)].toSorted()
-  const path = `/steps?${new URLSearchParams(all.map((name) => ['namespace', name]))}`
-  if (path === followed || all.length === 0) return
-  followed = path
-  following.abort()
+/** Follows steps while the page is visible. Pages with the same token share a stream. */
+const followSteps = () => {
+  following?.abort()
+  following = undefined
+  if (!hasSteps || document.visibilityState === 'hidden') return
   following = new AbortController()
-  void follow({ ask, path, last, signal: following.signal, onStep, onState: onConnection })
-}
-
-/** @param {'live' | 'reconnecting'} state */
-const onConnection = (state) => {
-  setLive(state)
-  if (state === 'live') void load()
+  const token = sessionStorage.getItem('token') ?? ''
+  void follow({ ask, token, kept, signal: following.signal, onStep, onConnection: setConnection })
 }
 
 /** Each step saves one. */
 const MEMORY = /^ConfigMap .*\/juju-service-mesh-.*-labels$/
 
-/** @param {Step} step */
-const onStep = (step) => {
-  const [process = ''] = last.id.split('-')
+/** @param {Told} told */
+const onStep = ({ id: message, step }) => {
+  const [process = ''] = message.split('-')
   if (restarted.process !== '' && restarted.process !== process)
     entry(step.time, element('span', { class: 'muted' }, 'the server was restarted'))
   restarted.process = process
+  if (namespace !== '' && namespace !== step.namespace) return
   const id = `${step.namespace}/${step.application}`
   if (step.status === 'conflict') conflicts.add(id)
   else conflicts.delete(id)
@@ -609,4 +606,9 @@ document.addEventListener('keydown', (event) => {
 setInterval(() => {
   if (document.visibilityState === 'visible') void load()
 }, LOOK_AGAIN)
+document.addEventListener('visibilitychange', () => {
+  followSteps()
+  if (document.visibilityState === 'visible') void load()
+})
 await load()
+followSteps()

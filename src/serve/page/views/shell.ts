@@ -66,6 +66,7 @@ export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html =
       </section>
       <section id="timeline" aria-labelledby="timeline-title">
         <h2 id="timeline-title">Time line</h2>
+        <p id="refused" class="muted" role="status" hidden></p>
         <ol id="steps" aria-live="polite" tabindex="0" aria-label="Steps, the latest first"></ol>
       </section>
     </main>
