@@ -17,6 +17,7 @@ import { resend } from './commands/resend.ts'
 import { send } from './commands/send.ts'
 import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
+import { traffic } from './commands/traffic.ts'
 import { unrelate } from './commands/unrelate.ts'
 import { Failure } from './failure.ts'
 import { say } from './output.ts'
@@ -32,7 +33,10 @@ const program = new Command('meshstep')
       .default('default'),
   )
   .addOption(
-    new Option('-o, --output <format>', 'table, json or yaml; for lint also sarif; for map mermaid, svg or json'),
+    new Option(
+      '-o, --output <format>',
+      'table, json or yaml; for lint also sarif; for map mermaid, svg or json; for traffic also mermaid',
+    ),
   )
   .addOption(new Option('--token <token>', 'a bearer token, if the functions require one').env('MESHSTEP_TOKEN'))
   .option('--context <name>', 'a context of kubectl: reach the functions of its cluster through a port-forward')
@@ -58,6 +62,7 @@ for (const command of [
   expect,
   tail,
   map,
+  traffic,
   record,
   replay,
   resend,

@@ -21,6 +21,7 @@ import { isReceived } from './incoming.ts'
 import { createRouter } from './router.ts'
 import type { NameSender } from './sender-name.ts'
 import type { StepStream } from './step-stream.ts'
+import type { Traffic } from './traffic.ts'
 
 export type AppOptions = {
   /** Takes events. Without it the app only answers questions. */
@@ -31,6 +32,8 @@ export type AppOptions = {
   applications?: Applications | undefined
   /** Answers `GET /lint`. */
   lint?: Lint | undefined
+  /** Answers `GET /traffic`. */
+  traffic?: Traffic | undefined
   /** Answers `GET /steps`. */
   steps?: StepStream | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
@@ -57,6 +60,7 @@ export const createApp = ({
   explain,
   applications,
   lint,
+  traffic,
   steps,
   preview,
   nameSender = async () => '',
@@ -132,6 +136,11 @@ export const createApp = ({
       const { searchParams } = new URL(context.req.url)
       return context.json(await lint(searchParams, context.req.header('authorization')))
     })
+  if (traffic)
+    app.get('/traffic', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      return context.json(await traffic(searchParams, context.req.header('authorization')))
+    })
   if (steps)
     app.get('/steps', async (context) => {
       const { searchParams } = new URL(context.req.url)
@@ -161,7 +170,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /steps, /applications or /applications/{namespace}/{application}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /traffic, /steps, /applications or /applications/{namespace}/{application}`,
         ),
       ),
     ),

@@ -1,0 +1,77 @@
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { graphOf, type Shown } from '../views/graph.ts'
+import { type AccessNow, type Classified, classify, pairsOf } from './classify.ts'
+import { expressionsFor } from './expressions.ts'
+import { readFlows } from './flows.ts'
+import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
+
+/** The traffic to a namespace. */
+export type TrafficView = {
+  readonly namespace: string
+  /** As it was asked for, such as `1h`. */
+  readonly window: string
+  readonly flows: readonly Classified[]
+  /** Sentences for people about what the flows do not say. */
+  readonly notes: readonly string[]
+}
+
+type Asked = {
+  readonly namespace: string
+  readonly window: string
+  readonly seconds: number
+  readonly prometheus: PrometheusSettings
+}
+
+type Cluster = {
+  readonly views: readonly Shown[]
+  readonly gateways: readonly KubernetesObject[]
+  /** Decides on the access of one client, or of any client outside the mesh, to an application. */
+  access(from: string | undefined, to: string): Promise<AccessNow>
+}
+
+/** Reads who talked to the applications of a namespace, and if a relation and a policy stand for it. Rejects as a query of Prometheus does. */
+export const observeTraffic = async (
+  { namespace, window, seconds, prometheus }: Asked,
+  readCluster: () => Promise<Cluster>,
+): Promise<TrafficView> => {
+  const query = createPrometheus(prometheus)
+  const asked = expressionsFor(namespace, seconds)
+  const [http, tcp, denied, { views, gateways, access }] = await Promise.all([
+    query(asked.http),
+    query(asked.tcp),
+    query(asked.denied),
+    readCluster(),
+  ])
+  const { nodes, edges } = graphOf(views)
+  const applications = new Set(nodes.map(({ id }) => id))
+  const waypoints = new Set(
+    gateways.filter(isWaypoint).map(({ metadata: { namespace, name } }) => `${namespace}/${name}`),
+  )
+  const { flows, hops } = readFlows({ http, tcp, denied }, { namespace, applications, waypoints })
+  const known = new Map<string, AccessNow>()
+  for (const { from, to } of [...flows, ...pairsOf(edges, namespace)])
+    if (!known.has(`${from} ${to}`)) known.set(`${from} ${to}`, await access(from === 'unknown' ? undefined : from, to))
+  const classified = classify(flows, namespace, {
+    related: edges,
+    access: (from, to) => known.get(`${from} ${to}`) ?? 'unknown',
+  })
+  return { namespace, window, flows: classified, notes: notesOf(classified, hops) }
+}
+
+const isWaypoint = ({ spec, metadata: { labels } }: KubernetesObject): boolean =>
+  String(spec?.gatewayClassName).includes('waypoint') || labels?.['istio.io/waypoint-for'] !== undefined
+
+const notesOf = (flows: readonly Classified[], hops: number): string[] => {
+  const clusters = [...new Set(flows.flatMap(({ toCluster }) => toCluster ?? []))].toSorted()
+  return [
+    ...(flows.length > 0 ? ['Istio’s metrics name no port: a class is about all ports of a target together.'] : []),
+    ...(hops > 0
+      ? [`${hops} connections to and from waypoints carry what the waypoints report, and are not listed.`]
+      : []),
+    ...(clusters.length > 1
+      ? [
+          `Targets are in the clusters ${clusters.join(', ')}; relations and access are those of the cluster that answers.`,
+        ]
+      : []),
+  ]
+}
