@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import about from '../../package.json' with { type: 'json' }
-import { Refused } from '../platform/base/errors.ts'
+import { isConfigurationError, isRefused, isUnavailable } from '../platform/base/errors.ts'
 import { completion } from './commands/completion.ts'
 import { config } from './commands/config.ts'
 import { expect } from './commands/expect.ts'
@@ -81,7 +81,7 @@ try {
   await program.parseAsync()
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode
-  else if (error instanceof Failure || error instanceof Refused) {
+  else if (error instanceof Failure || isRefused(error) || isUnavailable(error) || isConfigurationError(error)) {
     const code = error instanceof Failure ? error.code : 1
     say(`${code === 1 ? 'error: ' : ''}${error.message}`)
     process.exitCode = code

@@ -7,12 +7,12 @@ export const trafficTable = ({ flows, namespace, window }: TrafficView): string 
   if (flows.length === 0) return `no traffic to ${namespace} was seen in the last ${window}`
   const names = namesIn(flows)
   return table(
-    ['FROM', 'TO', 'PROTOCOL', 'REQUESTS', 'REFUSED', 'RELATION', 'CLASS'],
+    ['FROM', 'TO', 'PROTOCOL', 'REQUESTS', 'REFUSED', 'RELATION', 'ACCESS', 'CLASS'],
     flows.map((flow) => [
       ...[names.from(flow), names.to(flow)],
       flow.class === 'allowed and silent' ? '' : flow.protocol,
       ...[String(flow.requests), String(flow.refused)],
-      ...[flow.relations.map(({ id, label }) => `${id} (${label})`).join(', '), flow.class],
+      ...[flow.relations.map(({ id, label }) => `${id} (${label})`).join(', '), flow.access, flow.class],
     ]),
   )
 }

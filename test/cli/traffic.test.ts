@@ -10,8 +10,8 @@ const flow = (of: Partial<Classified>): Classified => ({
 const view = (...flows: Classified[]) => ({ namespace: 'shop', window: '1h', flows, notes: [] })
 
 const FLOWS = [
-  flow({ from: 'unknown', protocol: 'tcp', requests: 4, refused: 4, class: 'refused' }),
-  flow({ from: 'shop/old', refused: 2, class: 'used without a relation' }),
+  flow({ from: 'unknown', protocol: 'tcp', requests: 4, refused: 4, access: 'none', class: 'refused' }),
+  flow({ from: 'shop/old', refused: 2, access: 'open', class: 'used without a relation' }),
   flow({ relations: [{ id: 3, label: 'use' }] }),
   flow({ from: 'shop/job', requests: 0, relations: [{ id: 4, label: 'use' }], class: 'allowed and silent' }),
 ]
@@ -19,11 +19,11 @@ const FLOWS = [
 test('a table has a row for each flow', () => {
   expect(trafficTable(view(...FLOWS))).toBe(
     [
-      'FROM      TO       PROTOCOL  REQUESTS  REFUSED  RELATION  CLASS',
-      'unknown   shop/db  tcp       4         4                  refused',
-      'shop/old  shop/db  http      12        2                  used without a relation',
-      'shop/web  shop/db  http      12        0        3 (use)   allowed and used',
-      'shop/job  shop/db            0         0        4 (use)   allowed and silent',
+      'FROM      TO       PROTOCOL  REQUESTS  REFUSED  RELATION  ACCESS   CLASS',
+      'unknown   shop/db  tcp       4         4                  none     refused',
+      'shop/old  shop/db  http      12        2                  open     used without a relation',
+      'shop/web  shop/db  http      12        0        3 (use)   allowed  allowed and used',
+      'shop/job  shop/db            0         0        4 (use)   allowed  allowed and silent',
     ].join('\n'),
   )
 })

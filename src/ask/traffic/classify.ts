@@ -56,13 +56,13 @@ export const pairsOf = (related: readonly Related[], namespace: string): Pair[] 
   return [...new Map(inside.map((pair) => [`${pair.from} ${pair.to}`, pair])).values()]
 }
 
-/** Lists the relations that stand for a pair. One the other way counts only where policies grant the access. */
-const relationsOf = (related: readonly Related[], { from, to }: Pair, access: AccessNow): Classified['relations'] =>
-  related
-    .filter(
-      (one) => (one.from === from && one.to === to) || (access === 'allowed' && one.from === to && one.to === from),
-    )
-    .map(({ id, label }) => ({ id, label }))
+/** Lists the relations that stand for a pair. Those the other way count only where there is no other, and policies grant the access. */
+const relationsOf = (related: readonly Related[], { from, to }: Pair, access: AccessNow): Classified['relations'] => {
+  const between = (client: string, target: string) => related.filter((one) => one.from === client && one.to === target)
+  const own = between(from, to)
+  const found = own.length > 0 || access !== 'allowed' ? own : between(to, from)
+  return found.map(({ id, label }) => ({ id, label }))
+}
 
 const classOf = ({ from, to, requests, refused }: Flow, isRelated: boolean, access: AccessNow): TrafficClass => {
   if (refused >= requests) return 'refused'

@@ -6,8 +6,16 @@ const LABELS = [
   ...['destination_service', 'destination_service_name', 'destination_service_namespace'],
 ]
 
-/** The expressions for HTTP requests by their code, for all TCP connections, and for those that a policy refused. */
-export type Expressions = { readonly http: string; readonly tcp: string; readonly denied: string }
+/**
+ * The expressions for HTTP requests by their code, for all TCP connections, for those that a policy refused, and for the seconds since which proxies are
+ * scraped.
+ */
+export type Expressions = {
+  readonly http: string
+  readonly tcp: string
+  readonly denied: string
+  readonly covered: string
+}
 
 /** Writes the expressions for the traffic to a namespace in the last `seconds`. */
 export const expressionsFor = (namespace: string, seconds: number): Expressions => {
@@ -26,7 +34,14 @@ export const expressionsFor = (namespace: string, seconds: number): Expressions 
     denied: summed(
       `(${increased('istio_tcp_connections_failed_total', isDenied)}) or (${increased('istio_tcp_connections_closed_total', isDenied)})`,
     ),
+    covered: coveredIn(seconds),
   }
+}
+
+/** Each proxy and istiod have this metric, and only they. A new one has no value yet at the steps of the past. */
+const coveredIn = (seconds: number): string => {
+  const seen = 'timestamp(istio_build)'
+  return `time() - min(min_over_time(${seen}[${seconds}s:${Math.ceil(seconds / 100)}s]) or ${seen})`
 }
 
 /**

@@ -20,6 +20,8 @@ export type Observed = {
   readonly tcp: readonly Series[]
   /** The connections among `tcp` that a policy refused. */
   readonly denied: readonly Series[]
+  /** The part of the window since which proxies are scraped. Absent where Prometheus knows none. */
+  readonly coveredSeconds?: number | undefined
 }
 
 type Known = {
@@ -35,7 +37,10 @@ type Known = {
  * there is none. The connections to a waypoint and from it are left out and counted in `hops`, as the waypoint reports what it passes on. One with refused
  * connections stays.
  */
-export const readFlows = (observed: Observed, known: Known): { readonly flows: Flow[]; readonly hops: number } => {
+export const readFlows = (
+  observed: Omit<Observed, 'coveredSeconds'>,
+  known: Known,
+): { readonly flows: Flow[]; readonly hops: number } => {
   const reports = [
     ...observed.http.map(({ labels, value }) => {
       const refused = labels.response_code === '403' ? value : 0

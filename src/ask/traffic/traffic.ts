@@ -1,15 +1,18 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { graphOf, type Shown } from '../views/graph.ts'
 import { type AccessNow, type Classified, classify, pairsOf } from './classify.ts'
-import { expressionsFor } from './expressions.ts'
-import { readFlows } from './flows.ts'
+import { type Observed, readFlows } from './flows.ts'
+import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
+import { secondsIn, timeText } from './window.ts'
 
 /** The traffic to a namespace. */
 export type TrafficView = {
   readonly namespace: string
   /** As it was asked for, such as `1h`. */
   readonly window: string
+  /** The part of the window since which Prometheus has scraped proxies. Absent where it has scraped none. */
+  readonly coveredSeconds?: number
   readonly flows: readonly Classified[]
   /** Sentences for people about what the flows do not say. */
   readonly notes: readonly string[]
@@ -18,8 +21,8 @@ export type TrafficView = {
 type Asked = {
   readonly namespace: string
   readonly window: string
-  readonly seconds: number
-  readonly prometheus: PrometheusSettings
+  /** What was observed, or where to ask for it. */
+  readonly source: Observed | PrometheusSettings
 }
 
 type Cluster = {
@@ -31,15 +34,11 @@ type Cluster = {
 
 /** Reads who talked to the applications of a namespace, and if a relation and a policy stand for it. Rejects as a query of Prometheus does. */
 export const observeTraffic = async (
-  { namespace, window, seconds, prometheus }: Asked,
+  { namespace, window, source }: Asked,
   readCluster: () => Promise<Cluster>,
 ): Promise<TrafficView> => {
-  const query = createPrometheus(prometheus)
-  const asked = expressionsFor(namespace, seconds)
-  const [http, tcp, denied, { views, gateways, access }] = await Promise.all([
-    query(asked.http),
-    query(asked.tcp),
-    query(asked.denied),
+  const [observed, { views, gateways, access }] = await Promise.all([
+    'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
     readCluster(),
   ])
   const { nodes, edges } = graphOf(views)
@@ -47,7 +46,7 @@ export const observeTraffic = async (
   const waypoints = new Set(
     gateways.filter(isWaypoint).map(({ metadata: { namespace, name } }) => `${namespace}/${name}`),
   )
-  const { flows, hops } = readFlows({ http, tcp, denied }, { namespace, applications, waypoints })
+  const { flows, hops } = readFlows(observed, { namespace, applications, waypoints })
   const known = new Map<string, AccessNow>()
   for (const { from, to } of [...flows, ...pairsOf(edges, namespace)])
     if (!known.has(`${from} ${to}`)) known.set(`${from} ${to}`, await access(from === 'unknown' ? undefined : from, to))
@@ -55,8 +54,28 @@ export const observeTraffic = async (
     related: edges,
     access: (from, to) => known.get(`${from} ${to}`) ?? 'unknown',
   })
-  return { namespace, window, flows: classified, notes: notesOf(classified, hops) }
+  const { coveredSeconds } = observed
+  return {
+    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified },
+    notes: [...coverage(window, observed), ...notesOf(classified, hops)],
+  }
 }
+
+/** Says what keeps an absent flow from being silence. */
+const coverage = (window: string, { coveredSeconds, http, tcp }: Observed): string[] => {
+  if (coveredSeconds === undefined)
+    return http.length + tcp.length > 0
+      ? []
+      : [
+          'Prometheus knows no proxy of Istio (it has no istio_build): does it scrape the mesh? Nothing is known to be silent.',
+        ]
+  return isCovered(window, coveredSeconds)
+    ? []
+    : [`Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: what is silent may have been used before.`]
+}
+
+/** Tells if proxies are scraped for the whole window, but for the distance of its first sample. */
+const isCovered = (window: string, seconds: number): boolean => seconds >= 0.95 * secondsIn(window)
 
 const isWaypoint = ({ spec, metadata: { labels } }: KubernetesObject): boolean =>
   String(spec?.gatewayClassName).includes('waypoint') || labels?.['istio.io/waypoint-for'] !== undefined

@@ -32,7 +32,7 @@ export type AppOptions = {
   applications?: Applications | undefined
   /** Answers `GET /lint`. */
   lint?: Lint | undefined
-  /** Answers `GET /traffic`. */
+  /** Answers `GET /traffic`, and `POST /traffic` with what was observed. */
   traffic?: Traffic | undefined
   /** Answers `GET /steps`. */
   steps?: StepStream | undefined
@@ -117,6 +117,13 @@ export const createApp = ({
       const sender = await nameSender(context)
       return await intake.take(context.req.raw, plan, sender, await isReceived(context))
     })
+  if (traffic)
+    app.post('/traffic', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      const classify = async (body: Uint8Array): Promise<Response> =>
+        context.json(await traffic(searchParams, context.req.header('authorization'), body))
+      return await intake.take(context.req.raw, classify, await nameSender(context), await isReceived(context))
+    })
   app.post('/:function', take)
   if (explain)
     app.get('/explain', async (context) => {
@@ -170,7 +177,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /traffic, /steps, /applications or /applications/{namespace}/{application}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan or /traffic, GET /explain, /lint, /traffic, /steps, /applications or /applications/{namespace}/{application}`,
         ),
       ),
     ),

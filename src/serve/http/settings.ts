@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { PrometheusUrl } from '../../ask/traffic/prometheus-url.ts'
 import { ConfigurationError } from '../../platform/base/errors.ts'
 
 /** `name`, `*.name` for all names below it, or `*`. */
@@ -19,11 +20,8 @@ const Schema = z.object({
   EVENT_AUDIENCE: z.string().min(1).optional(),
   /** Allowed values of the Host header, if no token is required. @default names of Services of the cluster */
   ALLOWED_HOSTS: Hosts.optional(),
-  /** The Prometheus that `GET /traffic` reads, with a path before its API if there is one. */
-  PROMETHEUS_URL: z
-    .url({ protocol: /^https?$/, error: 'expected a URL with http or https' })
-    .regex(/^[^@?#]*$/, 'expected a URL without a user, a query or a fragment: a token goes into PROMETHEUS_TOKEN_FILE')
-    .optional(),
+  /** The Prometheus that `GET /traffic` reads. */
+  PROMETHEUS_URL: PrometheusUrl.optional(),
   /** Files with a bearer token for it, and with the certificates of its authority. */
   PROMETHEUS_TOKEN_FILE: z.string().min(1).optional(),
   PROMETHEUS_CA_FILE: z.string().min(1).optional(),

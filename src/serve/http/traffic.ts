@@ -2,8 +2,11 @@ import * as z from 'zod'
 import { parseSide } from '../../ask/authorization/side.ts'
 import { accessNow } from '../../ask/preview/access.ts'
 import type { AccessNow } from '../../ask/traffic/classify.ts'
+import type { Observed } from '../../ask/traffic/flows.ts'
+import type { PrometheusSettings } from '../../ask/traffic/prometheus.ts'
 import type { TrafficView } from '../../ask/traffic/traffic.ts'
-import { type Asker, createAnswerQuery } from '../../core/access/answer-query.ts'
+import { Window } from '../../ask/traffic/window.ts'
+import { createAnswerQuery } from '../../core/access/answer-query.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
@@ -15,52 +18,67 @@ import { readingLists } from './listed.ts'
 import type { Settings } from './settings.ts'
 
 /**
- * Answers who talked to the applications of a namespace. Rejects with Refused, 404, without PROMETHEUS_URL, and 401 or 403 if the sender may not send events
- * about the whole namespace; else as Prometheus does.
+ * Answers who talked to the applications of a namespace, by what was `observed`, JSON, or by the Prometheus of PROMETHEUS_URL. Rejects with Refused, 404,
+ * without either, 400 for invalid input, and 401 or 403 if the sender may not send events about the whole namespace; else as Prometheus does.
  */
-export type Traffic = (query: URLSearchParams, authorization: string | undefined) => Promise<TrafficView>
+export type Traffic = (
+  query: URLSearchParams,
+  authorization: string | undefined,
+  observed?: Uint8Array,
+) => Promise<TrafficView>
 
 type Dependencies = Parameters<typeof createApplications>[0] & {
   readonly settings: Pick<Settings, 'PROMETHEUS_URL' | 'PROMETHEUS_TOKEN_FILE' | 'PROMETHEUS_CA_FILE'>
 }
 
-const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
-/** Below a minute there are too few samples. Prometheus keeps 15 days by default, and the window before is read as well. */
-const [SHORTEST, LONGEST] = [60, 7 * 86_400]
+const Query = z.strictObject({ namespace: Namespace, window: Window.default('1h') })
 
-const secondsIn = (window: string): number => Number(window.slice(0, -1)) * (SECONDS[window.slice(-1)] ?? Number.NaN)
-
-const Query = z.strictObject({
-  namespace: Namespace,
-  window: z
-    .string()
-    .regex(/^\d{1,6}[smhd]$/, 'expected a number with s, m, h or d, such as 1h')
-    .refine((text) => secondsIn(text) >= SHORTEST && secondsIn(text) <= LONGEST, 'expected from 1m to 7d')
-    .default('1h'),
+const Counted = z.array(z.strictObject({ labels: z.record(z.string(), z.string()), value: z.number().nonnegative() }))
+const ObservedBody = z.strictObject({
+  ...{ http: Counted, tcp: Counted, denied: Counted },
+  coveredSeconds: z.number().nonnegative().optional(),
 })
 
 /** Each question reads a whole namespace, and much of Prometheus. */
 const MOST_AT_ONCE = 4
 
 export const createTraffic = ({ settings, ...dependencies }: Dependencies): Traffic => {
-  const { PROMETHEUS_URL: url, PROMETHEUS_TOKEN_FILE: tokenFile, PROMETHEUS_CA_FILE: caFile } = settings
   const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
-  const answer = async (query: z.infer<typeof Query>, prometheusUrl: string, { kubernetes, sender }: Asker) => {
-    await sender?.authorize({ namespace: query.namespace })
-    const { observeTraffic } = await loadTraffic()
-    const asked = { ...query, seconds: secondsIn(query.window), prometheus: { url: prometheusUrl, tokenFile, caFile } }
-    return await observeTraffic(asked, () => readCluster(query.namespace, dependencies, readingLists(kubernetes)))
-  }
-  return async (query, authorization) => {
-    if (url === undefined)
-      throw new Refused(
-        404,
-        'GET /traffic: this process knows no Prometheus: set PROMETHEUS_URL, or start --prometheus',
+  return async (query, authorization, body) => {
+    const source = body === undefined ? prometheusOf(settings) : readObserved(body)
+    const asked = read(Query, Object.fromEntries(query), 'query')
+    return await answerQuery(authorization, async ({ kubernetes, sender }) => {
+      await sender?.authorize({ namespace: asked.namespace })
+      const { observeTraffic } = await loadTraffic()
+      return await observeTraffic({ ...asked, source }, () =>
+        readCluster(asked.namespace, dependencies, readingLists(kubernetes)),
       )
-    const parsed = Query.safeParse(Object.fromEntries(query))
-    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    return await answerQuery(authorization, (asker) => answer(parsed.data, url, asker))
+    })
   }
+}
+
+const prometheusOf = (settings: Dependencies['settings']): PrometheusSettings => {
+  const { PROMETHEUS_URL: url, PROMETHEUS_TOKEN_FILE: tokenFile, PROMETHEUS_CA_FILE: caFile } = settings
+  if (url !== undefined) return { url, tokenFile, caFile }
+  throw new Refused(
+    404,
+    'GET /traffic: the functions know no Prometheus: set PROMETHEUS_URL, or start --prometheus, or name one to the command with --prometheus',
+  )
+}
+
+const readObserved = (body: Uint8Array): Observed => {
+  try {
+    return read(ObservedBody, JSON.parse(new TextDecoder().decode(body)), 'body')
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Refused(400, 'body: expected JSON', { cause: error })
+    throw error
+  }
+}
+
+const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Refused(400, `${what}: ${describeIssues(parsed.error)}`)
 }
 
 /** Events need no traffic, so it is loaded when it is asked for. */

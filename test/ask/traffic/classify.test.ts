@@ -23,6 +23,7 @@ test.each<[string, Partial<Flow>, Related[], AccessNow, string, number[]]>([
   ['a relation stands, and access is not decided', {}, [WEB_DB], 'unknown', 'allowed and used', [3]],
   ['a relation stands that grants nothing', {}, [WEB_DB], 'none', 'used without a relation', [3]],
   ['a relation the other way grants it', {}, [DB_WEB], 'allowed', 'allowed and used', [3]],
+  ['relations both ways', {}, [related('shop/db', 'shop/web', 4), WEB_DB], 'allowed', 'allowed and used', [3]],
   ['a relation the other way, and no policy', {}, [DB_WEB], 'open', 'used without a relation', []],
   ['no relation, and no policy', {}, [], 'open', 'used without a relation', []],
   ['no relation, and a policy of another author', {}, [], 'allowed', 'used without a relation', []],

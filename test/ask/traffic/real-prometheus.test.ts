@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { expressionsFor } from '../../../src/ask/traffic/expressions.ts'
+import { observe } from '../../../src/ask/traffic/observe.ts'
 import { createPrometheus, type Series } from '../../../src/ask/traffic/prometheus.ts'
 import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
 import { startPrometheus } from '../../features/coordinated-workers/nginx/prometheus.ts'
@@ -117,6 +118,15 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     ])
   })
 
+  test('the time since which proxies are scraped is known, and is the window at most', async () => {
+    const { url, show } = await startMesh()
+    await show(['istio_build', { component: 'ztunnel' }, 1])
+    const read = () => observe(createPrometheus({ url }), 'shop', 86_400)
+    const { coveredSeconds = Number.NaN } = await read()
+    expect(coveredSeconds).toBeLessThan(60)
+    await until('it is known for longer', async () => ((await read()).coveredSeconds ?? 0) > coveredSeconds)
+  })
+
   test('a Prometheus without the metrics of a mesh has no traffic, and a relation is silent', async () => {
     const { url, show } = await startMesh()
     await show(['up_to_date', {}, 1])
@@ -124,5 +134,6 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
       await trafficApp(await granted(), url).request('/traffic?namespace=shop&window=1m')
     ).json()) as TrafficView
     expect(view.flows.map((flow) => [flow.from, flow.class])).toEqual([['shop/web', 'allowed and silent']])
+    expect(view.notes[0]).toContain('no istio_build')
   })
 })

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
 import { granted } from '../../ask/lint/place.ts'
-import { createPlace } from '../../ask/preview/planned.ts'
+import { createPlace, type Place } from '../../ask/preview/planned.ts'
 import { trafficApp } from '../../ask/traffic/place.ts'
 import { type Query, startFakePrometheus, vectorOf } from '../../helpers/fake-prometheus.ts'
 
@@ -14,6 +14,9 @@ const http =
   (...samples: Parameters<typeof vectorOf>[0]) =>
   (response: ServerResponse, { form }: Query): void =>
     void response.end(vectorOf(form.get('query')?.includes('istio_requests_total') ? samples : []))
+
+const post = async (place: Place, body: string) =>
+  await trafficApp(place, undefined).request(QUESTION, { method: 'POST', body })
 
 const QUESTION = '/traffic?namespace=shop&window=2h'
 
@@ -42,8 +45,8 @@ describe('GET /traffic', () => {
       ],
       notes: [expect.stringContaining('no port')],
     })
-    expect(queries).toHaveLength(3)
-    for (const { form } of queries) expect(form.get('query')).toContain('[7200s]')
+    expect(queries).toHaveLength(4)
+    for (const { form } of queries) expect(form.get('query')).toMatch(/\[7200s[\]:]/)
   })
 
   test('a relation that grants access is silent where nothing was seen', async () => {
@@ -52,6 +55,20 @@ describe('GET /traffic', () => {
     expect(view.flows).toMatchObject([
       { from: 'shop/web', to: 'shop/db', requests: 0, access: 'allowed', class: 'allowed and silent' },
     ])
+  })
+
+  test.each<[string, number | undefined, string[]]>([
+    ['for the whole window says nothing', 7_000, []],
+    ['for a part of it says so', 1_800, ['Prometheus has scraped proxies for 30 minutes only']],
+    ['never asks if it scrapes the mesh', undefined, ['it has no istio_build']],
+  ])('a Prometheus that has scraped proxies %s', async (_, seconds, parts) => {
+    const { url } = await startFakePrometheus((response, { form }) => {
+      const isAsked = seconds !== undefined && form.get('query')?.includes('istio_build')
+      response.end(vectorOf(isAsked ? [[{}, seconds]] : []))
+    })
+    const view = (await (await trafficApp(await granted(), url).request(QUESTION)).json()) as TrafficView
+    expect(view.coveredSeconds).toBe(seconds)
+    expect(view.notes).toEqual([...parts.map((part) => expect.stringContaining(part)), expect.any(String)])
   })
 
   test('an application that no policy guards is open to a client that nobody knows', async () => {
@@ -64,6 +81,27 @@ describe('GET /traffic', () => {
     const response = await trafficApp(createPlace([]), undefined).request(QUESTION)
     expect(response.status).toBe(404)
     expect(await response.json()).toMatchObject({ message: expect.stringContaining('PROMETHEUS_URL') })
+  })
+
+  test('what a command observed is classed without a Prometheus of the functions', async () => {
+    const labels = { reporter: 'waypoint', ...from('web'), ...DB, response_code: '200' }
+    const observed = { http: [{ labels, value: 2.4 }], tcp: [], denied: [], coveredSeconds: 9_000 }
+    const response = await post(await granted(), JSON.stringify(observed))
+    expect(await response.json()).toMatchObject({
+      coveredSeconds: 9_000,
+      flows: [{ from: 'shop/web', to: 'shop/db', requests: 2, class: 'allowed and used' }],
+    })
+  })
+
+  test.each([
+    ['{', 'body: expected JSON'],
+    ['{}', 'body: http'],
+    ['{"http":[],"tcp":[],"denied":[{"labels":{"a":1},"value":1}]}', 'denied[0].labels.a'],
+    ['{"http":[],"tcp":[],"denied":[{"labels":{},"value":-1}]}', 'denied[0].value'],
+  ])('%s is refused as what a command observed', async (body, part) => {
+    const response = await post(createPlace([]), body)
+    expect(response.status).toBe(400)
+    expect(((await response.json()) as { message: string }).message).toContain(part)
   })
 
   test.each([
@@ -84,8 +122,12 @@ describe('GET /traffic', () => {
   test('who may not send events about the namespace is told nothing of its traffic', async () => {
     const { url, queries } = await startFakePrometheus(http())
     const app = trafficApp(createPlace([]), url, true)
-    expect((await app.request(QUESTION)).status).toBe(401)
-    expect((await app.request(QUESTION, { headers: { authorization: 'Bearer good' } })).status).toBe(403)
+    const headers = { authorization: 'Bearer good' }
+    const posted = { method: 'POST', body: '{"http":[],"tcp":[],"denied":[]}' }
+    for (const asked of [{}, posted]) {
+      expect((await app.request(QUESTION, asked)).status).toBe(401)
+      expect((await app.request(QUESTION, { ...asked, headers })).status).toBe(403)
+    }
     expect(queries).toEqual([])
   })
 
