@@ -14,7 +14,7 @@ import { copyPage, LIBRARY_FILE } from './tools/bundle/page.ts'
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/(kubeconfig|fork|otlp|schemas)\.ts$/ }, ({ kind, path }) =>
+    onResolve({ filter: /\/(kubeconfig|fork|otlp|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
       kind === 'dynamic-import' ? { path: basename(path, '.ts'), namespace: 'beside' } : undefined,
     )
     onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
@@ -60,6 +60,7 @@ const fork = await build({
   outfile: 'dist/fork.mjs',
   plugins: [modelsInside],
 })
+await build({ ...common, entryPoints: ['src/ask/traffic/traffic.ts'], outfile: 'dist/traffic.mjs' })
 const otlp = await build({
   ...common,
   metafile: true,

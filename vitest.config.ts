@@ -23,6 +23,7 @@ const SLOW = [
   'test/site-browser.test.ts',
   'test/ask/preview/histories.test.ts',
   'test/ask/preview/plan.test.ts',
+  'test/ask/traffic/real-prometheus.test.ts',
   'test/core/reconcile/properties.test.ts',
   'test/core/relations/upgrades.test.ts',
   'test/serve/schemas/schemas.test.ts',

@@ -31,6 +31,8 @@ export const WINGS: readonly Wing[] = [
     name: 'ask',
     holds: 'questions: code that reads, and never writes',
     rooms: {
+      traffic:
+        'flows that a Prometheus has seen, and if relations and policies stand for them; a file of its own beside the bundle',
       lint: 'findings: probable mistakes',
       preview: 'plans: the effect of events and documents before they are sent',
       views: 'the answers about applications',

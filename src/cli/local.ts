@@ -25,6 +25,8 @@ export type Said = {
   readonly yes?: boolean | undefined
   /** Other machines may send events without a token. */
   readonly withoutAuthentication?: boolean | undefined
+  /** The URL of Prometheus. @default PROMETHEUS_URL */
+  readonly prometheus?: string | undefined
 }
 
 /**
@@ -34,7 +36,7 @@ export type Said = {
 export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
   runUntilSignal(async () => {
     const { host = '127.0.0.1' } = said
-    const given = readSettings(process.env)
+    const given = readSettings({ ...process.env, ...(said.prometheus && { PROMETHEUS_URL: said.prometheus }) })
     const settings = { ...given, ALLOWED_HOSTS: [...(given.ALLOWED_HOSTS ?? []), host.toLowerCase()] }
     const log = createLog(settings.LOG_LEVEL, isTerminal ? writeReadable : undefined)
     if (!isLoopback(host) && settings.EVENT_AUDIENCE === undefined && !said.withoutAuthentication)

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import about from '../../package.json' with { type: 'json' }
-import { Refused } from '../platform/base/errors.ts'
+import { isConfigurationError, isRefused, isUnavailable } from '../platform/base/errors.ts'
 import { completion } from './commands/completion.ts'
 import { config } from './commands/config.ts'
 import { expect } from './commands/expect.ts'
@@ -17,6 +17,7 @@ import { resend } from './commands/resend.ts'
 import { send } from './commands/send.ts'
 import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
+import { traffic } from './commands/traffic.ts'
 import { unrelate } from './commands/unrelate.ts'
 import { Failure } from './failure.ts'
 import { say } from './output.ts'
@@ -32,7 +33,10 @@ const program = new Command('meshstep')
       .default('default'),
   )
   .addOption(
-    new Option('-o, --output <format>', 'table, json or yaml; for lint also sarif; for map mermaid, svg or json'),
+    new Option(
+      '-o, --output <format>',
+      'table, json or yaml; for lint also sarif; for map mermaid, svg or json; for traffic also mermaid',
+    ),
   )
   .addOption(new Option('--token <token>', 'a bearer token, if the functions require one').env('MESHSTEP_TOKEN'))
   .option('--context <name>', 'a context of kubectl: reach the functions of its cluster through a port-forward')
@@ -58,6 +62,7 @@ for (const command of [
   expect,
   tail,
   map,
+  traffic,
   record,
   replay,
   resend,
@@ -76,7 +81,7 @@ try {
   await program.parseAsync()
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode
-  else if (error instanceof Failure || error instanceof Refused) {
+  else if (error instanceof Failure || isRefused(error) || isUnavailable(error) || isConfigurationError(error)) {
     const code = error instanceof Failure ? error.code : 1
     say(`${code === 1 ? 'error: ' : ''}${error.message}`)
     process.exitCode = code

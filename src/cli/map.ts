@@ -1,4 +1,4 @@
-import type { Graph } from '../serve/page/graph.ts'
+import type { Graph } from '../ask/views/graph.ts'
 import { labelBox, layOut, nodeBox } from '../serve/page/layout.ts'
 import { svg as drawn } from '../serve/page/svg.ts'
 

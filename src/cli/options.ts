@@ -19,7 +19,7 @@ type Given = { server: string; namespace: string; output?: string; token?: strin
 export const FORMATS = ['table', 'json', 'yaml'] as const
 
 /** Commands with their own formats. */
-const OF_THEIR_OWN = ['lint', 'map']
+const OF_THEIR_OWN = ['lint', 'map', 'traffic']
 
 /** Runs a command with a connection, and closes it afterwards. */
 export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {

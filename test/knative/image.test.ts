@@ -72,9 +72,16 @@ describe('Dockerfile', () => {
   test('Dockerfile takes nothing but the bundles, their notices and their bill of materials from the build', () => {
     const fromBuild = copies.filter(({ flags }) => flags.includes('--from=build'))
     expect(fromBuild.map(({ sources }) => sources)).toEqual([
-      ['server.cjs', 'fork.mjs', 'otlp.mjs', 'page.mjs', 'schemas.mjs', 'NOTICES.txt', 'sbom.cdx.json'].map(
-        (file) => `/build/dist/${file}`,
-      ),
+      [
+        'server.cjs',
+        'fork.mjs',
+        'otlp.mjs',
+        'page.mjs',
+        'schemas.mjs',
+        'traffic.mjs',
+        'NOTICES.txt',
+        'sbom.cdx.json',
+      ].map((file) => `/build/dist/${file}`),
       ['/build/dist/page'],
     ])
   })

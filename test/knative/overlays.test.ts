@@ -79,25 +79,39 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
     expect(clusterScoped(builds.find((candidate) => candidate.name === name)?.objects ?? [])).toEqual(names)
   })
 
-  test('the example in the README builds, in a namespace of more than one word', () => {
-    const [, example = ''] = /```yaml\n(.*?)```/s.exec(readFileSync(join(folder, 'README.md'), 'utf8')) ?? []
+  const buildOverlay = (kustomization: string): KubeObject[] => {
     const copy = mkdtempSync(join(tmpdir(), 'meshstep-knative-'))
     try {
       cpSync(folder, copy, { recursive: true })
       mkdirSync(join(copy, 'overlays/shop'))
-      writeFileSync(join(copy, 'overlays/shop/kustomization.yaml'), example.replace('shop', 'shop-2'))
-      const objects = build(join(copy, 'overlays/shop'))
-      expect(functionServices(objects)).toHaveLength(1)
-      expect(all(objects, ApiServerSource)).toHaveLength(4)
-      expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['shop-2', undefined]))
-      expect(clusterScoped(objects)).toEqual([
-        'meshstep-documents-shop-2',
-        'meshstep-mesh-shop-2',
-        'meshstep-reviews-shop-2',
-      ])
+      writeFileSync(join(copy, 'overlays/shop/kustomization.yaml'), kustomization)
+      return build(join(copy, 'overlays/shop'))
     } finally {
       rmSync(copy, { recursive: true })
     }
+  }
+  const yamlIn = (page: string): string => /```yaml\n(.*?)```/s.exec(readFileSync(page, 'utf8'))?.[1] ?? ''
+
+  test('the example in the README builds, in a namespace of more than one word', () => {
+    const objects = buildOverlay(yamlIn(join(folder, 'README.md')).replace('shop', 'shop-2'))
+    expect(functionServices(objects)).toHaveLength(1)
+    expect(all(objects, ApiServerSource)).toHaveLength(4)
+    expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['shop-2', undefined]))
+    expect(clusterScoped(objects)).toEqual([
+      'meshstep-documents-shop-2',
+      'meshstep-mesh-shop-2',
+      'meshstep-reviews-shop-2',
+    ])
+  })
+
+  test('the patches in docs/operations.md lead the functions to a Prometheus, and let them reach it', () => {
+    const parts = 'resources: [../../base]\ncomponents: [../../components/authentication, ../../components/network]\n'
+    const objects = buildOverlay(`${parts}${yamlIn(join(folder, '../docs/operations.md'))}`)
+    const [service] = functionServices(objects)
+    const url = expect.objectContaining({ name: 'PROMETHEUS_URL', value: 'http://prometheus.istio-system:9090' })
+    expect(service?.spec.template.spec.containers[0]?.env).toContainEqual(url)
+    const network = objects.find(({ kind }) => kind === 'NetworkPolicy') as { spec?: { egress: unknown[] } } | undefined
+    expect(JSON.stringify(network?.spec?.egress.at(-1))).toContain('"istio-system"')
   })
 
   test.each(

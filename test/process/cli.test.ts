@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { startFakePrometheus, vectorOf } from '../helpers/fake-prometheus.ts'
 import { serve, temporaryDirectory, until } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -66,6 +67,12 @@ test.each<[readonly string[], RegExp]>([
   [['record', '/does/not/exist'], /^error: \/does\/not\/exist cannot be opened: ENOENT/],
   [['explain', 'a:b', 'c', '--port', '80'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
   [['get', 'applications', 'a:b'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
+  [['traffic', '--window', '8d'], /--window .* expected from 1m to 7d/],
+  [['traffic', '--prometheus', 'prometheus:9090'], /--prometheus .* expected a URL with http or https/],
+  [
+    ['traffic', '--prometheus', NOBODY, '--prometheus-ca-file', '/nowhere'],
+    /^error: PROMETHEUS_CA_FILE: \/nowhere cannot be read/,
+  ],
   [['lint', '--token', 'se cret'], /^error: --token: expected printable ASCII without spaces\n$/],
 ])('%j is refused with 1, in one sentence', async (args, said) => {
   const { code, stdout, stderr } = await begin(['--server', NOBODY, ...args]).ended
@@ -257,6 +264,33 @@ describe('the command', () => {
     })
     const diff = await run(['config', 'details', '-f', '-', '--dry-run', '-o', 'json'], '{}')
     expect(JSON.parse(diff.stdout).objects[0].diff).toContain('--- AuthorizationPolicy')
+  })
+
+  test('the command asks a Prometheus for traffic itself, or the functions that have one', async () => {
+    const { url, queries } = await startFakePrometheus((response, { form }) => {
+      const labels = { reporter: 'waypoint', destination_service: 'details.bookinfo.svc', response_code: '200' }
+      const isAsked = form.get('query')?.includes('istio_requests_total')
+      response.end(vectorOf(isAsked ? [[labels, 5]] : []))
+    })
+    const { run } = await withMesh()
+    const traffic = async (...args: string[]) => await run(['traffic', ...args])
+    expect(await traffic()).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('--prometheus') })
+    const token = join(await temporaryDirectory(), 'token')
+    await writeFile(token, 'secret\n')
+    const asked = ['--prometheus', url, '--prometheus-token-file', token, '--window', '2h']
+    const { code, stdout, stderr } = await traffic(...asked)
+    expect([code, stderr]).toEqual([0, expect.stringContaining('no port')])
+    expect(stdout).toMatch(/^unknown +bookinfo\/details +http +5 +0 +none +used without a relation$/m)
+    expect(queries.map(({ headers }) => headers.authorization)).toEqual(queries.map(() => 'Bearer secret'))
+    expect(JSON.parse((await traffic(...asked, '-o', 'json')).stdout)).toMatchObject({ window: '2h' })
+    expect((await traffic(...asked, '-o', 'yaml')).stdout).toMatch(/^namespace: bookinfo\n/)
+    expect((await traffic(...asked, '-o', 'mermaid')).stdout).toMatch(/^graph LR\n/)
+    expect(await traffic('--prometheus', NOBODY)).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringMatching(
+        /^error: Prometheus at http:\/\/127\.0\.0\.1:9\/api\/v1\/query does not answer .*a retry may help/,
+      ),
+    })
   })
 
   test('the command draws a map in each form', async () => {

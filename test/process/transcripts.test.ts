@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { serve, settle, temporaryDirectory } from './helpers.ts'
+import { serve, settle, start, temporaryDirectory } from './helpers.ts'
 import { hasPython, PYTHON } from './juju.ts'
 import { replay, transcriptOf } from './transcripts.ts'
 
@@ -23,8 +23,10 @@ test.each(PAGES.filter(isRunnable))('the commands of %s print what stands below 
   const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
   const { url } = await server.logged('embedded Kubernetes API')
   const transcript = transcriptOf(page)
+  const prometheus = await start({ entry: 'test/process/stand-ins/prometheus.ts' }).logged('listening')
   const ground = {
     ...{ folder: await temporaryDirectory(), server: server.url, kubernetes: String(url) },
+    prometheus: String(prometheus.url),
     path: STAND_INS,
     settle: () => settle(server),
   }

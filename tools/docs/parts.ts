@@ -14,6 +14,7 @@ export const PARTS: readonly Part[] = [
       'docs/upgrade.md',
       'docs/juju.md',
       'docs/page.md',
+      'docs/traffic.md',
       'docs/traces.md',
       'docs/errors.md',
     ],

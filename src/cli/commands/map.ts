@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { type Graph, graphOf } from '../../ask/views/graph.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
-import { type Graph, graphOf } from '../../serve/page/graph.ts'
 import { mermaid, svg } from '../map.ts'
 import { outputOf, withServer } from '../options.ts'
 import { print } from '../output.ts'

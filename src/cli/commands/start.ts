@@ -10,6 +10,7 @@ export const withSaid = (command: Command): Command =>
       ),
     )
     .option('-y, --yes', 'act on the cluster of KUBECONFIG without asking')
+    .option('--prometheus <url>', 'a Prometheus that knows the traffic of the mesh, as PROMETHEUS_URL')
     .option('--without-authentication', 'with --host: take events from other machines without a token')
 
 export const start = (program: Command): void => {

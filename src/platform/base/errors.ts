@@ -33,6 +33,13 @@ export class Unavailable extends Error {
 export const isConfigurationError = (error: unknown): error is ConfigurationError =>
   error instanceof Error && error.name === 'ConfigurationError'
 
+/** As `isConfigurationError`. */
+export const isRefused = (error: unknown): error is Refused => error instanceof Error && error.name === 'Refused'
+
+/** As `isConfigurationError`. */
+export const isUnavailable = (error: unknown): error is Unavailable =>
+  error instanceof Error && error.name === 'Unavailable'
+
 /** A person must repair a setting, a credential or stored data. `message` names it. The answer is 500. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'

@@ -21,6 +21,7 @@ import { isReceived } from './incoming.ts'
 import { createRouter } from './router.ts'
 import type { NameSender } from './sender-name.ts'
 import type { StepStream } from './step-stream.ts'
+import type { Traffic } from './traffic.ts'
 
 export type AppOptions = {
   /** Takes events. Without it the app only answers questions. */
@@ -31,6 +32,8 @@ export type AppOptions = {
   applications?: Applications | undefined
   /** Answers `GET /lint`. */
   lint?: Lint | undefined
+  /** Answers `GET /traffic`, and `POST /traffic` with what was observed. */
+  traffic?: Traffic | undefined
   /** Answers `GET /steps`. */
   steps?: StepStream | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
@@ -57,6 +60,7 @@ export const createApp = ({
   explain,
   applications,
   lint,
+  traffic,
   steps,
   preview,
   nameSender = async () => '',
@@ -113,6 +117,13 @@ export const createApp = ({
       const sender = await nameSender(context)
       return await intake.take(context.req.raw, plan, sender, await isReceived(context))
     })
+  if (traffic)
+    app.post('/traffic', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      const classify = async (body: Uint8Array): Promise<Response> =>
+        context.json(await traffic(searchParams, context.req.header('authorization'), body))
+      return await intake.take(context.req.raw, classify, await nameSender(context), await isReceived(context))
+    })
   app.post('/:function', take)
   if (explain)
     app.get('/explain', async (context) => {
@@ -131,6 +142,11 @@ export const createApp = ({
     app.get('/lint', async (context) => {
       const { searchParams } = new URL(context.req.url)
       return context.json(await lint(searchParams, context.req.header('authorization')))
+    })
+  if (traffic)
+    app.get('/traffic', async (context) => {
+      const { searchParams } = new URL(context.req.url)
+      return context.json(await traffic(searchParams, context.req.header('authorization')))
     })
   if (steps)
     app.get('/steps', async (context) => {
@@ -161,7 +177,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /steps, /applications or /applications/{namespace}/{application}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan or /traffic, GET /explain, /lint, /traffic, /steps, /applications or /applications/{namespace}/{application}`,
         ),
       ),
     ),

@@ -1,4 +1,4 @@
-import { isConfigurationError, Refused, Unavailable } from '../../platform/base/errors.ts'
+import { isConfigurationError, isRefused, isUnavailable } from '../../platform/base/errors.ts'
 import { InvalidEvent } from '../../platform/cloudevents/cloud-event.ts'
 import { ApiError, suggestRemedy } from '../../platform/kubernetes/api-error.ts'
 
@@ -16,9 +16,9 @@ const MAXIMUM_BYTES = 768
  */
 export const failureOf = (error: unknown): Failure => {
   const message = error instanceof Error ? error.message : String(error)
-  if (error instanceof InvalidEvent || error instanceof Refused)
+  if (error instanceof InvalidEvent || isRefused(error))
     return failure(error.status, REASONS[error.status] ?? 'refused', message)
-  if (error instanceof Unavailable)
+  if (isUnavailable(error))
     return failure(error.status, error.status === 429 ? 'busy' : 'unavailable', message, {
       'retry-after': String(error.retryAfterSeconds),
     })

@@ -42,6 +42,7 @@ import { createNameSender, type NameSender } from './sender-name.ts'
 import type { Settings } from './settings.ts'
 import { logStep } from './step-log.ts'
 import { createStepStream, type StepStream } from './step-stream.ts'
+import { createTraffic } from './traffic.ts'
 
 export type RunningServer = {
   readonly url: string
@@ -171,6 +172,7 @@ export const createService = ({
   const explain = createExplain(reading)
   const applications = createApplications({ ...reading, checkAdmissionPolicy })
   const lint = createLint(reading)
+  const traffic = createTraffic({ ...reading, settings })
   const preview = createPreview({ ...reading, functions: all, transport })
   const nameSender = createNameSender(reading)
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
@@ -179,6 +181,7 @@ export const createService = ({
     explain,
     applications,
     lint,
+    traffic,
     preview,
     nameSender,
     // a page of another host has no token, so a token makes the check of hosts unnecessary

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { PrometheusUrl } from '../../ask/traffic/prometheus-url.ts'
 import { ConfigurationError } from '../../platform/base/errors.ts'
 
 /** `name`, `*.name` for all names below it, or `*`. */
@@ -19,6 +20,11 @@ const Schema = z.object({
   EVENT_AUDIENCE: z.string().min(1).optional(),
   /** Allowed values of the Host header, if no token is required. @default names of Services of the cluster */
   ALLOWED_HOSTS: Hosts.optional(),
+  /** The Prometheus that `GET /traffic` reads. */
+  PROMETHEUS_URL: PrometheusUrl.optional(),
+  /** Files with a bearer token for it, and with the certificates of its authority. */
+  PROMETHEUS_TOKEN_FILE: z.string().min(1).optional(),
+  PROMETHEUS_CA_FILE: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The kubeconfig files, outside a cluster. */
   KUBECONFIG: z.string().min(1).optional(),

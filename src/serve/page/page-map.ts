@@ -1,4 +1,4 @@
-export type NodeKind = 'beacon' | 'mesh' | 'off'
+import type { NodeKind } from '../../ask/views/node-kind.ts'
 
 /** A box around a namespace, or around a group in it. `x` and `y` are its upper left corner. */
 export type Frame = {

@@ -1,5 +1,6 @@
+import type { NodeKind } from '../../ask/views/node-kind.ts'
 import { labelBox } from './layout.ts'
-import type { Frame, NodeKind } from './page-map.ts'
+import type { Frame } from './page-map.ts'
 
 /** A picture: applications by their centres, edges, and frames. */
 export type Drawing = {

@@ -28,6 +28,7 @@ export const prometheusObjection = async (kind: 'config' | 'rules', content: obj
 export type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
 export type Prometheus = {
+  readonly url: string
   /** The newest samples of an expression. */
   query(expression: string): Promise<Sample[]>
   stop(): Promise<void>
@@ -88,6 +89,7 @@ export const startPrometheus = async ({ jobs, ca }: Options): Promise<Prometheus
     ),
   )
   return {
+    url: origin,
     query: async (expression) => {
       const response = await fetch(`${origin}/api/v1/query?query=${encodeURIComponent(expression)}`)
       const { data } = (await response.json()) as {

@@ -1,6 +1,16 @@
 import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
-import type { ApplicationView } from '../http/applications.ts'
-import type { NodeKind } from './page-map.ts'
+import type { Config } from '../../core/state/config.ts'
+import type { NodeKind } from './node-kind.ts'
+import type { RelationView } from './relations.ts'
+
+/** The part of an application's answer that the graph shows. */
+export type Shown = {
+  readonly namespace: string
+  readonly application: string
+  readonly config: Config
+  readonly labels: Readonly<Record<string, string>>
+  readonly relations: readonly RelationView[]
+}
 
 /** An established relation, from its requirer to its provider. */
 export type Related = {
@@ -19,7 +29,7 @@ export type Graph = {
 }
 
 /** Builds the graph from the applications. A relation with a beacon is no edge: it decides the kind of the node. */
-export const graphOf = (views: readonly ApplicationView[]): Graph => {
+export const graphOf = (views: readonly Shown[]): Graph => {
   const edges = views.flatMap(edgesOf)
   // both sides report a relation, and the provider's report, with its endpoint, wins
   const byKey = new Map(
@@ -35,12 +45,12 @@ export const graphOf = (views: readonly ApplicationView[]): Graph => {
   }
 }
 
-const kindOf = ({ config, labels = {} }: ApplicationView): NodeKind => {
+const kindOf = ({ config, labels = {} }: Shown): NodeKind => {
   if (config?.mesh) return 'beacon'
   return areEnrolling(labels) ? 'mesh' : 'off'
 }
 
-const edgesOf = ({ namespace, application, relations = [] }: ApplicationView) =>
+const edgesOf = ({ namespace, application, relations = [] }: Shown) =>
   relations
     .filter(({ stands, interface: name }) => stands && name !== 'service_mesh')
     .map(({ id, endpoint: label, interface: name, role, remote }) => {

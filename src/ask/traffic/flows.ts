@@ -1,0 +1,140 @@
+import type { Series } from './prometheus.ts'
+
+/** Traffic of one client to one target in a window. */
+export type Flow = {
+  /** `namespace/application`, `namespace/sa/account` for a client that only its identity names, or `unknown`. */
+  readonly from: string
+  /** `namespace/application`, or `namespace/unknown`. */
+  readonly to: string
+  readonly protocol: 'http' | 'tcp'
+  /** The clusters, where the proxies know them. */
+  readonly fromCluster?: string
+  readonly toCluster?: string
+  /** Requests of HTTP, or connections of TCP, with those that were refused. Prometheus extrapolates, so a number is close and not exact. */
+  readonly requests: number
+  readonly refused: number
+}
+
+export type Observed = {
+  readonly http: readonly Series[]
+  readonly tcp: readonly Series[]
+  /** The connections among `tcp` that a policy refused. */
+  readonly denied: readonly Series[]
+  /** The part of the window since which proxies are scraped. Absent where Prometheus knows none. */
+  readonly coveredSeconds?: number | undefined
+}
+
+type Known = {
+  readonly namespace: string
+  /** The names of applications, `namespace/application`. */
+  readonly applications: ReadonlySet<string>
+  /** The waypoints, `namespace/name`. */
+  readonly waypoints: ReadonlySet<string>
+}
+
+/**
+ * Reads the flows to a namespace. Several proxies report the same traffic: the report of the destination or the waypoint counts, and the client's only where
+ * there is none. The connections to a waypoint and from it are left out and counted in `hops`, as the waypoint reports what it passes on. One with refused
+ * connections stays.
+ */
+export const readFlows = (
+  observed: Omit<Observed, 'coveredSeconds'>,
+  known: Known,
+): { readonly flows: Flow[]; readonly hops: number } => {
+  const reports = [
+    ...observed.http.map(({ labels, value }) => {
+      const refused = labels.response_code === '403' ? value : 0
+      return reportOf(labels, { protocol: 'http', requests: value, refused }, known)
+    }),
+    ...observed.tcp.map(({ labels, value }) =>
+      reportOf(labels, { protocol: 'tcp', requests: value, refused: 0 }, known),
+    ),
+    ...observed.denied.map(({ labels, value }) =>
+      reportOf(labels, { protocol: 'tcp', requests: 0, refused: value }, known),
+    ),
+  ].filter(({ to }) => to.startsWith(`${known.namespace}/`))
+  const pairs = Map.groupBy(reports, ({ protocol, from, to }) => `${protocol} ${from} ${to}`)
+  const counted = [...pairs.values()].flatMap((ofPair) => {
+    const near = ofPair.filter(({ isOfClient }) => !isOfClient)
+    return [...near, ...ofPair.filter((one) => one.isOfClient && !near.some((other) => isSame(one, other)))]
+  })
+  const summed = [
+    ...Map.groupBy(counted, ({ protocol, from, to, fromCluster = '', toCluster = '' }) =>
+      [protocol, from, to, fromCluster, toCluster].join(' '),
+    ).values(),
+  ].flatMap(sum)
+  const isHop = ({ from, to, protocol, refused }: Flow) =>
+    refused === 0 && (known.waypoints.has(from) || (protocol === 'tcp' && known.waypoints.has(to)))
+  const hops = summed.filter(isHop).reduce((all, { requests }) => all + requests, 0)
+  return { flows: summed.filter((flow) => flow.requests > 0 && !isHop(flow)), hops }
+}
+
+type Labels = Series['labels']
+type Report = Flow & { readonly isOfClient: boolean }
+
+const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'refused'>, known: Known): Report => {
+  const said = (name: string) => saidIn(labels, name)
+  const [fromCluster, toCluster] = [said('source_cluster'), said('destination_cluster')]
+  return {
+    from: clientOf(labels, known),
+    to: targetOf(labels, known),
+    ...count,
+    ...(fromCluster !== undefined && { fromCluster }),
+    ...(toCluster !== undefined && { toCluster }),
+    isOfClient: labels.reporter === 'source',
+  }
+}
+
+/** Returns a label's value, or undefined where a proxy does not know it. */
+const saidIn = (labels: Labels, name: string): string | undefined => {
+  const value = labels[name]
+  return value === '' || value === 'unknown' ? undefined : value
+}
+
+const clientOf = (labels: Labels, { applications }: Known): string => {
+  const namespace = saidIn(labels, 'source_workload_namespace')
+  const name = saidIn(labels, 'source_workload') ?? saidIn(labels, 'source_canonical_service')
+  if (namespace !== undefined && name !== undefined) return `${namespace}/${name}`
+  const [, home, account] = /\/ns\/([^/]+)\/sa\/([^/]+)$/.exec(labels.source_principal ?? '') ?? []
+  if (home === undefined) return 'unknown'
+  return applications.has(`${home}/${account}`) ? `${home}/${account}` : `${home}/sa/${account}`
+}
+
+/** Names the target as its Service, unless only its workload is an application. */
+const targetOf = (labels: Labels, { namespace, applications, waypoints }: Known): string => {
+  const home = saidIn(labels, 'destination_workload_namespace')
+  const workload = saidIn(labels, 'destination_workload')
+  const ran = home !== undefined && workload !== undefined ? `${home}/${workload}` : undefined
+  // a client that a waypoint serves has the waypoint as its peer, and says the Service that it means
+  if (ran !== undefined && waypoints.has(ran)) return ran
+  const names = [serviceOf(labels, namespace), ran].filter((one) => one !== undefined)
+  return names.find((one) => applications.has(one)) ?? names[0] ?? `${home ?? namespace}/unknown`
+}
+
+const serviceOf = (labels: Labels, namespace: string): string | undefined => {
+  const host = (saidIn(labels, 'destination_service') ?? '').replace(/:\d+$/, '')
+  const [, name, home, domain] = /^([^.]+)\.([^.]+)(\.svc(?:\..+)?)?$/.exec(host) ?? []
+  if (name !== undefined && (domain !== undefined || home === namespace)) return `${home}/${name}`
+  const short = saidIn(labels, 'destination_service_name')?.replace(/:\d+$/, '')
+  const said = saidIn(labels, 'destination_service_namespace')
+  return said !== undefined && short !== undefined && /^[-a-z0-9]+$/.test(short) ? `${said}/${short}` : undefined
+}
+
+/** Tells if two reports may be of the same traffic: no cluster tells them apart. */
+const isSame = (one: Report, other: Report): boolean =>
+  isAlike(one.fromCluster, other.fromCluster) && isAlike(one.toCluster, other.toCluster)
+
+const isAlike = (one: string | undefined, other: string | undefined): boolean =>
+  one === undefined || other === undefined || one === other
+
+/** Rounds up to one what was seen at all. */
+const rounded = (value: number): number => (value > 0 ? Math.max(1, Math.round(value)) : 0)
+
+const sum = (reports: readonly Report[]): Flow[] => {
+  const [first] = reports
+  if (first === undefined) return []
+  const { isOfClient: _, ...flow } = first
+  const total = (key: 'requests' | 'refused') => rounded(reports.reduce((all, one) => all + one[key], 0))
+  const refused = total('refused')
+  return [{ ...flow, requests: Math.max(total('requests'), refused), refused }]
+}

@@ -1,0 +1,143 @@
+import { changingFile } from '../../platform/base/changing-file.ts'
+import { ConfigurationError, Refused, Unavailable } from '../../platform/base/errors.ts'
+import { type SendHttpRequest, sendHttpRequest } from '../../platform/base/http-request.ts'
+
+export type PrometheusSettings = {
+  /** The address of the HTTP API, with a path before `/api/v1` if there is one. */
+  readonly url: string
+  /** Files with a bearer token and with certificates of authorities. They are read again after a change. */
+  readonly tokenFile?: string | undefined
+  readonly caFile?: string | undefined
+}
+
+/** A series at one moment. A label that is missing is empty for Prometheus. */
+export type Series = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
+
+/**
+ * Evaluates an expression now. Rejects with Unavailable where a retry may help, with Refused, 413, where a smaller question would, and with
+ * ConfigurationError where a person must repair a setting.
+ */
+export type QueryPrometheus = (expression: string) => Promise<Series[]>
+
+type Limits = {
+  readonly timeoutMilliseconds: number
+  readonly mostSeries: number
+  readonly mostCharacters: number
+}
+
+const LIMITS: Limits = { timeoutMilliseconds: 10_000, mostSeries: 5_000, mostCharacters: 16_000_000 }
+
+/** Creates a client that only queries. */
+export const createPrometheus = (
+  settings: PrometheusSettings,
+  limits: Limits = LIMITS,
+  send: SendHttpRequest = sendHttpRequest,
+): QueryPrometheus => {
+  const url = `${settings.url.replace(/\/+$/, '')}/api/v1/query`
+  const [readToken, readAuthority] = [
+    reading(settings.tokenFile, 'PROMETHEUS_TOKEN_FILE'),
+    reading(settings.caFile, 'PROMETHEUS_CA_FILE'),
+  ]
+  const { timeoutMilliseconds, mostSeries, mostCharacters } = limits
+  return async (query) => {
+    const [token, ca] = [readToken(), readAuthority()]
+    const form = { query, timeout: `${timeoutMilliseconds}ms`, limit: `${mostSeries + 1}` }
+    const answer = await send(url, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      },
+      body: `${new URLSearchParams(form)}`,
+      ...{ timeoutMilliseconds, mostCharacters, ...(ca !== undefined && { ca }) },
+    }).catch((error: NodeJS.ErrnoException) => {
+      throw noAnswer(url, error)
+    })
+    const said = parse(answer.body)
+    if (answer.status !== 200) throw problemOf(url, answer.status, said?.error ?? firstWords(answer.body))
+    const found = answer.body.length > mostCharacters ? 'too many' : seriesIn(said)
+    if (found === undefined) throw noApi(url, `answers ${firstWords(answer.body)}`)
+    if (found === 'too many' || found.length > mostSeries)
+      throw new Refused(413, `Prometheus at ${url} has more than ${mostSeries} series for this: ${ASK_LESS}`)
+    return found
+  }
+}
+
+const ASK_LESS = 'ask about a smaller namespace with -n, or a shorter --window. To send the same again does not help'
+
+const reading = (path: string | undefined, setting: string): (() => string | undefined) => {
+  if (path === undefined) return () => undefined
+  const read = changingFile(path)
+  return () => {
+    try {
+      return read().trim()
+    } catch (error) {
+      throw new ConfigurationError(`${setting}: ${path} cannot be read: mount it, or name another file`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+/** Codes of OpenSSL and of Node for a certificate that is not accepted. */
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ISSUER|ERR_TLS|ERR_SSL/
+
+const noAnswer = (url: string, error: NodeJS.ErrnoException): Error => {
+  const { code = error.message } = error
+  return CERTIFICATE.test(code)
+    ? new ConfigurationError(
+        `Prometheus at ${url} cannot be trusted (${code}): name the certificate of its authority in PROMETHEUS_CA_FILE. A retry does not help`,
+        { cause: error },
+      )
+    : new Unavailable(
+        `Prometheus at ${url} does not answer (${code}): a retry may help. If it does not, check PROMETHEUS_URL and the policies of the network`,
+        { cause: error },
+      )
+}
+
+const problemOf = (url: string, status: number, said: string): Error => {
+  if (status === 401 || status === 403)
+    return new ConfigurationError(
+      `Prometheus at ${url} refuses the token (${status}): put a valid one into PROMETHEUS_TOKEN_FILE. A retry does not help`,
+    )
+  if (status === 422)
+    return new Refused(413, `Prometheus at ${url} cannot evaluate the query (422, ${said}): ${ASK_LESS}`)
+  if (status === 429 || status >= 500)
+    return new Unavailable(
+      `Prometheus at ${url} answers ${status} (${said}): a retry may help. If it does not, ask for a shorter --window`,
+    )
+  return noApi(url, `answers ${status} (${said})`)
+}
+
+const noApi = (url: string, what: string): Error =>
+  new ConfigurationError(
+    `Prometheus at ${url} ${what}, where its HTTP API is expected: check the path of PROMETHEUS_URL. A retry does not help`,
+  )
+
+/** Keeps an error short: a page of HTML says no more. */
+const firstWords = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, 80) || 'nothing'
+
+type Said = { readonly error?: string; readonly data?: { readonly result?: unknown } }
+
+const parse = (body: string): Said | undefined => {
+  try {
+    const said: unknown = JSON.parse(body)
+    return typeof said === 'object' && said !== null ? said : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type Sample = { readonly metric: Record<string, string>; readonly value: readonly [number, string] }
+
+const isSample = (one: Partial<Sample> | null): one is Sample =>
+  typeof one?.metric === 'object' && Array.isArray(one.value) && !Number.isNaN(Number(one.value[1]))
+
+/** Reads a vector (https://prometheus.io/docs/prometheus/latest/querying/api/#instant-vectors). Returns undefined for anything else. */
+const seriesIn = (said: Said | undefined): Series[] | undefined => {
+  const result = said?.data?.result
+  return Array.isArray(result) && result.every(isSample)
+    ? result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
+    : undefined
+}

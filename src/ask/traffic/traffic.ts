@@ -1,0 +1,96 @@
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { graphOf, type Shown } from '../views/graph.ts'
+import { type AccessNow, type Classified, classify, pairsOf } from './classify.ts'
+import { type Observed, readFlows } from './flows.ts'
+import { observe } from './observe.ts'
+import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
+import { secondsIn, timeText } from './window.ts'
+
+/** The traffic to a namespace. */
+export type TrafficView = {
+  readonly namespace: string
+  /** As it was asked for, such as `1h`. */
+  readonly window: string
+  /** The part of the window since which Prometheus has scraped proxies. Absent where it has scraped none. */
+  readonly coveredSeconds?: number
+  readonly flows: readonly Classified[]
+  /** Sentences for people about what the flows do not say. */
+  readonly notes: readonly string[]
+}
+
+type Asked = {
+  readonly namespace: string
+  readonly window: string
+  /** What was observed, or where to ask for it. */
+  readonly source: Observed | PrometheusSettings
+}
+
+type Cluster = {
+  readonly views: readonly Shown[]
+  readonly gateways: readonly KubernetesObject[]
+  /** Decides on the access of one client, or of any client outside the mesh, to an application. */
+  access(from: string | undefined, to: string): Promise<AccessNow>
+}
+
+/** Reads who talked to the applications of a namespace, and if a relation and a policy stand for it. Rejects as a query of Prometheus does. */
+export const observeTraffic = async (
+  { namespace, window, source }: Asked,
+  readCluster: () => Promise<Cluster>,
+): Promise<TrafficView> => {
+  const [observed, { views, gateways, access }] = await Promise.all([
+    'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
+    readCluster(),
+  ])
+  const { nodes, edges } = graphOf(views)
+  const applications = new Set(nodes.map(({ id }) => id))
+  const waypoints = new Set(
+    gateways.filter(isWaypoint).map(({ metadata: { namespace, name } }) => `${namespace}/${name}`),
+  )
+  const { flows, hops } = readFlows(observed, { namespace, applications, waypoints })
+  const known = new Map<string, AccessNow>()
+  for (const { from, to } of [...flows, ...pairsOf(edges, namespace)])
+    if (!known.has(`${from} ${to}`)) known.set(`${from} ${to}`, await access(from === 'unknown' ? undefined : from, to))
+  const classified = classify(flows, namespace, {
+    related: edges,
+    access: (from, to) => known.get(`${from} ${to}`) ?? 'unknown',
+  })
+  const { coveredSeconds } = observed
+  return {
+    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified },
+    notes: [...coverage(window, observed), ...notesOf(classified, hops)],
+  }
+}
+
+/** Says what keeps an absent flow from being silence. */
+const coverage = (window: string, { coveredSeconds, http, tcp }: Observed): string[] => {
+  if (coveredSeconds === undefined)
+    return http.length + tcp.length > 0
+      ? []
+      : [
+          'Prometheus knows no proxy of Istio (it has no istio_build): does it scrape the mesh? Nothing is known to be silent.',
+        ]
+  return isCovered(window, coveredSeconds)
+    ? []
+    : [`Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: what is silent may have been used before.`]
+}
+
+/** Tells if proxies are scraped for the whole window, but for the distance of its first sample. */
+const isCovered = (window: string, seconds: number): boolean => seconds >= 0.95 * secondsIn(window)
+
+const isWaypoint = ({ spec, metadata: { labels } }: KubernetesObject): boolean =>
+  String(spec?.gatewayClassName).includes('waypoint') || labels?.['istio.io/waypoint-for'] !== undefined
+
+const notesOf = (flows: readonly Classified[], hops: number): string[] => {
+  const clusters = [...new Set(flows.flatMap(({ toCluster }) => toCluster ?? []))].toSorted()
+  return [
+    ...(flows.length > 0 ? ['Istio’s metrics name no port: a class is about all ports of a target together.'] : []),
+    ...(hops > 0
+      ? [`${hops} connections to and from waypoints carry what the waypoints report, and are not listed.`]
+      : []),
+    ...(clusters.length > 1
+      ? [
+          `Targets are in the clusters ${clusters.join(', ')}; relations and access are those of the cluster that answers.`,
+        ]
+      : []),
+  ]
+}

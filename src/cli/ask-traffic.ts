@@ -1,0 +1,55 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { observe } from '../ask/traffic/observe.ts'
+import { createPrometheus } from '../ask/traffic/prometheus.ts'
+import { PrometheusUrl } from '../ask/traffic/prometheus-url.ts'
+import type { TrafficView } from '../ask/traffic/traffic.ts'
+import { secondsIn } from '../ask/traffic/window.ts'
+import { Failure } from './failure.ts'
+import { ErrorAnswer, type Server, withQuery } from './server.ts'
+
+/** The options that `withPrometheus` adds. */
+export type PrometheusOptions = {
+  readonly prometheus?: string
+  readonly prometheusTokenFile?: string
+  readonly prometheusCaFile?: string
+}
+
+/** Adds the options for a Prometheus that the command asks itself. */
+export const withPrometheus = (command: Command): Command =>
+  command
+    .addOption(
+      new Option('--prometheus <url>', 'the Prometheus to ask for traffic; else the functions ask theirs')
+        .env('PROMETHEUS_URL')
+        .argParser(parseUrl),
+    )
+    .addOption(new Option('--prometheus-token-file <path>', 'a bearer token for it').env('PROMETHEUS_TOKEN_FILE'))
+    .addOption(new Option('--prometheus-ca-file <path>', 'certificates of its authority').env('PROMETHEUS_CA_FILE'))
+
+const parseUrl = (given: string): string => {
+  const parsed = PrometheusUrl.safeParse(given)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
+}
+
+/** Asks for the traffic to a namespace in a window that is valid: the given Prometheus, else that of the functions. */
+export const askTraffic = async (
+  server: Server,
+  { prometheus: url, prometheusTokenFile: tokenFile, prometheusCaFile: caFile }: PrometheusOptions,
+  asked: { readonly namespace: string; readonly window: string },
+): Promise<TrafficView> => {
+  if (url === undefined) return await server.get<TrafficView>('/traffic', asked)
+  const observed = await observe(createPrometheus({ url, tokenFile, caFile }), asked.namespace, secondsIn(asked.window))
+  try {
+    return await server.post<TrafficView>(withQuery('/traffic', asked), 'application/json', JSON.stringify(observed))
+  } catch (error) {
+    if (error instanceof ErrorAnswer && error.status === 413) throw tooMuch(asked.namespace, error)
+    throw error
+  }
+}
+
+const tooMuch = (namespace: string, cause: Error): Failure =>
+  new Failure(
+    `the traffic to ${namespace} is more than one question may carry: ask for a shorter --window, or set PROMETHEUS_URL for the functions, so that they ask`,
+    1,
+    { cause },
+  )

@@ -1,0 +1,33 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { Window } from '../../ask/traffic/window.ts'
+import { askTraffic, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
+import { FORMATS, outputOf, withServer } from '../options.ts'
+import { print, printAs, say } from '../output.ts'
+import { trafficMermaid, trafficTable } from '../traffic.ts'
+
+export const traffic = (program: Command): void => {
+  const command = program
+    .command('traffic')
+    .summary('show who talked to the applications of a namespace')
+    .description(
+      'Shows who talked to the applications of a namespace, how much, and how often they were refused, and if a relation and policies stand for it. Prometheus tells, by what the proxies of the mesh count. They name no port: a class is about all ports of a target.',
+    )
+    .option('--window <duration>', 'the time to look back, from 1m to 7d', parseWindow, '1h')
+  withPrometheus(command)
+    .addHelpText('after', '\nExample:\n  meshstep -n bookinfo traffic --window 24h')
+    .action((options: PrometheusOptions & { window: string }, command: Command) => {
+      const output = outputOf(command, [...FORMATS, 'mermaid'])
+      return withServer(command, async ({ server, namespace }) => {
+        const view = await askTraffic(server, options, { namespace, window: options.window })
+        if (output === 'mermaid') print(trafficMermaid(view))
+        else printAs(output, view, trafficTable)
+        if (output === 'table') for (const note of view.notes) say(note)
+      })
+    })
+}
+
+const parseWindow = (given: string): string => {
+  const parsed = Window.safeParse(given)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
+}

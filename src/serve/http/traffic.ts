@@ -1,0 +1,120 @@
+import * as z from 'zod'
+import { parseSide } from '../../ask/authorization/side.ts'
+import { accessNow } from '../../ask/preview/access.ts'
+import type { AccessNow } from '../../ask/traffic/classify.ts'
+import type { Observed } from '../../ask/traffic/flows.ts'
+import type { PrometheusSettings } from '../../ask/traffic/prometheus.ts'
+import type { TrafficView } from '../../ask/traffic/traffic.ts'
+import { Window } from '../../ask/traffic/window.ts'
+import { createAnswerQuery } from '../../core/access/answer-query.ts'
+import { Refused } from '../../platform/base/errors.ts'
+import { describeIssues } from '../../platform/base/issues.ts'
+import { Namespace } from '../../platform/base/names.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { type ApplicationView, createApplications } from './applications.ts'
+import { readingLists } from './listed.ts'
+import type { Settings } from './settings.ts'
+
+/**
+ * Answers who talked to the applications of a namespace, by what was `observed`, JSON, or by the Prometheus of PROMETHEUS_URL. Rejects with Refused, 404,
+ * without either, 400 for invalid input, and 401 or 403 if the sender may not send events about the whole namespace; else as Prometheus does.
+ */
+export type Traffic = (
+  query: URLSearchParams,
+  authorization: string | undefined,
+  observed?: Uint8Array,
+) => Promise<TrafficView>
+
+type Dependencies = Parameters<typeof createApplications>[0] & {
+  readonly settings: Pick<Settings, 'PROMETHEUS_URL' | 'PROMETHEUS_TOKEN_FILE' | 'PROMETHEUS_CA_FILE'>
+}
+
+const Query = z.strictObject({ namespace: Namespace, window: Window.default('1h') })
+
+const Counted = z.array(z.strictObject({ labels: z.record(z.string(), z.string()), value: z.number().nonnegative() }))
+const ObservedBody = z.strictObject({
+  ...{ http: Counted, tcp: Counted, denied: Counted },
+  coveredSeconds: z.number().nonnegative().optional(),
+})
+
+/** Each question reads a whole namespace, and much of Prometheus. */
+const MOST_AT_ONCE = 4
+
+export const createTraffic = ({ settings, ...dependencies }: Dependencies): Traffic => {
+  const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
+  return async (query, authorization, body) => {
+    const source = body === undefined ? prometheusOf(settings) : readObserved(body)
+    const asked = read(Query, Object.fromEntries(query), 'query')
+    return await answerQuery(authorization, async ({ kubernetes, sender }) => {
+      await sender?.authorize({ namespace: asked.namespace })
+      const { observeTraffic } = await loadTraffic()
+      return await observeTraffic({ ...asked, source }, () =>
+        readCluster(asked.namespace, dependencies, readingLists(kubernetes)),
+      )
+    })
+  }
+}
+
+const prometheusOf = (settings: Dependencies['settings']): PrometheusSettings => {
+  const { PROMETHEUS_URL: url, PROMETHEUS_TOKEN_FILE: tokenFile, PROMETHEUS_CA_FILE: caFile } = settings
+  if (url !== undefined) return { url, tokenFile, caFile }
+  throw new Refused(
+    404,
+    'GET /traffic: the functions know no Prometheus: set PROMETHEUS_URL, or start --prometheus, or name one to the command with --prometheus',
+  )
+}
+
+const readObserved = (body: Uint8Array): Observed => {
+  try {
+    return read(ObservedBody, JSON.parse(new TextDecoder().decode(body)), 'body')
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new Refused(400, 'body: expected JSON', { cause: error })
+    throw error
+  }
+}
+
+const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Refused(400, `${what}: ${describeIssues(parsed.error)}`)
+}
+
+/** Events need no traffic, so it is loaded when it is asked for. */
+const loadTraffic = () => import('../../ask/traffic/traffic.ts')
+
+const readCluster = async (
+  namespace: string,
+  { authenticate: _, ...dependencies }: Omit<Dependencies, 'settings'>,
+  kubernetes: Kubernetes,
+) => {
+  const applications = createApplications({ ...dependencies, connect: () => kubernetes })
+  const all = await applications.all({ namespace })
+  const gateways = (await ifPermitted(ifServed(kubernetes.list('Gateway', undefined)))) ?? []
+  const reading = { memories: dependencies.features.memories, kubernetes }
+  const open = new Map<string, Promise<boolean>>()
+  const isOpen = (to: string): Promise<boolean> => {
+    const found = open.get(to) ?? passing(undefined, to, reading).then((verdicts) => verdicts.includes('allowed'))
+    open.set(to, found)
+    return found
+  }
+  const access = async (from: string | undefined, to: string): Promise<AccessNow> => {
+    if (await isOpen(to)) return 'open'
+    const verdicts = from === undefined ? [] : await passing(from, to, reading)
+    if (verdicts.includes('allowed')) return 'allowed'
+    return verdicts.includes('undecided') ? 'unknown' : 'none'
+  }
+  return { views: all.filter((one): one is ApplicationView => !('problem' in one)), gateways, access }
+}
+
+/** Lists the verdicts on requests of a client through the Service of that name. A side that does not exist passes nothing. */
+const passing = async (from: string | undefined, to: string, reading: Parameters<typeof accessNow>[2]) => {
+  try {
+    const [client, target]: (Subject | undefined)[] = [from === undefined ? undefined : parseSide(from), parseSide(to)]
+    return target === undefined ? [] : (await accessNow(client, target, reading)).map(({ after }) => after)
+  } catch (error) {
+    if (error instanceof Refused) return []
+    throw error
+  }
+}

@@ -1,0 +1,91 @@
+import { writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createPrometheus } from '../../../src/ask/traffic/prometheus.ts'
+import { startFakePrometheus, vectorOf } from '../../helpers/fake-prometheus.ts'
+import { temporaryDirectory } from '../../process/helpers.ts'
+
+const LIMITS = { timeoutMilliseconds: 5_000, mostSeries: 2, mostCharacters: 2_000 }
+
+const answering = (status: number, body: string, type = 'application/json') =>
+  startFakePrometheus((response) => response.writeHead(status, { 'content-type': type }).end(body))
+
+const problemOf = async (url: string, limits = LIMITS): Promise<Error> =>
+  await createPrometheus(
+    { url },
+    limits,
+  )('up').then(
+    () => expect.fail('the query is answered'),
+    (error: Error) => error,
+  )
+
+test('a query is a form below the path of the URL, bounded in time and series, with the token', async () => {
+  const { url, queries } = await answering(200, vectorOf([[{ reporter: 'source' }, 2.5]]))
+  const tokenFile = join(await temporaryDirectory(), 'token')
+  await writeFile(tokenFile, 'secret\n')
+  const query = createPrometheus({ url: `${url}/select/0/prometheus/`, tokenFile }, LIMITS)
+  expect(await query('sum(up)')).toEqual([{ labels: { reporter: 'source' }, value: 2.5 }])
+  expect(queries).toMatchObject([
+    { method: 'POST', path: '/select/0/prometheus/api/v1/query', headers: { authorization: 'Bearer secret' } },
+  ])
+  expect(Object.fromEntries(queries[0]?.form ?? [])).toEqual({ query: 'sum(up)', timeout: '5000ms', limit: '3' })
+})
+
+test('a token that changes is read again', async () => {
+  const { url, queries } = await answering(200, vectorOf([]))
+  const tokenFile = join(await temporaryDirectory(), 'token')
+  const query = createPrometheus({ url, tokenFile }, LIMITS)
+  for (const token of ['one', 'another']) {
+    await writeFile(tokenFile, token)
+    await query('up')
+  }
+  expect(queries.map(({ headers }) => headers.authorization)).toEqual(['Bearer one', 'Bearer another'])
+})
+
+describe('an error says what happened, where, what to do, and if a retry helps', () => {
+  const json = (error: string) => JSON.stringify({ status: 'error', errorType: 'x', error })
+  const three = vectorOf([1, 2, 3].map((number) => [{ number: `${number}` }, number]))
+  const long = vectorOf([[{ a: 'x'.repeat(3_000) }, 1]])
+  const html = '<!doctype html>\n<title>Sign in</title>'
+  test.each<[string, number, string, string, ...string[]]>([
+    ['401', 401, 'Unauthorized', 'ConfigurationError', 'refuses the token (401)', 'PROMETHEUS_TOKEN_FILE', 'not help'],
+    ['403', 403, 'Forbidden', 'ConfigurationError', 'refuses the token (403)', 'PROMETHEUS_TOKEN_FILE', 'not help'],
+    ['404', 404, 'not found', 'ConfigurationError', 'answers 404 (not found)', 'PROMETHEUS_URL', 'not help'],
+    ['400', 400, json('parse error'), 'ConfigurationError', 'answers 400 (parse error)', 'not help'],
+    ['422', 422, json('too many samples'), 'Refused', '(422, too many samples)', '-n', '--window', 'not help'],
+    ['429', 429, 'slow down', 'Unavailable', 'answers 429 (slow down)', 'a retry may help'],
+    ['503', 503, json('query timed out'), 'Unavailable', 'answers 503 (query timed out)', 'a retry may help'],
+    ['a page', 200, html, 'ConfigurationError', 'answers <!doctype html> <title>', 'PROMETHEUS_URL', 'not help'],
+    ['a number', 200, '1', 'ConfigurationError', 'answers 1, where', 'PROMETHEUS_URL'],
+    ['nothing', 200, '', 'ConfigurationError', 'answers nothing', 'PROMETHEUS_URL'],
+    ['no vector', 200, '{"data":{"result":[{"metric":{}}]}}', 'ConfigurationError', 'PROMETHEUS_URL'],
+    ['too many series', 200, three, 'Refused', 'more than 2 series', '-n', '--window', 'not help'],
+    ['a long answer', 200, long, 'Refused', 'more than 2 series', '-n'],
+  ])('%s', async (_, status, body, name, ...parts) => {
+    const { url } = await answering(status, body)
+    const problem = await problemOf(url)
+    expect(problem.name).toBe(name)
+    for (const part of [`${url}/api/v1/query`, ...parts]) expect(problem.message).toContain(part)
+  })
+
+  test('an answer that does not come in time is waited for no longer', async () => {
+    const { url } = await startFakePrometheus((_: ServerResponse) => undefined)
+    const problem = await problemOf(url, { ...LIMITS, timeoutMilliseconds: 50 })
+    expect(problem).toMatchObject({ name: 'Unavailable', message: expect.stringContaining('aborted after 50 ms') })
+    expect(problem.message).toContain('a retry may help')
+  })
+
+  test('nobody listens', async () => {
+    const problem = await problemOf('http://127.0.0.1:1')
+    expect(problem).toMatchObject({ name: 'Unavailable', message: expect.stringContaining('(ECONNREFUSED)') })
+  })
+
+  test('a file that is not there is named with its setting', async () => {
+    const query = createPrometheus({ url: 'http://127.0.0.1:1', caFile: '/nowhere/ca.crt' }, LIMITS)
+    await expect(query('up')).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringMatching(/^PROMETHEUS_CA_FILE: \/nowhere\/ca\.crt cannot be read/),
+    })
+  })
+})

@@ -1,0 +1,139 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { expressionsFor } from '../../../src/ask/traffic/expressions.ts'
+import { observe } from '../../../src/ask/traffic/observe.ts'
+import { createPrometheus, type Series } from '../../../src/ask/traffic/prometheus.ts'
+import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
+import { startPrometheus } from '../../features/coordinated-workers/nginx/prometheus.ts'
+import { hasPrometheus } from '../../features/coordinated-workers/nginx/prometheus-program.ts'
+import { until } from '../../process/helpers.ts'
+import { granted } from '../lint/place.ts'
+import { trafficApp } from './place.ts'
+
+const [HTTP, OPENED, CLOSED, FAILED] = [
+  'istio_requests_total',
+  ...['opened', 'closed', 'failed'].map((end) => `istio_tcp_connections_${end}_total`),
+] as [string, string, string, string]
+
+type Counter = readonly [metric: string, labels: Readonly<Record<string, string>>, value: number]
+
+/** A proxy with the metrics of Istio, which Prometheus scrapes each second. */
+const startMesh = async () => {
+  let counters: readonly Counter[] = []
+  const server = createServer((_, response) => {
+    const lines = counters.map(([metric, labels, value]) => {
+      const pairs = Object.entries(labels).map(([name, text]) => `${name}="${text}"`)
+      return `${metric}{${pairs.join(',')}} ${value}\n`
+    })
+    response.end(lines.join(''))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const targets = [`proxy.test:${(server.address() as AddressInfo).port}`]
+  const job = { job_name: 'mesh', metrics_path: '/metrics', static_configs: [{ targets }], relabel_configs: [] }
+  const prometheus = await startPrometheus({ jobs: [job] })
+  onTestFinished(async () => {
+    await prometheus.stop()
+    server.close()
+    server.closeAllConnections()
+  })
+  return {
+    url: prometheus.url,
+    /** Serves these counters until Prometheus has them. */
+    show: async (...shown: Counter[]): Promise<void> => {
+      counters = shown
+      const [metric, , value] = shown.at(-1) ?? []
+      await until(`${metric} is ${value}`, async () => (await prometheus.query(`${metric} == ${value}`)).length > 0)
+    },
+  }
+}
+
+const client = (name: string, cluster = 'east') => ({
+  source_workload: name,
+  source_workload_namespace: 'shop',
+  source_cluster: cluster,
+})
+const DB = { destination_workload: 'db', destination_workload_namespace: 'shop', destination_cluster: 'east' }
+const SERVICE = { destination_service: 'db.shop.svc.cluster.local', destination_service_namespace: 'shop' }
+
+describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometheus and promtool)', () => {
+  const sums = (found: readonly Series[]) => found.reduce((all, { value }) => all + value, 0)
+
+  test('a counter that restarts is counted on', async () => {
+    const { url, show } = await startMesh()
+    const labels = { reporter: 'waypoint', ...client('web'), ...SERVICE, response_code: '200' }
+    await show([HTTP, labels, 1_000])
+    await show([HTTP, labels, 1_010])
+    await show([HTTP, labels, 5])
+    await show([HTTP, labels, 8])
+    const found = sums(await createPrometheus({ url })(expressionsFor('shop', 60).http))
+    // 18 were seen, and Prometheus adds what may have been before the first sample and after the last one
+    expect(found).toBeGreaterThanOrEqual(18)
+    expect(found).toBeLessThan(36)
+  })
+
+  test('a connection that was refused once is seen, by a ztunnel with and without a counter of failures', async () => {
+    const { url, show } = await startMesh()
+    const labels = { reporter: 'destination', ...client('scan'), ...DB, response_flags: 'DENY' }
+    await show([CLOSED, { ...labels, instance_of: 'older' }, 1], [CLOSED, labels, 1], [FAILED, labels, 1])
+    expect(sums(await createPrometheus({ url })(expressionsFor('shop', 60).denied))).toBe(2)
+  })
+
+  test('no series is counted twice, nor one of another namespace', async () => {
+    const { url, show } = await startMesh()
+    const elsewhere = { destination_workload_namespace: 'pay', destination_service_namespace: 'mesh' }
+    const hosts = ['db.shop', 'db.shop:80', 'db.shop.svc.cluster.local', 'db.shop2.svc', 'shop.pay.svc', 'db.shopping']
+    await show(
+      [HTTP, { ...DB, ...SERVICE }, 1],
+      [HTTP, { ...DB, destination_service_namespace: 'mesh' }, 10],
+      [HTTP, { destination_service_namespace: 'shop' }, 100],
+      ...hosts.map((destination_service): Counter => [HTTP, { ...elsewhere, destination_service }, 1_000]),
+      [HTTP, elsewhere, 77],
+    )
+    expect(sums(await createPrometheus({ url })(expressionsFor('shop', 60).http))).toBe(3_111)
+  })
+
+  test('GET /traffic has all four classes, missing labels and two clusters', async () => {
+    const { url, show } = await startMesh()
+    const http = { reporter: 'waypoint', ...SERVICE, destination_cluster: 'east' }
+    await show(
+      [HTTP, { ...http, ...client('web'), response_code: '200' }, 40],
+      [HTTP, { ...http, ...client('web'), reporter: 'source', response_code: '200' }, 44],
+      [HTTP, { ...http, ...client('web', 'west'), response_code: '200' }, 30],
+      [HTTP, { ...http, ...client('scan'), destination_service: 'db:80', response_code: '403' }, 20],
+      [OPENED, { reporter: 'destination', ...DB, response_flags: '-' }, 3],
+      [OPENED, { reporter: 'destination', ...DB, ...client('scan'), response_flags: '-' }, 2],
+      [FAILED, { reporter: 'destination', ...DB, ...client('scan'), response_flags: 'DENY' }, 2],
+    )
+    const app = trafficApp(await granted(), url)
+    const view = (await (await app.request('/traffic?namespace=shop&window=1m')).json()) as TrafficView
+    expect(view.flows.map((flow) => [flow.from, flow.fromCluster, flow.protocol, flow.requests, flow.class])).toEqual([
+      ['shop/scan', 'east', 'http', 20, 'refused'],
+      ['shop/scan', 'east', 'tcp', 2, 'refused'],
+      ['unknown', undefined, 'tcp', 3, 'used without a relation'],
+      ['shop/web', 'east', 'http', 40, 'allowed and used'],
+      ['shop/web', 'west', 'http', 30, 'allowed and used'],
+    ])
+  })
+
+  test('the time since which proxies are scraped is known, and is the window at most', async () => {
+    const { url, show } = await startMesh()
+    await show(['istio_build', { component: 'ztunnel' }, 1])
+    const read = () => observe(createPrometheus({ url }), 'shop', 86_400)
+    const { coveredSeconds = Number.NaN } = await read()
+    expect(coveredSeconds).toBeLessThan(60)
+    await until('it is known for longer', async () => ((await read()).coveredSeconds ?? 0) > coveredSeconds)
+  })
+
+  test('a Prometheus without the metrics of a mesh has no traffic, and a relation is silent', async () => {
+    const { url, show } = await startMesh()
+    await show(['up_to_date', {}, 1])
+    const view = (await (
+      await trafficApp(await granted(), url).request('/traffic?namespace=shop&window=1m')
+    ).json()) as TrafficView
+    expect(view.flows.map((flow) => [flow.from, flow.class])).toEqual([['shop/web', 'allowed and silent']])
+    expect(view.notes[0]).toContain('no istio_build')
+  })
+})

@@ -1,0 +1,40 @@
+/** Stands in for the Prometheus of a mesh on which `bookinfo` runs for a week: the pages of commands ask it. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+
+const client = (namespace: string, name: string) => ({
+  source_workload_namespace: namespace,
+  source_workload: name,
+  source_principal: `spiffe://cluster.local/ns/${namespace}/sa/${name}`,
+})
+
+const details = { destination_service: 'details.bookinfo.svc.cluster.local', destination_service_namespace: 'bookinfo' }
+
+/** How much of a metric is seen in an hour, by the proxy of the destination. */
+const EACH_HOUR: readonly [metric: string, labels: Readonly<Record<string, string>>, value: number][] = [
+  ['istio_requests_total', { ...client('bookinfo', 'productpage'), ...details, response_code: '200' }, 720],
+  ['istio_requests_total', { ...client('monitoring', 'prometheus'), ...details, response_code: '200' }, 240],
+  ['istio_requests_total', { ...client('default', 'sleep'), ...details, response_code: '403' }, 3],
+]
+
+const WEEK = 7 * 86_400
+
+const answerTo = (query: string) => {
+  const seconds = Number(/\[(\d+)s/.exec(query)?.[1] ?? 0)
+  if (query.includes('istio_build')) return [{ metric: {}, value: [0, `${Math.min(seconds, WEEK)}`] }]
+  if (!query.includes('"bookinfo"')) return []
+  return EACH_HOUR.filter(([metric]) => query.includes(metric)).map(([_, labels, value]) => ({
+    metric: { reporter: 'waypoint', ...labels },
+    value: [0, `${Math.round((value * seconds) / 3_600)}`],
+  }))
+}
+
+const server = createServer(async (request, response) => {
+  const query = new URLSearchParams(await text(request)).get('query') ?? ''
+  response.end(JSON.stringify({ status: 'success', data: { resultType: 'vector', result: answerTo(query) } }))
+})
+server.listen(0, '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
+  process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${port}` })}\n`)
+})

@@ -1,0 +1,30 @@
+import { beforeAll, expect, test } from 'vitest'
+import { startFakePrometheus, vectorOf } from '../helpers/fake-prometheus.ts'
+import { ensureBundle, serve, startCluster } from './helpers.ts'
+
+beforeAll(ensureBundle)
+
+const SERIES = { reporter: 'destination', destination_service: 'details.bookinfo.svc', response_code: '200' }
+
+test.each([
+  { from: 'the bundle', isFromSnapshot: false },
+  { from: 'its snapshot', isFromSnapshot: true },
+])(
+  'the server loads the question of traffic beside $from, and answers its errors as its own',
+  async ({ isFromSnapshot }) => {
+    const { environment } = await startCluster()
+    let status = 200
+    const { url } = await startFakePrometheus((response) => response.writeHead(status).end(vectorOf([[SERIES, 2]])))
+    const server = await serve({ environment: { ...environment, PROMETHEUS_URL: url }, isFromSnapshot })
+    const ask = () => fetch(`${server.url}/traffic?namespace=bookinfo`)
+    expect(await (await ask()).json()).toMatchObject({ flows: [{ to: 'bookinfo/details' }, {}] })
+    const answers: [number, number][] = []
+    for (status of [401, 422, 503]) answers.push([status, (await ask()).status])
+    expect(answers).toEqual([
+      [401, 500],
+      [422, 413],
+      [503, 503],
+    ])
+    await server.end('SIGTERM')
+  },
+)
