@@ -4,7 +4,7 @@ import { type AccessNow, type Classified, classify, pairsOf } from './classify.t
 import { type Observed, readFlows } from './flows.ts'
 import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
-import { secondsIn, timeText } from './window.ts'
+import { secondsIn, timeText } from './time.ts'
 
 /** The traffic to a namespace. */
 export type TrafficView = {
@@ -21,7 +21,7 @@ export type TrafficView = {
 type Asked = {
   readonly namespace: string
   readonly window: string
-  /** What was observed, or where to ask for it. */
+  /** The series that were observed, or where to ask for them. */
   readonly source: Observed | PrometheusSettings
 }
 
