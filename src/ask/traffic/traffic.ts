@@ -14,6 +14,8 @@ export type TrafficView = {
   /** The part of the window since which Prometheus has scraped proxies. Absent where it has scraped none. */
   readonly coveredSeconds?: number
   readonly flows: readonly Classified[]
+  /** The targets that are all on the mesh now, so that proxies report all traffic to them. */
+  readonly reported: readonly string[]
   /** Sentences for people about what the flows do not say. */
   readonly notes: readonly string[]
 }
@@ -28,6 +30,7 @@ type Asked = {
 type Cluster = {
   readonly views: readonly Shown[]
   readonly gateways: readonly KubernetesObject[]
+  readonly reported: readonly string[]
   /** Decides on the access of one client, or of any client outside the mesh, to an application. */
   access(from: string | undefined, to: string): Promise<AccessNow>
 }
@@ -37,7 +40,7 @@ export const observeTraffic = async (
   { namespace, window, source }: Asked,
   readCluster: () => Promise<Cluster>,
 ): Promise<TrafficView> => {
-  const [observed, { views, gateways, access }] = await Promise.all([
+  const [observed, { views, gateways, reported, access }] = await Promise.all([
     'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
     readCluster(),
   ])
@@ -56,7 +59,7 @@ export const observeTraffic = async (
   })
   const { coveredSeconds } = observed
   return {
-    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified },
+    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified, reported },
     notes: [...coverage(window, observed), ...notesOf(classified, hops)],
   }
 }
