@@ -1,13 +1,12 @@
-import type { Plan } from '../ask/preview/preview.ts'
-
-type Change = Plan['access'][number]
+import type { Judged } from '../ask/traffic/losses.ts'
 
 /** The limit up to which each change has its own line. Beyond it, changes are grouped by the namespaces of their targets. */
 const MOST_LINES = 60
 
 /** Describes changes of access in a readable number of lines. */
-export const accessLines = (access: readonly Change[]): string[] => {
-  if (access.length <= MOST_LINES) return access.map(({ line }) => line)
+export const accessLines = (access: readonly Judged[]): string[] => {
+  if (access.length <= MOST_LINES)
+    return access.map(({ line, traffic }) => (traffic ? `${line}, ${traffic.text}` : line))
   const groups = Map.groupBy(access, ({ to, before, after }) => JSON.stringify([spaceOf(to), before, after]))
   return [...[...groups.values()].flatMap(groupLine), '-o json has each']
 }
@@ -15,7 +14,7 @@ export const accessLines = (access: readonly Change[]): string[] => {
 const spaceOf = (name: string): string => name.replace(/\/.*/, '')
 
 /** `- clients of 14 namespaces, and outside the mesh → 37 applications of pb` */
-const groupLine = (some: readonly Change[]): string[] => {
+const groupLine = (some: readonly Judged[]): string[] => {
   const [first] = some
   if (first === undefined) return []
   const clients = some.flatMap(({ from, clients: many = [] }) => [...(from === undefined ? [] : [from]), ...many])
@@ -31,6 +30,11 @@ const groupLine = (some: readonly Change[]): string[] => {
   const what = targets.size === 1 ? first.to : `${targets.size} applications of ${spaceOf(first.to)}`
   const sign = first.line.charAt(0)
   return [
-    `${sign} ${who.join(', ')} → ${what}${sign === '?' ? ` (${first.before} → ${first.after})` : ''}, ${some.length} changes`,
+    `${sign} ${who.join(', ')} → ${what}${sign === '?' ? ` (${first.before} → ${first.after})` : ''}, ${some.length} changes${usedText(some)}`,
   ]
+}
+
+const usedText = (some: readonly Judged[]): string => {
+  const told = some.flatMap(({ traffic }) => traffic ?? [])
+  return told.length === 0 ? '' : `, ${told.filter(({ is }) => is === 'used').length} of them used`
 }

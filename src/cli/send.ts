@@ -1,6 +1,8 @@
 import type { Plan } from '../ask/preview/preview.ts'
 import type { Handled } from '../core/events/handle.ts'
 import { eventOf } from '../serve/page/relating.ts'
+import type { DryRunOptions } from './dry-run.ts'
+import { withTraffic } from './loss-traffic.ts'
 import type { Settings } from './options.ts'
 import { type Format, printAs, say, table } from './output.ts'
 import { printPlan, whilePlanning } from './plan.ts'
@@ -15,11 +17,15 @@ export type Sent = {
 const STRUCTURED = 'application/cloudevents+json'
 
 /** Sends an event, and prints its effect, or with a dry run the planned effect. */
-export const send = async ({ server, format }: Settings, sent: Sent, isDryRun = false): Promise<void> => {
+export const send = async (
+  { server, format }: Settings,
+  sent: Sent,
+  { dryRun, failOn, ...prometheus }: DryRunOptions,
+): Promise<void> => {
   const event = eventOf(sent)
-  if (isDryRun)
-    printPlan(format, await whilePlanning(server.post<Plan>('/plan', STRUCTURED, event)), { failOn: 'lose' })
-  else printSteps(format, await server.post<Handled>('/', STRUCTURED, event))
+  if (!dryRun) return printSteps(format, await server.post<Handled>('/', STRUCTURED, event))
+  const plan = await whilePlanning(server.post<Plan>('/plan', STRUCTURED, event))
+  printPlan(format, await withTraffic(plan, server, prometheus), { failOn })
 }
 
 /** Prints a row for the step, and one for each following step with an effect. A row lists the written objects without memories. */

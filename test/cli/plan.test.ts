@@ -52,6 +52,37 @@ describe('the exit code of a plan', () => {
     expect(failureOf(unread, 'widen')).toMatchObject({ code: 3, message: 'it is not known if access is lost (1)' })
   })
 
+  const used = (is: 'used' | 'silent' | 'unknown', of: Partial<Change> = {}) => ({
+    ...change(of),
+    traffic: { ...{ is, requests: 9, connections: 0, seconds: 3_600 }, text: '9 requests in the last hour' },
+  })
+
+  test.each<[string, ReturnType<typeof plan>['access'], number | undefined, string | undefined]>([
+    ['2 where a used access is lost', [used('used', { count: 4 }), used('silent')], 2, 'used access is lost (4)'],
+    ['0 where no lost access was used', [used('silent')], undefined, undefined],
+    ['3 where use is not known', [used('unknown'), used('silent')], 3, 'it is not known if used access is lost (1)'],
+    [
+      '3 where a used access may be lost',
+      [used('used', { before: 'undecided' })],
+      3,
+      'it is not known if used access is lost (1)',
+    ],
+    [
+      '3 without a Prometheus',
+      [change()],
+      3,
+      'it is not known if used access is lost (1): name a Prometheus with --prometheus',
+    ],
+    ['0 where access is gained', [change({ before: 'denied', after: 'allowed' })], undefined, undefined],
+  ])('the exit code of a plan that fails on used is %s', (_, access, code, message) => {
+    const failure = failureOf(plan({ access }), 'used')
+    expect([failure?.code, failure?.message]).toEqual([code, message])
+  })
+
+  test('the exit code of a plan that fails on used is 3 where not all was compared', () => {
+    expect(failureOf(plan({ incomplete: ['x'] }), 'used')).toMatchObject({ code: 3 })
+  })
+
   test('the exit code of a plan is 0 where access is gained, and all was compared', () => {
     expect(failureOf(plan({ access: [change({ before: 'denied', after: 'allowed' })] }), 'lose')).toBeUndefined()
   })
@@ -60,6 +91,22 @@ describe('the exit code of a plan', () => {
 describe('the text of a plan', () => {
   test('the text of a plan has each change where there are few', () => {
     expect(accessLines([change(), change({ line: 'x' })])).toEqual(['- pa/shop → pb/pay :80', 'x'])
+  })
+
+  test('the text of a plan has the traffic behind each loss, and counts what is used in a group', () => {
+    const traffic = {
+      is: 'used',
+      requests: 1,
+      connections: 0,
+      seconds: 3_600,
+      text: '1 request in the last hour',
+    } as const
+    expect(accessLines([{ ...change(), traffic }])).toEqual(['- pa/shop → pb/pay :80, 1 request in the last hour'])
+    const many = Array.from({ length: 61 }, (_, index) => ({
+      ...change(),
+      traffic: { ...traffic, is: index < 2 ? ('used' as const) : ('silent' as const) },
+    }))
+    expect(accessLines(many)[0]).toBe('- clients of pa → pb/pay, 61 changes, 2 of them used')
   })
 
   test('the text of a plan groups changes by the namespaces of their targets where there are many', () => {

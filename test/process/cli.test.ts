@@ -40,8 +40,8 @@ const begin = (
 const POLICIES = 'policies: [{ type: app, relation: use, endpoints: [{ ports: [9080], methods: [GET] }] }]'
 
 /** `npm start` with a mesh on which `productpage` may GET of `details`, and a command for it. */
-const withMesh = async () => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+const withMesh = async (environment: Record<string, string> = {}) => {
+  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0', ...environment } })
   const run = (args: readonly string[], input = ''): Promise<Ran> =>
     begin(['--server', server.url, ...args], { input }).ended
   for (const [args, input] of [
@@ -290,6 +290,53 @@ describe('the command', () => {
       stderr: expect.stringMatching(
         /^error: Prometheus at http:\/\/127\.0\.0\.1:9\/api\/v1\/query does not answer .*a retry may help/,
       ),
+    })
+  })
+
+  test('the command says of each loss how much it was used, and fails for those alone', async () => {
+    let perHour = 720
+    let status = 200
+    const { url } = await startFakePrometheus((response, { form }) => {
+      const query = form.get('query') ?? ''
+      const seconds = Number(/\[(\d+)s/.exec(query)?.[1])
+      const labels = { source_workload: 'productpage', source_workload_namespace: 'bookinfo', response_code: '200' }
+      const http = { reporter: 'waypoint', ...labels, destination_service: 'details.bookinfo.svc' }
+      const counted = query.includes('istio_requests_total') ? (perHour * seconds) / 3_600 : 0
+      const value = query.includes('istio_build') ? seconds : counted
+      response.writeHead(status).end(vectorOf(value > 0 ? [[http, value]] : []))
+    })
+    const { run } = await withMesh({ PROMETHEUS_URL: url })
+    const losing = async (...args: string[]) =>
+      await run(['unrelate', 'details:use', 'productpage', '--dry-run', ...args])
+    const used = await losing()
+    expect(used).toMatchObject({
+      ...{ code: 2, stdout: expect.stringMatching(/^- productpage → details .*, 12 requests\/min in the last hour$/m) },
+      stderr: expect.stringContaining('no port, method or path'),
+    })
+    const { access } = JSON.parse((await losing('-o', 'json')).stdout)
+    expect(access[0].traffic).toMatchObject({ is: 'used', requests: 720, connections: 0, seconds: 3_600 })
+    expect(await losing('--fail-on', 'used')).toMatchObject({
+      ...{ code: 2, stderr: expect.stringMatching(/^used access is lost \(\d+\)$/m) },
+    })
+    perHour = 0
+    const silent = await losing('--fail-on', 'used')
+    expect([silent.code, silent.stdout]).toEqual([0, expect.stringContaining(', not used for 7 days\n')])
+    status = 503
+    const unknown = await losing('--fail-on', 'used')
+    expect([unknown.code, unknown.stdout]).toEqual([3, expect.stringContaining(', use not known\n')])
+    expect(unknown.stderr).toMatch(/^the traffic to bookinfo in the last 1h is not known: .*503/m)
+  })
+
+  test('the command plans without a Prometheus as it always did', async () => {
+    const { run } = await withMesh()
+    const losing = ['unrelate', 'details:use', 'productpage', '--dry-run']
+    const { stdout, stderr, code } = await run(losing)
+    expect([code, stderr]).toEqual([2, 'access is lost (1)\n'])
+    expect(stdout).toMatch(/^- productpage → details GET :9080$/m)
+    expect((await run([...losing, '-o', 'json'])).stdout).not.toContain('traffic')
+    expect(await run([...losing, '--fail-on', 'used'])).toMatchObject({
+      ...{ code: 3, stdout },
+      stderr: 'it is not known if used access is lost (1): name a Prometheus with --prometheus\n',
     })
   })
 

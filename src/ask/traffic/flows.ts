@@ -10,6 +10,8 @@ export type Flow = {
   /** The clusters, where the proxies know them. */
   readonly fromCluster?: string
   readonly toCluster?: string
+  /** The identities of the client, `namespace/account`, as proxies verified them. Absent where they saw none, as of a client outside the mesh. */
+  readonly accounts?: readonly string[]
   /** Requests of HTTP, or connections of TCP, with those that were refused. Prometheus extrapolates, so a number is close and not exact. */
   readonly requests: number
   readonly refused: number
@@ -70,7 +72,7 @@ export const readFlows = (
 }
 
 type Labels = Series['labels']
-type Report = Flow & { readonly isOfClient: boolean }
+type Report = Omit<Flow, 'accounts'> & { readonly isOfClient: boolean; readonly account: string | undefined }
 
 const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'refused'>, known: Known): Report => {
   const said = (name: string) => saidIn(labels, name)
@@ -82,6 +84,7 @@ const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'r
     ...(fromCluster !== undefined && { fromCluster }),
     ...(toCluster !== undefined && { toCluster }),
     isOfClient: labels.reporter === 'source',
+    account: accountIn(labels),
   }
 }
 
@@ -95,9 +98,14 @@ const clientOf = (labels: Labels, { applications }: Known): string => {
   const namespace = saidIn(labels, 'source_workload_namespace')
   const name = saidIn(labels, 'source_workload') ?? saidIn(labels, 'source_canonical_service')
   if (namespace !== undefined && name !== undefined) return `${namespace}/${name}`
-  const [, home, account] = /\/ns\/([^/]+)\/sa\/([^/]+)$/.exec(labels.source_principal ?? '') ?? []
-  if (home === undefined) return 'unknown'
-  return applications.has(`${home}/${account}`) ? `${home}/${account}` : `${home}/sa/${account}`
+  const account = accountIn(labels)
+  if (account === undefined) return 'unknown'
+  return applications.has(account) ? account : account.replace('/', '/sa/')
+}
+
+const accountIn = ({ source_principal: principal = '' }: Labels): string | undefined => {
+  const [, namespace, account] = /\/ns\/([^/]+)\/sa\/([^/]+)$/.exec(principal) ?? []
+  return namespace === undefined ? undefined : `${namespace}/${account}`
 }
 
 /** Names the target as its Service, unless only its workload is an application. */
@@ -133,8 +141,10 @@ const rounded = (value: number): number => (value > 0 ? Math.max(1, Math.round(v
 const sum = (reports: readonly Report[]): Flow[] => {
   const [first] = reports
   if (first === undefined) return []
-  const { isOfClient: _, ...flow } = first
+  const { isOfClient: _, account: __, ...flow } = first
+  const accounts = [...new Set(reports.flatMap(({ account }) => account ?? []))].toSorted()
   const total = (key: 'requests' | 'refused') => rounded(reports.reduce((all, one) => all + one[key], 0))
   const refused = total('refused')
-  return [{ ...flow, requests: Math.max(total('requests'), refused), refused }]
+  const counts = { requests: Math.max(total('requests'), refused), refused }
+  return [{ ...flow, ...counts, ...(accounts.length > 0 && { accounts }) }]
 }

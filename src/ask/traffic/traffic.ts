@@ -4,7 +4,7 @@ import { type AccessNow, type Classified, classify, pairsOf } from './classify.t
 import { type Observed, readFlows } from './flows.ts'
 import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
-import { secondsIn, timeText } from './window.ts'
+import { secondsIn, timeText } from './time.ts'
 
 /** The traffic to a namespace. */
 export type TrafficView = {
@@ -14,6 +14,8 @@ export type TrafficView = {
   /** The part of the window since which Prometheus has scraped proxies. Absent where it has scraped none. */
   readonly coveredSeconds?: number
   readonly flows: readonly Classified[]
+  /** The targets that are all on the mesh now, so that proxies report all traffic to them. */
+  readonly reported: readonly string[]
   /** Sentences for people about what the flows do not say. */
   readonly notes: readonly string[]
 }
@@ -21,13 +23,14 @@ export type TrafficView = {
 type Asked = {
   readonly namespace: string
   readonly window: string
-  /** What was observed, or where to ask for it. */
+  /** The series that were observed, or where to ask for them. */
   readonly source: Observed | PrometheusSettings
 }
 
 type Cluster = {
   readonly views: readonly Shown[]
   readonly gateways: readonly KubernetesObject[]
+  readonly reported: readonly string[]
   /** Decides on the access of one client, or of any client outside the mesh, to an application. */
   access(from: string | undefined, to: string): Promise<AccessNow>
 }
@@ -37,7 +40,7 @@ export const observeTraffic = async (
   { namespace, window, source }: Asked,
   readCluster: () => Promise<Cluster>,
 ): Promise<TrafficView> => {
-  const [observed, { views, gateways, access }] = await Promise.all([
+  const [observed, { views, gateways, reported, access }] = await Promise.all([
     'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
     readCluster(),
   ])
@@ -56,7 +59,7 @@ export const observeTraffic = async (
   })
   const { coveredSeconds } = observed
   return {
-    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified },
+    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified, reported },
     notes: [...coverage(window, observed), ...notesOf(classified, hops)],
   }
 }

@@ -1,25 +1,23 @@
 import type { Command } from 'commander'
 import { parse } from 'yaml'
+import { type DryRunOptions, withDryRun } from '../dry-run.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, readInput, withServer } from '../options.ts'
 import { send } from '../send.ts'
 
 export const config = (program: Command): void => {
-  program
+  const command = program
     .command('config')
     .summary('set the whole config of an application')
     .argument('<application>', '[namespace/]application')
     .requiredOption('-f, --file <path>', 'YAML or JSON; - for stdin')
-    .option(
-      '--dry-run',
-      'print the effect without sending anything; exit code 2 if access would be lost, 3 if that is not known',
-    )
+  withDryRun(command)
     .addHelpText('after', "\nExample:\n  echo 'mesh: {}' | meshstep -n bookinfo config beacon -f -")
-    .action((name: string, { file, dryRun }: { file: string; dryRun?: true }, command: Command) =>
+    .action((name: string, { file, ...options }: DryRunOptions & { file: string }, command: Command) =>
       withServer(command, async (settings) => {
         const { namespace, application } = parseApplication(name, settings.namespace)
         const data = { config: parsed(await readInput(file), file) }
-        await send(settings, { type: 'config-changed', subject: `${namespace}/${application}`, data }, dryRun)
+        await send(settings, { type: 'config-changed', subject: `${namespace}/${application}`, data }, options)
       }),
     )
 }

@@ -1,13 +1,22 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { Plan } from '../../ask/preview/preview.ts'
+import { type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
+import { failOn } from '../dry-run.ts'
+import { withTraffic } from '../loss-traffic.ts'
 import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
 import { withQuery } from '../server.ts'
 
-type Options = { file: string[]; delete?: true; diff?: true; failOn: FailOn; autoAllowWaypoint?: string }
+type Options = PrometheusOptions & {
+  file: string[]
+  delete?: true
+  diff?: true
+  failOn: FailOn
+  autoAllowWaypoint?: string
+}
 
 export const plan = (program: Command): void => {
-  program
+  const command = program
     .command('plan')
     .summary('show the effect of documents and events')
     .description(
@@ -16,8 +25,9 @@ export const plan = (program: Command): void => {
     .requiredOption('-f, --file <path...>', 'YAML or JSON, a folder of such files, or - for stdin')
     .option('--delete', 'plan the deletion of the documents')
     .option('--diff', 'print each object’s change as a unified diff')
-    .addOption(new Option('--fail-on <what>', 'when to exit with 2').choices(['lose', 'widen', 'none']).default('lose'))
+    .addOption(failOn('when to exit with 2'))
     .addOption(autoAllowWaypoint())
+  withPrometheus(command)
     .addHelpText('after', '\nExample:\n  meshstep plan -f details.yaml')
     .action((options: Options, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
@@ -25,7 +35,10 @@ export const plan = (program: Command): void => {
         const { autoAllowWaypoint, delete: isDeletion } = options
         const flags = { delete: isDeletion && 'true', autoAllowWaypoint, namespace }
         const answer = await whilePlanning(server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents))
-        printPlan(format, answer, { isDiffed: options.diff === true, failOn: options.failOn })
+        printPlan(format, await withTraffic(answer, server, options), {
+          isDiffed: options.diff === true,
+          failOn: options.failOn,
+        })
       }),
     )
 }

@@ -1,13 +1,14 @@
 import type { Command } from 'commander'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { relate as relation } from '../../serve/page/relating.ts'
+import { type DryRunOptions, withDryRun } from '../dry-run.ts'
 import { parseName, wholeNumber, withServer } from '../options.ts'
 import { send } from '../send.ts'
 
-type Options = { id?: number; interface?: string; role?: 'provides' | 'requires'; dryRun?: true }
+type Options = { id?: number; interface?: string; role?: 'provides' | 'requires' } & DryRunOptions
 
 export const relate = (program: Command): void => {
-  program
+  const command = program
     .command('relate')
     .summary('relate two applications')
     .description(
@@ -22,10 +23,7 @@ export const relate = (program: Command): void => {
       'the id of the relation (default: that of the same relation, else the next one)',
       wholeNumber(0),
     )
-    .option(
-      '--dry-run',
-      'print the effect without sending anything; exit code 2 if access would be lost, 3 if that is not known',
-    )
+  withDryRun(command)
     .addHelpText(
       'after',
       '\nExample:\n  meshstep -n bookinfo relate details:details productpage\n  meshstep -n bookinfo relate details beacon',
@@ -35,7 +33,7 @@ export const relate = (program: Command): void => {
         const [own, remote] = [parseName(first, settings.namespace), parseName(second, settings.namespace)]
         const views = await settings.server.get<ApplicationView[]>(`/applications/${own.namespace}`)
         const { id, role, interface: name } = options
-        await send(settings, relation(views, { own, remote, interface: name, role, id }), options.dryRun)
+        await send(settings, relation(views, { own, remote, interface: name, role, id }), options)
       }),
     )
 }

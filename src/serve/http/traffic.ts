@@ -4,6 +4,7 @@ import { accessNow } from '../../ask/preview/access.ts'
 import type { AccessNow } from '../../ask/traffic/classify.ts'
 import type { Observed } from '../../ask/traffic/flows.ts'
 import type { PrometheusSettings } from '../../ask/traffic/prometheus.ts'
+import { reportedIn } from '../../ask/traffic/reported.ts'
 import type { TrafficView } from '../../ask/traffic/traffic.ts'
 import { Window } from '../../ask/traffic/window.ts'
 import { createAnswerQuery } from '../../core/access/answer-query.ts'
@@ -92,6 +93,9 @@ const readCluster = async (
   const applications = createApplications({ ...dependencies, connect: () => kubernetes })
   const all = await applications.all({ namespace })
   const gateways = (await ifPermitted(ifServed(kubernetes.list('Gateway', undefined)))) ?? []
+  const pods = (await ifPermitted(kubernetes.list('Pod', namespace))) ?? []
+  const services = (await ifPermitted(kubernetes.list('Service', namespace))) ?? []
+  const home = await ifPermitted(kubernetes.find({ kind: 'Namespace', name: namespace }))
   const reading = { memories: dependencies.features.memories, kubernetes }
   const open = new Map<string, Promise<boolean>>()
   const isOpen = (to: string): Promise<boolean> => {
@@ -105,7 +109,10 @@ const readCluster = async (
     if (verdicts.includes('allowed')) return 'allowed'
     return verdicts.includes('undecided') ? 'unknown' : 'none'
   }
-  return { views: all.filter((one): one is ApplicationView => !('problem' in one)), gateways, access }
+  return {
+    views: all.filter((one): one is ApplicationView => !('problem' in one)),
+    ...{ gateways, reported: reportedIn(home, pods, services), access },
+  }
 }
 
 /** Lists the verdicts on requests of a client through the Service of that name. A side that does not exist passes nothing. */

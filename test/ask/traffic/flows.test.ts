@@ -32,7 +32,7 @@ const KNOWN = {
 const read = (observed: Partial<Observed>) => readFlows({ http: [], tcp: [], denied: [], ...observed }, KNOWN)
 
 const EAST = { fromCluster: 'east', toCluster: 'east' }
-const FLOW = { from: 'shop/web', to: 'shop/db', ...EAST }
+const FLOW = { from: 'shop/web', to: 'shop/db', ...EAST, accounts: ['shop/web'] }
 
 describe('each flow counts once', () => {
   const near = seen('destination', WEB, DB)
@@ -125,6 +125,18 @@ describe('names', () => {
     ['a canonical service', { source_canonical_service: 'web', source_workload_namespace: 'shop' }, 'shop/web'],
   ])('a client is known by %s', (_, labels, from) => {
     expect(read({ tcp: [series(seen('destination', labels, DB), 1)] }).flows).toMatchObject([{ from, to: 'shop/db' }])
+  })
+
+  test('the accounts that proxies saw are told, each once, and none of what has none', () => {
+    const principals = [
+      'spiffe://td/ns/shop/sa/b',
+      'spiffe://other/ns/shop/sa/b',
+      'spiffe://td/ns/shop/sa/a',
+      'unknown',
+    ]
+    const tcp = principals.map((source_principal) => series(seen('destination', WEB, DB, { source_principal }), 1))
+    expect(read({ tcp }).flows).toMatchObject([{ requests: 4, accounts: ['shop/a', 'shop/b'] }])
+    expect(read({ tcp: tcp.slice(-1) }).flows[0]).not.toHaveProperty('accounts')
   })
 
   test.each<[string, Labels, string]>([

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { secondsIn, timeText, Window } from '../../../src/ask/traffic/window.ts'
+import { secondsIn, timeText } from '../../../src/ask/traffic/time.ts'
+import { Window } from '../../../src/ask/traffic/window.ts'
 
 test.each([
   ['60s', 60],

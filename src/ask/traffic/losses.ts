@@ -1,0 +1,134 @@
+import type { AccessChange } from '../preview/difference/describe-changes.ts'
+import type { Flow } from './flows.ts'
+import { secondsIn, timeText } from './time.ts'
+import type { TrafficView } from './traffic.ts'
+
+/** The traffic of an access that is lost. */
+export type Use = {
+  /** `unknown` if nothing tells: no proxies are scraped, or the target is not all on the mesh, so that nobody sees all traffic to it. */
+  readonly is: 'used' | 'silent' | 'unknown'
+  /** The requests of HTTP and connections of TCP that passed in the last `seconds`. */
+  readonly requests: number
+  readonly connections: number
+  readonly seconds: number
+  /** `12 requests/min in the last hour` */
+  readonly text: string
+}
+
+/** A change of access. One that is lost, or may be, has its traffic. */
+export type Judged = AccessChange & { readonly traffic?: Use }
+
+/** The traffic to a namespace in the last hour and week. A week is asked for only if the hour does not tell all. */
+export type Recent = { readonly hour?: TrafficView | undefined; readonly week?: TrafficView | undefined }
+
+/** The windows of `Recent`. */
+export const [HOUR, WEEK] = ['1h', '7d']
+
+export const NO_PORT =
+  'Istio’s metrics name no port, method or path: the traffic of a loss is all that passed from its client to its target.'
+
+/** Tells if access is lost, or if that cannot be ruled out. */
+export const mayBeLost = ({ before, after }: Pick<AccessChange, 'before' | 'after'>): boolean =>
+  before !== 'denied' && after !== 'allowed'
+
+/** Adds its traffic to each access that is lost or may be, and puts these first, the most used before the others. */
+export const judgeLosses = (access: readonly AccessChange[], recent: ReadonlyMap<string, Recent>): Judged[] => {
+  const [lost, others] = [access.filter(mayBeLost), access.filter((one) => !mayBeLost(one))]
+  const judged = lost.map((one) => ({ ...one, traffic: useOf(one, recent.get(namespaceOf(one.to)) ?? {}) }))
+  return [...judged.toSorted((one, other) => amountOf(other.traffic) - amountOf(one.traffic)), ...others]
+}
+
+/** Returns the namespace of a name such as `shop/db`. */
+export const namespaceOf = (name: string): string => name.replace(/\/.*/, '')
+
+/** Orders uses: by what passes in a second, then what is not known, then what is silent. */
+const amountOf = ({ is, requests, connections, seconds }: Use): number =>
+  is === 'used' ? (requests + connections) / seconds : is === 'unknown' ? 0 : -1
+
+/** Tells the use of an access by the hour, and by the week where nothing was seen in the hour. */
+export const useOf = (lost: AccessChange, { hour, week }: Recent): Use => {
+  const inHour = hour && passed(lost, hour)
+  if (hour && inHour && inHour.total > 0)
+    return { ...counted(inHour, hour), is: 'used', text: amountText(inHour, hour) }
+  const inWeek = week && passed(lost, week)
+  if (!week || !inWeek) return { ...NOTHING, is: 'unknown', text: hour ? 'not used in the last hour' : 'use not known' }
+  const counts = counted(inWeek, week)
+  if (inWeek.total > 0) return { ...counts, is: 'used', text: `${amountText(inWeek, week)}, not in the last hour` }
+  if (!isSeen(lost, week)) return { ...counts, is: 'unknown', text: 'use not known' }
+  return { ...counts, is: 'silent', text: `not used for ${timeText(counts.seconds)}` }
+}
+
+/** Tells if silence means something: proxies report all to the target, and hops are counted for the clients of a waypoint. */
+const isSeen = ({ from, to }: AccessChange, { coveredSeconds, reported }: TrafficView): boolean =>
+  coveredSeconds !== undefined && !from?.includes('/gateway/') && plainNames(to).some((one) => reported.includes(one))
+
+type Passed = { readonly requests: number; readonly connections: number; readonly total: number }
+
+const NOTHING = { requests: 0, connections: 0, seconds: 0 }
+
+const passed = (lost: AccessChange, { flows }: TrafficView): Passed => {
+  const own = flows.filter((flow) => isOfTarget(lost, flow) && isOfClient(lost, flow))
+  const sum = (protocol: Flow['protocol']) =>
+    own.reduce((all, one) => (one.protocol === protocol ? all + one.requests - one.refused : all), 0)
+  const [requests, connections] = [sum('http'), sum('tcp')]
+  return { requests, connections, total: requests + connections }
+}
+
+const counted = ({ requests, connections }: Passed, view: TrafficView) => ({
+  ...{ requests, connections },
+  seconds: seenSeconds(view),
+})
+
+/** Returns the time that a view is about. It is shorter than its window if proxies are scraped for a shorter time. */
+const seenSeconds = ({ window, coveredSeconds }: TrafficView): number => {
+  const seconds = secondsIn(window)
+  // the first sample is a little later than the beginning of the window
+  return coveredSeconds === undefined || coveredSeconds >= 0.95 * seconds ? seconds : coveredSeconds
+}
+
+const amountText = ({ requests, connections }: Passed, view: TrafficView): string => {
+  const seconds = seenSeconds(view)
+  const parts = [
+    ...(requests > 0 ? [rateText(requests, 'request', seconds)] : []),
+    ...(connections > 0 ? [rateText(connections, 'connection', seconds)] : []),
+  ]
+  return `${parts.join(' and ')} in the last ${timeText(seconds).replace(/^1 /, '')}`
+}
+
+/** Writes a rate if there is at least one in a minute. */
+const rateText = (count: number, what: string, seconds: number): string => {
+  const perMinute = count / (seconds / 60)
+  if (perMinute < 1 || seconds < 120) return `${count} ${what}${count === 1 ? '' : 's'}`
+  return `${perMinute < 10 ? Number(perMinute.toFixed(1)) : Math.round(perMinute)} ${what}s/min`
+}
+
+const isOfTarget = ({ to }: AccessChange, flow: Flow): boolean => plainNames(to).includes(flow.to)
+
+/** Removes the kind of a name: proxies tell applications, pods and Gateways by the name of their workload alone. */
+const plainNames = (name: string): string[] => {
+  const plain = name.replace(/\/(gateway|pod)\//, '/')
+  // the class of a Gateway is behind its name
+  return name.includes('/gateway/') ? [plain, `${plain}-istio`] : [plain]
+}
+
+const isOfClient = ({ from, clients, notClients = [] }: AccessChange, flow: Flow): boolean => {
+  const named = from === undefined ? clients : [from]
+  if (named === undefined) return flow.accounts === undefined
+  return named.some((one) => mayBe(one, flow)) && !notClients.some((one) => isClient(one, flow))
+}
+
+/** Tells if a flow may be of a client. Where only one of them names an account, it may be of any client of its namespace. */
+const mayBe = (client: string, flow: Flow): boolean => {
+  const isAccount = client.includes('/sa/')
+  const isBlind = isAccount ? flow.accounts === undefined : flow.from.includes('/sa/')
+  return isClient(client, flow) || (isBlind && namespaceOf(client) === namespaceOf(flow.from))
+}
+
+/** Names have no other signs that mean something in an expression. */
+const globOf = (name: string): RegExp => new RegExp(`^${name.replaceAll('.', '[.]').replaceAll('*', '.*')}$`)
+
+const isClient = (client: string, { from, accounts = [] }: Flow): boolean => {
+  const patterns = plainNames(client).map(globOf)
+  const names = [from, ...accounts.map((account) => account.replace('/', '/sa/'))]
+  return names.some((name) => patterns.some((pattern) => pattern.test(name)))
+}

@@ -1,0 +1,29 @@
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { isLive } from '../../platform/kubernetes/pods.ts'
+import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { isOnMesh, lonePodName } from '../authorization/pods.ts'
+
+/**
+ * Names the targets of a namespace with pods that are all on the mesh, `namespace/name`: the controllers of pods, and the Services that select them. Their
+ * proxies report all traffic to them, so that silence means something.
+ */
+export const reportedIn = (
+  namespace: KubernetesObject | undefined,
+  pods: readonly KubernetesObject[],
+  services: readonly KubernetesObject[],
+): string[] => {
+  const live = pods.filter(isLive).map((pod) => ({
+    isOn: isOnMesh(pod, namespace?.metadata.labels ?? {}),
+    names: [
+      lonePodName(pod),
+      ...services.filter((one) => isSelected(one, pod)).map(({ metadata: { name } }) => name),
+    ].map((name) => `${pod.metadata.namespace}/${name}`),
+  }))
+  const off = new Set(live.flatMap(({ isOn, names }) => (isOn ? [] : names)))
+  return [...new Set(live.flatMap(({ names }) => names))].filter((name) => !off.has(name)).toSorted()
+}
+
+const isSelected = ({ spec }: KubernetesObject, { metadata: { labels = {} } }: KubernetesObject): boolean => {
+  const selector = (spec?.selector ?? {}) as Readonly<Record<string, string>>
+  return Object.keys(selector).length > 0 && hasLabels(labels, selector)
+}

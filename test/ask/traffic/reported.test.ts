@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { reportedIn } from '../../../src/ask/traffic/reported.ts'
+import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
+
+const ON = { 'istio.io/dataplane-mode': 'ambient' }
+
+const object = (kind: string, name: string, of: Partial<KubernetesObject['metadata']> = {}): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind, metadata: { namespace: 'shop', name, ...of } },
+})
+
+/** A pod of the StatefulSet `owner`. */
+const pod = (owner: string, labels: Record<string, string>, status = {}): KubernetesObject => ({
+  ...object('Pod', `${owner}-0`, {
+    labels: { app: owner, ...labels },
+    ownerReferences: [{ kind: 'StatefulSet', name: owner, uid: 'x', controller: true }],
+  }),
+  status,
+})
+
+const service = (name: string, selector: Record<string, string>): KubernetesObject => ({
+  ...object('Service', name),
+  spec: { selector },
+})
+
+const HOME = object('Namespace', 'shop')
+
+test('a target is reported if all its pods are on the mesh, by its own name and by those of its Services', () => {
+  const pods = [pod('db', ON), pod('db', ON), pod('web', ON), pod('web', {}), pod('old', {})]
+  const services = [service('data', { app: 'db' }), service('front', { app: 'web' }), service('none', {})]
+  expect(reportedIn(HOME, pods, services)).toEqual(['shop/data', 'shop/db'])
+})
+
+test('a Service over pods that are not all on the mesh is not reported', () => {
+  const tier = { tier: 'back' }
+  expect(reportedIn(HOME, [pod('db', { ...ON, ...tier }), pod('old', tier)], [service('back', tier)])).toEqual([
+    'shop/db',
+  ])
+})
+
+test('a namespace puts its pods on the mesh, and pods that ended do not count', () => {
+  const home = object('Namespace', 'shop', { labels: ON })
+  const pods = [pod('db', {}), pod('db', { 'istio.io/dataplane-mode': 'none' }, { phase: 'Succeeded' })]
+  expect(reportedIn(home, pods, [])).toEqual(['shop/db'])
+})
