@@ -34,8 +34,9 @@ const app = (...endpoints: readonly Record<string, unknown>[]) => ({ type: 'app'
 const unit = { type: 'unit', relation: 'details', ports: [9080] }
 const READ = { ports: [9080], methods: ['GET'] }
 
-/** Narrower and wider ones, for the Service, for the pods, or for both, and none. */
-const POLICIES: readonly (readonly Record<string, unknown>[])[] = [
+/** Narrower and wider ones, for the Service, for the pods, or for both, none, and those that follow from the relations. */
+const POLICIES: readonly ('related' | readonly Record<string, unknown>[])[] = [
+  'related',
   [app(READ)],
   [app({ ...READ, paths: ['/health'] })],
   [app()],
@@ -49,7 +50,8 @@ const WAYPOINTS = [{}, { waypoint: false }, { units: 0 }]
 
 /** Whether policies of a config are for another Service. */
 export const namesOtherService = (config: Record<string, unknown> = {}): boolean =>
-  (config.policies as { service?: string }[] | undefined)?.some(({ service }) => service === OTHER_SERVICE) === true
+  Array.isArray(config.policies) &&
+  config.policies.some(({ service }: { service?: string }) => service === OTHER_SERVICE)
 
 const LABELS = [{}, { team: 'books' }, { team: 'shop', tier: 'api' }]
 

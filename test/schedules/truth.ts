@@ -163,9 +163,11 @@ export const clientsOf = (truth: Truth): string[] => {
   return [...new Set(clients.flatMap(({ requirer }) => realName(truth, requirer.application)))].toSorted()
 }
 
-/** The policies that an application's config declares. */
-export const policiesOf = (truth: Truth, application: string): readonly Policy[] =>
-  (configOf(truth, application)?.policies ?? []) as Policy[]
+/** The policies that an application's config declares; those that follow from its relations let each client use the Service. */
+export const policiesOf = (truth: Truth, application: string): readonly Policy[] => {
+  const { policies = [] } = configOf(truth, application) ?? {}
+  return policies === 'related' ? [{ type: 'app' }] : (policies as Policy[])
+}
 
 /** What decides who reaches details, where it is on the mesh. */
 export const rulesOf = (truth: Truth): Rules => {

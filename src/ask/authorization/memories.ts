@@ -1,9 +1,11 @@
+import { RELATED } from '../../core/policies/models.ts'
 import { parseRequesters } from '../../core/policies/requested-by.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import { type Memories, memoryName } from '../../core/state/memory.ts'
 import { type RelationEntry, relationName, relationsIn } from '../../core/state/relation.ts'
 import { type State, stands } from '../../core/state/state.ts'
 import { authorPolicies } from '../../features/service-mesh/consumer.ts'
+import { relatedPolicies } from '../../features/service-mesh/related.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
 import { isForbidden } from '../../platform/kubernetes/api-error.ts'
@@ -57,12 +59,20 @@ export const humanRequesters =
     const isCarried = (name: string) =>
       relations.some((relation) => isMessenger(relation) && name === requesterTitle(target, relation))
     if (state === undefined || !asked.some(isCarried)) return asked
-    const endpoints = authorPolicies(state as Parameters<typeof authorPolicies>[0]).map(({ relation }) => relation)
+    const endpoints = endpointsOf(target, state)
     const named = relations.filter(({ endpoint }) => endpoints.includes(endpoint))
     const made = named.filter((relation) => source && isSameSubject(remoteSubject(target, relation), source))
     const behind = (made.length > 0 ? made : named).map((relation) => requesterTitle(target, relation))
     return behind.length === 0 ? asked : [...behind, ...asked.filter((name) => !isCarried(name))]
   }
+
+/** Lists the endpoints that policies name. Those that follow from relations have no list: by the config, or by the beacon if the config has none. */
+const endpointsOf = (target: Subject, state: State): string[] => {
+  const effective = state as Parameters<typeof relatedPolicies>[1]
+  const listed = authorPolicies(target, { ...effective, relations: {} })
+  const related = listed.length === 0 || state.config?.policies === RELATED ? relatedPolicies(target, effective) : []
+  return [...listed, ...related].map(({ relation }) => relation)
+}
 
 const requesterTitle = (subject: Subject, relation: RelationEntry): string =>
   `${relationName(relation)} of ${subjectName(subject)}`

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { chosenSchema } from '../../platform/base/chosen-schema.ts'
 import { labelProblem } from '../../platform/kubernetes/label-syntax.ts'
 import { Endpoint, httpFields, MeshEndpoint, Ports } from './endpoint.ts'
 
@@ -24,6 +25,21 @@ export type UnitPolicy = z.infer<typeof UnitPolicy>
 /** A policy of an application, in terms of its relations. */
 export const Policy = z.discriminatedUnion('type', [AppPolicy, UnitPolicy])
 export type Policy = z.infer<typeof Policy>
+
+/** The value of `policies` that derives them from the relations, instead of a list. */
+export const RELATED = 'related'
+
+const Related = z.literal(RELATED, `expected ${RELATED}, or a list of policies`)
+
+/** Config: a list of policies, or `related`. */
+export const Policies = chosenSchema<z.infer<typeof Related> | Policy[]>((value) =>
+  typeof value === 'string' ? Related : z.array(Policy),
+)
+export type Policies = z.infer<typeof Policies>
+
+/** Returns the policies that a config lists. With `related` it lists none. */
+export const listedPolicies = (policies: Policies | undefined): readonly Policy[] =>
+  policies === undefined || policies === RELATED ? [] : policies
 
 const isRecord = (value: unknown): value is Record<string, string> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

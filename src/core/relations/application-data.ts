@@ -5,6 +5,7 @@ import type { State } from '../state/state.ts'
 import type { LeaderSettings } from '../units/leader-settings.ts'
 import { unitName } from '../units/units.ts'
 import { ELSEWHERE_KEY } from './mesh-labels.ts'
+import { DEFAULT_POLICIES_KEY } from './policies-databag.ts'
 import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './protocol-version-1.ts'
 
 const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
@@ -12,7 +13,17 @@ const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]
 
 /** The keys reserved by the protocol of an interface. */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
-  service_mesh: [...VERSIONED, 'labels', ELSEWHERE_KEY, 'mesh_type', 'guard', 'policies', 'guarded', 'enforcement'],
+  service_mesh: [
+    ...VERSIONED,
+    'labels',
+    ELSEWHERE_KEY,
+    'mesh_type',
+    'guard',
+    DEFAULT_POLICIES_KEY,
+    'policies',
+    'guarded',
+    'enforcement',
+  ],
   cross_model_mesh: [...VERSIONED, 'cmr_data'],
   'k8s-service': [...VERSIONED, 'service-name', 'service-port', 'name', 'port'],
   cluster: [

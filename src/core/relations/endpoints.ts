@@ -1,4 +1,5 @@
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { listedPolicies } from '../policies/models.ts'
 import { relationsIn } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 
@@ -11,10 +12,10 @@ export type UnknownEndpoint = {
 }
 
 export const unknownEndpoints = (state: State): UnknownEndpoint[] => {
-  const { policies = [], services = {}, databag = {} } = state.config ?? {}
+  const { policies, services = {}, databag = {} } = state.config ?? {}
   const present = new Set(relationsIn(state).flatMap((entry) => (stands(state, entry) ? [entry.endpoint] : [])))
   const named = [
-    ...policies.map(({ relation }, index) => ({ where: `policies[${index}]`, endpoint: relation })),
+    ...listedPolicies(policies).map(({ relation }, index) => ({ where: `policies[${index}]`, endpoint: relation })),
     ...Object.keys(services).map((endpoint) => ({ where: 'services', endpoint })),
     ...Object.keys(databag).map((endpoint) => ({ where: 'databag', endpoint })),
   ]

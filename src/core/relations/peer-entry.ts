@@ -7,6 +7,10 @@ import type { RelationEntry } from '../state/relation.ts'
 import { relationKey, withPublished } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
 
+/** The interface by which a provider tells a requirer what to scrape, and the entry of its databag. */
+export const SCRAPE = 'prometheus_scrape'
+export const SCRAPE_JOBS = 'scrape_jobs'
+
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 
 /** The names of remote endpoints, used if the platform has not sent one. */
@@ -105,8 +109,12 @@ type Shown = Pick<State, 'removed' | 'marks' | 'relations'>
 const shownIn = (state: Shown, entry: RelationEntry) => {
   const isStanding = stands(state, entry)
   const ends = isStanding ? [entry.endedAt, state.marks?.application?.at].filter((end) => end !== undefined) : []
-  return [isStanding, entry.published?.digest ?? null, entry.grant ?? null, ...ends]
+  return [isStanding, entry.published?.digest ?? null, entry.grant ?? null, ...ends, ...scrapeJobsAt(entry)]
 }
+
+/** The scrape jobs of the peer, which it reads here: its platform tells them to this side. */
+const scrapeJobsAt = ({ interface: name, role, remote: { data } }: RelationEntry) =>
+  name === SCRAPE && role === 'requires' && data?.[SCRAPE_JOBS] !== undefined ? [data[SCRAPE_JOBS]] : []
 
 /**
  * Gives each relation whose public data differ from those in the memory a new generation. Data that change and change back get a new hash

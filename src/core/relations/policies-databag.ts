@@ -21,6 +21,9 @@ const Served = MeshPolicy.superRefine(({ endpoints }, context) => {
     context.addIssue({ code: 'custom', path: ['endpoints', ...path], message })
 })
 
+/** The entry of a beacon's databag with the `policies` of consumers whose config has none. */
+export const DEFAULT_POLICIES_KEY = 'default_policies'
+
 const List = z.array(z.unknown(), 'expected a list of policies')
 
 /** Reads the policies that a consumer of `service_mesh` requests. An absent key requests nothing. */

@@ -1,7 +1,7 @@
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import { hasData, isEmptied, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
+import { type Databag, hasData, isEmptied, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
 import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
 import { sharedIds } from './ids.ts'
@@ -111,7 +111,12 @@ const flag = (isSet: boolean): true | undefined => isSet || undefined
 
 type Resolved = { relation: Relation; read: RelationData }
 
-const resolve = (entry: RelationEntry, { published, labels }: PeerView, state: State, isOver: boolean): Resolved => {
+const resolve = (
+  entry: RelationEntry,
+  { entry: theirs, published, labels }: PeerView,
+  state: State,
+  isOver: boolean,
+): Resolved => {
   const { remote, lastReadable } = entry
   const read = readData(entry.interface, remote.data ?? {}, published?.data, state.config?.versions)
   const own = publishedIn(state, entry)
@@ -131,9 +136,14 @@ const resolve = (entry: RelationEntry, { published, labels }: PeerView, state: S
     peerLabels: labels,
     isConfigured: flag(own !== undefined && !own.partial),
     requested: requested && 'data' in requested ? requested.data : undefined,
+    ownData: ownDataIn(entry, theirs),
     customData: selectCustomData(entry.interface, published),
     isUnknown: flag(isUnknown),
     isLeaving: flag(isOver),
   })
   return { relation, read }
 }
+
+/** Returns the databag of this side as the peer was told. What is told in another namespace needs no right in this one, and does not count. */
+const ownDataIn = ({ remote: { namespace } }: RelationEntry, theirs: RelationEntry | undefined): Databag | undefined =>
+  namespace === undefined ? theirs?.remote.data : undefined

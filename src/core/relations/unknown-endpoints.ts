@@ -1,6 +1,7 @@
 import { changed } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
+import { listedPolicies } from '../policies/models.ts'
 import { type State, stands } from '../state/state.ts'
 import { isBetween, oppositeIdentity } from './peer-entry.ts'
 import { hasPublished } from './peer-view.ts'
@@ -38,7 +39,7 @@ export const withUnknownEndpoints = (state: State, isLost: boolean, ended: reado
   const over = 'ended' in unknown ? new Set([...unknown.ended, ...ended]) : new Set(ended)
   if (config === undefined) return changed(state, { unknownEndpoints: { ended: [...over] } })
   const known = over.union(new Set(Object.values(relations).map(({ endpoint }) => endpoint)))
-  const named = new Set((config.policies ?? []).map(({ relation }) => relation))
+  const named = new Set(listedPolicies(config.policies).map(({ relation }) => relation))
   const left = [...named].filter(
     (endpoint) => !known.has(endpoint) && ('ended' in unknown || unknown.includes(endpoint)),
   )

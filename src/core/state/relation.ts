@@ -148,6 +148,8 @@ export type Relation = RelationIdentity & {
   readonly isUnknown?: true
   /** The relation has ended, but its requirer still carries its labels. */
   readonly isLeaving?: true
+  /** The databag of this side, as the platform told the peer in the same namespace. */
+  readonly ownData?: Databag
   /** The peer's custom data, outside the protocol. */
   readonly customData?: CustomData
   /** The application that its labels wait for. */

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import * as z from 'zod'
+import { chosenSchema } from '../../platform/base/chosen-schema.ts'
 import { DNS_SUBDOMAIN } from '../../platform/base/names.ts'
 import { printValue } from '../../platform/base/printed.ts'
 import { fromJuju } from './juju.ts'
@@ -191,17 +192,6 @@ const OwnWorkload: z.ZodType<PodWorkload> = z
  * problems are those of the intended form.
  */
 export const workloadSchema = <T extends object>(named: z.ZodType<T>): z.ZodType<T | PodWorkload> =>
-  z.unknown().transform((value, context): T | PodWorkload => {
-    const schema = isObject(value) && isPodWorkload(value) ? OwnWorkload : named
-    const result = schema.safeParse(value, { reportInput: true })
-    if (result.success) return result.data
-    for (const issue of result.error.issues)
-      context.addIssue(
-        issue.code === 'unrecognized_keys'
-          ? { ...issue, path: [...issue.path] }
-          : { code: 'custom', path: [...issue.path], message: issue.message, input: issue.input },
-      )
-    return z.NEVER
-  })
+  chosenSchema<T | PodWorkload>((value) => (isObject(value) && isPodWorkload(value) ? OwnWorkload : named))
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null

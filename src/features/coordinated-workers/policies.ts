@@ -44,7 +44,10 @@ export const clusterGuard = (subject: Subject): Guard => ({
 })
 
 /** Builds the requests from outside the cluster: for metrics scraping, and from the config's `policies`. */
-export const externalPolicies = (config: CoordinatorConfig, policies: readonly Policy[]): Policy[] => {
+export const externalPolicies = <P extends Policy>(
+  config: CoordinatorConfig,
+  policies: readonly P[],
+): (Policy | P)[] => {
   const { metrics: relation } = endpointNames(config)
   const { nginxExporter, proxy } = clusterPorts(config)
   const ofWorkers = { methods: ['GET' as const], paths: ['/proxy/worker/{*}/metrics'] }

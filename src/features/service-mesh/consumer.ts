@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Policy } from '../../core/policies/models.ts'
+import { listedPolicies } from '../../core/policies/models.ts'
 import { namesProblem } from '../../core/policies/name-problem.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { readValue } from '../../core/relations/databag.ts'
@@ -10,7 +10,8 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, nobodyMayReach } from './guards.ts'
-import { type RequestedPolicies, requestPolicies } from './request-policies.ts'
+import { isRelated, relatedPolicies, unreadableJobs, withoutService } from './related.ts'
+import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { unenforceable } from './services.ts'
 
 /** The requests of an application, and the problems in its relations. */
@@ -20,7 +21,7 @@ export type ConsumerPolicies = RequestedPolicies & { messages: string[] }
 export const consumerPolicies = (
   subject: Subject,
   state: EffectiveState,
-  policies: readonly Policy[] = authorPolicies(state),
+  policies: readonly AskedPolicy[] = authorPolicies(subject, state),
 ): ConsumerPolicies => {
   const relations = relationsIn(state)
   const crossModel = relationsWith(state.relations, { interface: 'cross_model_mesh', role: 'provides' })
@@ -59,7 +60,12 @@ export const consumerReport = (
   const { waiting, messages } = consumerPolicies(subject, state)
   return {
     waiting: [...waiting, ...unenforceable(subject, state, lookups)],
-    messages: [...messages, ...closedTargets(subject, state)],
+    messages: [
+      ...messages,
+      ...unreadableJobs(state),
+      ...withoutService(subject, state),
+      ...closedTargets(subject, state),
+    ],
   }
 }
 
@@ -69,7 +75,7 @@ const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
 /** Names guarded targets that no relation opens to any client. */
 export const closedTargets = (subject: Subject, state: EffectiveState): string[] => {
   if (!selectBeacons(state).some(isGuarding)) return []
-  const unrelated = declaredGuards(subject, state, authorPolicies(state)).filter((one) => one.unrelated)
+  const unrelated = declaredGuards(subject, state, authorPolicies(subject, state)).filter((one) => one.unrelated)
   return unrelated.map((one) => nobodyMayReach(subject, one))
 }
 
@@ -81,9 +87,12 @@ const isGuarding = ({ publishes, remote }: Relation): boolean => {
   return publishes === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 
-/** Returns the policies of the config. A coordinator adds those for metrics scraping. */
-export const authorPolicies = ({ config }: EffectiveState): Policy[] =>
-  config?.coordinator ? externalPolicies(config.coordinator, config.policies ?? []) : (config?.policies ?? [])
+/** Returns the policies of the config, or those that follow from the relations. A coordinator adds those for metrics scraping. */
+export const authorPolicies = (subject: Subject, state: EffectiveState): readonly AskedPolicy[] => {
+  const { config } = state
+  const policies = isRelated(state) ? relatedPolicies(subject, state) : listedPolicies(config?.policies)
+  return config?.coordinator ? externalPolicies(config.coordinator, policies) : policies
+}
 
 const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boolean =>
   one.application === other.application &&

@@ -1,7 +1,7 @@
 import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
 import { crossModelDatabag } from '../../core/relations/cross-model.ts'
 import { ELSEWHERE_KEY } from '../../core/relations/mesh-labels.ts'
-import { policiesDatabag, readPolicies } from '../../core/relations/policies-databag.ts'
+import { DEFAULT_POLICIES_KEY, policiesDatabag, readPolicies } from '../../core/relations/policies-databag.ts'
 import { type Relation, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
@@ -12,6 +12,7 @@ import { beaconLabels } from './beacon.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
+import { isRelated } from './related.ts'
 import { servicesToLeave } from './services.ts'
 
 /**
@@ -38,9 +39,15 @@ export const meshDatabag = (
   }
 }
 
-/** Tells if the application's config requests policies. Otherwise another program may request them for it, and its published data stay. */
-const isRequestingPolicies = ({ config }: EffectiveState): boolean =>
-  config?.policies !== undefined || config?.coordinator !== undefined
+/**
+ * Tells if the application requests policies, by its config or by the default of its beacon. Otherwise another program may request them for it, and its
+ * published data stay. Without a config, only the default can have requested something before.
+ */
+const isRequestingPolicies = (state: EffectiveState, { requested = {} }: Relation): boolean =>
+  state.config?.policies !== undefined ||
+  state.config?.coordinator !== undefined ||
+  isRelated(state) ||
+  (state.config === undefined && Object.hasOwn(requested, 'policies'))
 
 const requestDatabag = (
   subject: Subject,
@@ -50,16 +57,17 @@ const requestDatabag = (
 ): Record<string, string> | undefined => {
   const leaving = servicesToLeave(subject, state, lookups)
   const guards = [
-    ...declaredGuards(subject, state, authorPolicies(state)),
+    ...declaredGuards(subject, state, authorPolicies(subject, state)),
     ...leaving.map((service) => ({ type: 'app' as const, ...(service !== subject.application && { service }) })),
   ]
-  if (!isRequestingPolicies(state) && guards.length === 0) return undefined
+  const isRequesting = isRequestingPolicies(state, relation)
+  if (!isRequesting && guards.length === 0) return undefined
   const requested = [
     ...consumerPolicies(subject, state).requested.map(({ policy }) => policy),
     ...requestsAt(leaving, subject, state, relation),
   ]
   return {
-    ...((isRequestingPolicies(state) || leaving.length > 0) && { policies: policiesDatabag(requested) }),
+    ...((isRequesting || leaving.length > 0) && { policies: policiesDatabag(requested) }),
     ...(guards.length > 0 && { guarded: pythonJson(guards) }),
     ...enforcementDatabag(state),
   }
@@ -98,5 +106,6 @@ const beaconDatabag = (
     ...(elsewhere && { [ELSEWHERE_KEY]: pythonJson(elsewhere) }),
     mesh_type: '"istio"',
     ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
+    ...(mesh.policies !== undefined && { [DEFAULT_POLICIES_KEY]: JSON.stringify(mesh.policies) }),
   }
 }

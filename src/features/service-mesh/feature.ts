@@ -116,10 +116,18 @@ export const serviceMesh = {
     const isLeading = meshInEffect(subject, state, mesh, seen).leading.length > 0
     return isLeading || keepingOwnLabels(subject, mesh, state, seen.lookups).length > 0
   },
-  keeps: ({ unknown }: ResolvedRelations, { interface: name, role }: Relation) =>
-    // a request depends on the identity behind an alias
-    name === 'service_mesh' && role === 'requires' && unknown.some((one) => one.interface === 'cross_model_mesh'),
+  keeps: ({ state, unknown }: ResolvedRelations, { interface: name, role }: Relation) =>
+    name === 'service_mesh' &&
+    role === 'requires' &&
+    // a request depends on the identity behind an alias, and without policies of its own on the beacon's default
+    unknown.some(
+      (one) =>
+        one.interface === 'cross_model_mesh' || (!isAsking(state) && one.interface === name && one.role === role),
+    ),
 } satisfies Feature
+
+const isAsking = ({ config }: EffectiveState): boolean =>
+  config?.policies !== undefined || config?.coordinator !== undefined
 
 /** Returns the identities that policies name. If they change, the same policies admit other clients. */
 const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({

@@ -1,8 +1,11 @@
-import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
+import { listedPolicies, type MeshPolicy, type Policy } from '../../core/policies/models.ts'
 import type { Guarded } from '../../core/relations/guarded-databag.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
+import { labelledService } from '../../core/workload/label-targets.ts'
 import type { Subject } from '../../platform/base/subject.ts'
+import { isRelated, providedRelations } from './related.ts'
+import type { AskedPolicy } from './request-policies.ts'
 
 /** A declared target. `endpoint` is the endpoint whose relations would open it. Targets of the application's own requests have no endpoint. */
 type Declaration = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
@@ -10,14 +13,16 @@ type Declaration = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boo
 /** Lists the targets that `policies` and the config's own requests declare, each once, with or without a relation. */
 export const declaredGuards = (
   subject: Subject,
-  { relations, config }: EffectiveState,
-  policies: readonly Policy[],
+  state: EffectiveState,
+  policies: readonly AskedPolicy[],
 ): Guarded[] => {
+  const { relations, config } = state
   const declared = [
+    ...(isRelated(state) ? [relatedTarget(subject, state)] : []),
     ...policies.map((policy): Declaration => {
-      const { type, relation: endpoint } = policy
-      const isRelated = relationsWith(relations, { endpoint }).length > 0
-      const isSaid = config?.policies?.includes(policy)
+      const { type, relation: endpoint, only } = policy
+      const isRelated = relationsWith(relations, { endpoint, ...only }).length > 0
+      const isSaid = listedPolicies(config?.policies).includes(policy)
       return { type, service: otherService(subject, policy), isRelated, ...(isSaid && { endpoint }) }
     }),
     ...(config?.meshPolicies ?? []).flatMap((policy) => ownTarget(subject, policy)),
@@ -31,6 +36,20 @@ export const declaredGuards = (
       .map(({ type, service }) => ({ type, ...(service && { service }), ...(unrelated.length > 0 && { unrelated }) }))
   })
 }
+
+/** The target of `related`: the Service of the application, or its pods if it has none. */
+const relatedTarget = (subject: Subject, state: EffectiveState): Declaration => {
+  const service = labelledService(subject.application, state.config ?? {})
+  return {
+    type: service === null ? 'unit' : 'app',
+    service: service === subject.application ? null : service,
+    isRelated: providedRelations(state).length > 0,
+    endpoint: ANY_ENDPOINT,
+  }
+}
+
+/** Stands for all endpoints in which the application provides. */
+const ANY_ENDPOINT = '*'
 
 /** Returns the name of another Service. It is null for the Service of the application's name, and for pods. */
 const otherService = ({ application }: Subject, policy: Policy): string | null => {
@@ -52,6 +71,11 @@ export const guardTitle = ({ namespace, application }: Subject, { type, service 
 /** Reports that a guarded target is closed to all clients, with the reason. */
 export const nobodyMayReach = (subject: Subject, guarded: Guarded): string => {
   const { unrelated } = guarded
-  const reason = unrelated?.length ? `no relation of endpoint ${unrelated.join(', ')}` : 'nothing is granted there'
+  const reason = unrelated?.length ? noRelation(unrelated) : 'nothing is granted there'
   return `nobody may reach ${guardTitle(subject, guarded)}: ${reason}`
 }
+
+const noRelation = (endpoints: readonly string[]): string =>
+  endpoints.includes(ANY_ENDPOINT)
+    ? 'no relation in which it provides something'
+    : `no relation of endpoint ${endpoints.join(', ')}`

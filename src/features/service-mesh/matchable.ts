@@ -1,11 +1,12 @@
 import { type Check, checkValues } from '../../core/policies/endpoint.ts'
+import { listedPolicies } from '../../core/policies/models.ts'
 import { hasLiteralAsterisk, templateProblem, unmatchedHost, unmatchedPath } from '../../core/policies/path-template.ts'
 import type { Config } from '../../core/state/config.ts'
 import type { Problem } from '../../mesh/istio/validation.ts'
 
 /** Checks the hosts and paths in the endpoints of all policies of a config. */
-const check = ({ policies = [], meshPolicies = [] }: Config, checks: { host?: Check; path: Check }): Problem[] => [
-  ...policies.flatMap((policy, index) =>
+const check = ({ policies, meshPolicies = [] }: Config, checks: { host?: Check; path: Check }): Problem[] => [
+  ...listedPolicies(policies).flatMap((policy, index) =>
     policy.type === 'app' ? below(['policies', index, 'endpoints'], checkValues(policy.endpoints, checks)) : [],
   ),
   ...meshPolicies.flatMap(({ endpoints }, index) =>

@@ -16,7 +16,7 @@ const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', po
 
 /** The requests that a beacon makes for itself. */
 export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Grants => {
-  const policies = authorPolicies(state)
+  const policies = authorPolicies(subject, state)
   const { requested, waiting, messages } = consumerPolicies(subject, state, [...OWN_POLICIES, ...policies])
   const of = `of ${subject.namespace}/${subject.application}`
   const requests = requested

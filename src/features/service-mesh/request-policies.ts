@@ -9,16 +9,22 @@ import type { Wait } from '../../platform/base/wait.ts'
 export type PolicyRelation = {
   readonly id: number
   readonly endpoint: string
+  readonly interface?: string
   readonly role?: 'provides' | 'requires' | 'peers'
   readonly remote: { readonly application: string; readonly namespace?: string | undefined }
   /** The peer is in another namespace, which the platform may not know. */
   readonly crossModel?: boolean
 }
 
+/** A policy of an application. With `only`, it is about the relations of this interface and role, not about all of its endpoint. */
+export type AskedPolicy = Policy & {
+  readonly only?: { readonly interface: string; readonly role: NonNullable<PolicyRelation['role']> }
+}
+
 export type RequestPoliciesInput = {
   readonly namespace: string
   readonly application: string
-  readonly policies: readonly Policy[]
+  readonly policies: readonly AskedPolicy[]
   readonly relations: readonly PolicyRelation[]
   /** The identities of applications in other namespaces, by alias or by `{namespace}/{alias}`. */
   readonly identities: Readonly<Record<string, CrossModelIdentity>>
@@ -36,13 +42,13 @@ export type RequestedPolicies = {
  */
 export const requestPolicies = (request: RequestPoliciesInput): RequestedPolicies => {
   const sources = request.relations
-    .filter(({ endpoint }) => request.policies.some(({ relation }) => relation === endpoint))
+    .filter((relation) => request.policies.some((policy) => isAbout(policy, relation)))
     .toSorted((one, other) => one.id - other.id)
     .map((relation) => ({ relation, source: findSource(relation, request) }))
   return {
     requested: request.policies.flatMap((policy) =>
       sources
-        .filter(({ relation: { endpoint } }) => endpoint === policy.relation)
+        .filter(({ relation }) => isAbout(policy, relation))
         .flatMap(({ relation, source }) =>
           'waiting' in source ? [] : [{ policy: meshPolicy(policy, source, request), relation }],
         ),
@@ -50,6 +56,10 @@ export const requestPolicies = (request: RequestPoliciesInput): RequestedPolicie
     waiting: sources.flatMap(({ source }) => ('waiting' in source ? [source.waiting] : [])),
   }
 }
+
+const isAbout = ({ relation: endpoint, only }: AskedPolicy, relation: PolicyRelation): boolean =>
+  relation.endpoint === endpoint &&
+  (only === undefined || (relation.interface === only.interface && relation.role === only.role))
 
 const findSource = (
   { id, endpoint, role, remote, crossModel }: PolicyRelation,

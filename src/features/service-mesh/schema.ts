@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { CustomMeshPolicy } from '../../core/policies/custom-mesh-policy.ts'
-import { Policy } from '../../core/policies/models.ts'
+import { Policies } from '../../core/policies/models.ts'
 import { type PartsOf, part } from '../../core/state/state.ts'
 import { Enforcement, MeshConfig, TrustDomain } from '../../mesh/istio/beacon-config.ts'
 import { RawPolicy } from '../../mesh/istio/raw-policies.ts'
@@ -14,7 +14,7 @@ const ServiceAccounts = z.record(
 
 export const serviceMeshConfig = {
   labels: z.record(z.string(), z.unknown()).optional(),
-  policies: z.array(Policy).optional(),
+  policies: Policies.optional(),
   meshPolicies: z.array(CustomMeshPolicy).optional(),
   rawPolicies: z.array(RawPolicy).optional(),
   enforcement: Enforcement.optional(),

@@ -1,3 +1,4 @@
+import { listedPolicies } from '../../core/policies/models.ts'
 import { readGuards } from '../../core/relations/guarded-databag.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import type { Config } from '../../core/state/config.ts'
@@ -7,16 +8,17 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { readLabels } from '../../platform/kubernetes/apply-labels.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
-import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
-import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import { hasNoPort, isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import { isRelated } from './related.ts'
 
 /** The limit of named Services. Each costs a read in every step, here and at the beacon. */
 const MOST_NAMED_SERVICES = 20
 
 /** Lists the Services that policies name, besides the labelled one. Nothing enforces their policies without the waypoint's label. */
 export const namedServices = (application: string, config: Config = {}): string[] => {
-  const named = (config.policies ?? []).flatMap((policy) =>
+  const named = listedPolicies(config.policies).flatMap((policy) =>
     policy.type === 'app' ? [policy.service || application] : [],
   )
   const own = labelledService(application, config)
@@ -25,6 +27,9 @@ export const namedServices = (application: string, config: Config = {}): string[
 
 export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
 
+const NO_PORT =
+  'has no port but the placeholder of Juju: related applications reach nothing there until the charm opens a port'
+
 /** Lists the Services to read: those that the application's own policies name now, or named before. */
 export const servicesToRead = (subject: Subject, state: EffectiveState): Reference[] => [
   ...servicesOfPolicies(subject, state),
@@ -32,10 +37,14 @@ export const servicesToRead = (subject: Subject, state: EffectiveState): Referen
 ]
 
 /** Lists the Services to label, which the application's own policies name. */
-const servicesOfPolicies = ({ namespace, application }: Subject, { config }: EffectiveState): Reference[] => {
+const servicesOfPolicies = ({ namespace, application }: Subject, state: EffectiveState): Reference[] => {
+  const { config } = state
   const own = labelledService(application, config ?? {})
   const labelled = [...(own === null ? [] : [own]), ...namedServices(application, config)]
-  const named = new Set(config?.policies?.flatMap((one) => (one.type === 'app' ? [one.service || application] : [])))
+  const named = new Set([
+    ...listedPolicies(config?.policies).flatMap((one) => (one.type === 'app' ? [one.service || application] : [])),
+    ...(isRelated(state) ? [own] : []),
+  ])
   return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
 
@@ -72,7 +81,8 @@ export const unenforceable = (subject: Subject, state: EffectiveState, lookups: 
     if (!lookups.has(name) || isUnreadable(lookups, name)) return []
     const service = findLookup(lookups, name)
     const waitingFor = (why: string): Wait[] => [{ held: 'policies', for: [name], message: `${name} ${why}` }]
-    if (service && isHeadless(service)) return waitingFor(HEADLESS)
+    const unreachable = service && whyUnreachable(service, state)
+    if (unreachable) return waitingFor(unreachable)
     if (!isNamed(subject, state, reference)) return []
     if (service === undefined)
       return waitingFor(`does not exist: its waypoint's label is applied by the next event after it does`)
@@ -81,6 +91,11 @@ export const unenforceable = (subject: Subject, state: EffectiveState, lookups: 
       `does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`,
     )
   })
+
+const whyUnreachable = (service: KubernetesObject, state: EffectiveState): string | undefined => {
+  if (isHeadless(service)) return HEADLESS
+  return isRelated(state) && hasNoPort(service) ? NO_PORT : undefined
+}
 
 /** Tells if policies name a Service besides the labelled one. The labelled one is reported with its labels. */
 const isNamed = ({ application }: Subject, { config }: EffectiveState, { name = '' }: Reference): boolean =>

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { Ports } from '../../core/policies/endpoint.ts'
+import { RELATED } from '../../core/policies/models.ts'
 import { Application, Namespace } from '../../platform/base/names.ts'
 
 const Cidr = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], 'expected an address or a CIDR, like 10.0.0.0/8')
@@ -30,6 +31,7 @@ export const MeshConfig = z.strictObject({
       z.union([TrustDomain, z.array(TrustDomain).min(1).max(16)], 'expected a trust domain, or a list of them'),
     )
     .optional(),
+  policies: z.literal(RELATED, `expected ${RELATED}`).optional(),
   guard: z.enum(['declared', 'whenGranted']).optional(),
   adopt: z.boolean().optional(),
   externalTraffic: z.array(Cidr).optional(),

@@ -3,7 +3,11 @@ import type { Subject } from '../base/subject.ts'
 import type { KubernetesObject } from './objects.ts'
 
 export const NAME_LABEL = 'app.kubernetes.io/name'
-export type Spec = { readonly selector?: Readonly<Record<string, string>>; readonly clusterIP?: string }
+export type Spec = {
+  readonly selector?: Readonly<Record<string, string>>
+  readonly clusterIP?: string
+  readonly ports?: readonly { readonly port: number }[]
+}
 
 /** Tells if a Service belongs to the application. It does if it has the application's name, or selects its pods. */
 export const isServiceOf = ({ application }: Subject, { metadata, spec = {} }: KubernetesObject): boolean =>
@@ -11,3 +15,10 @@ export const isServiceOf = ({ application }: Subject, { metadata, spec = {} }: K
 
 /** Tells if a Service has no address of its own, so that its name resolves to its pods. */
 export const isHeadless = ({ spec = {} }: KubernetesObject): boolean => (spec as Spec).clusterIP === 'None'
+
+/** The port of a Service whose charm has opened none, because a Service needs one. */
+const PLACEHOLDER = 65_535
+
+/** Tells if a Service that Juju made has no port of its charm yet. */
+export const hasNoPort = ({ spec = {} }: KubernetesObject): boolean =>
+  ((spec as Spec).ports ?? []).every(({ port }) => port === PLACEHOLDER)

@@ -103,6 +103,8 @@ const mesh: Meanings = {
   trustDomainAliases: 'Other names of the trust domain, as in `trustDomainAliases` of the mesh config.',
   trustDomains:
     'The trust domains of namespaces with other trust domains, such as those of another cluster, by namespace.',
+  policies:
+    '`related` is the `policies` of related applications whose config has none. Default: they have no policies.',
   guard:
     '`declared` guards a target as long as policies name it; `whenGranted` guards it only while access to it is granted, and leaves it open otherwise. Default: declared.',
   adopt: 'Takes over from the charm library: removes its objects once the new ones are applied. Default: false.',
@@ -248,7 +250,8 @@ const expectation: Meanings = {
 
 const config: Readonly<Record<keyof Config, string>> & Meanings = {
   labels: 'Labels for the workload, besides those of the mesh. An invalid label is skipped.',
-  policies: 'Requests that related applications may make. The beacon grants them.',
+  policies:
+    'Requests that related applications may make. The beacon grants them. `related` derives them from the relations: each requirer may use the Service.',
   'policies[].type': '`app` guards the Service at the waypoint; `unit` guards the pods, by port only.',
   'policies[].relation': 'The endpoint of the relations whose peer is the client.',
   'policies[].endpoints': 'The requests that may pass: those that match one of these. An empty list allows all.',

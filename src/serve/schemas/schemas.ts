@@ -3,7 +3,7 @@ import { createFunctions } from '../../../functions/index.ts'
 import { Expectation } from '../../ask/authorization/expectation.ts'
 import { CustomMeshPolicy } from '../../core/policies/custom-mesh-policy.ts'
 import { Port } from '../../core/policies/endpoint.ts'
-import { MeshPolicy } from '../../core/policies/models.ts'
+import { MeshPolicy, Policies, Policy, RELATED } from '../../core/policies/models.ts'
 import { RelationIdentity, Remote } from '../../core/state/relation.ts'
 import { workloadConfig } from '../../core/workload/schema.ts'
 import { features } from '../../features.ts'
@@ -30,6 +30,7 @@ const FORMS: ReadonlyMap<unknown, () => JsonSchema> = new Map<z.ZodType, () => J
       ],
     }),
   ],
+  [Policies, () => ({ anyOf: [{ type: 'string', const: RELATED }, convert(z.array(Policy))] })],
   [CustomMeshPolicy, () => ({ ...convert(MeshPolicy), additionalProperties: false })],
   [workloadConfig.workload, () => ({ anyOf: [{ type: 'object', properties: {} }, { type: 'null' }] })],
 ])

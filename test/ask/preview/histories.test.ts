@@ -42,13 +42,13 @@ const told: fc.Arbitrary<Event> = fc
     {
       weight: 3,
       arbitrary: fc
-        .record({ application: name, policies: fc.array(policy, { maxLength: 2 }) })
+        .record({ application: name, policies: fc.oneof(fc.array(policy, { maxLength: 2 }), fc.constant('related')) })
         .map(({ application, policies }) => ['config-changed', { application, config: { policies } }] as const),
     },
     {
       weight: 2,
       arbitrary: fc
-        .constantFrom({}, { hardened: true }, { modelOnMesh: true }, { waypoint: false })
+        .constantFrom({}, { hardened: true }, { modelOnMesh: true }, { waypoint: false }, { policies: 'related' })
         .map((mesh) => ['config-changed', { application: 'beacon', config: { mesh } }] as const),
     },
     {

@@ -44,7 +44,11 @@ type Policy = { type: string; relation: string; [key: string]: unknown }
 const SERVICE: Policy = { type: 'app', relation: 'db', endpoints: [] }
 const READ: Policy = { type: 'app', relation: 'db', endpoints: [{ methods: ['GET'] }] }
 const PODS: Policy = { type: 'unit', relation: 'db', ports: [80] }
-const POLICIES: readonly (readonly Policy[])[] = [
+/** A list, or `related`, which follows from the relations of `db`. */
+type Policies = readonly Policy[] | 'related'
+
+const POLICIES: readonly Policies[] = [
+  'related',
   [SERVICE],
   [READ],
   [PODS],
@@ -56,7 +60,7 @@ const POLICIES: readonly (readonly Policy[])[] = [
 
 type Action =
   | { kind: 'relate' | 'break'; name: string }
-  | { kind: 'policies'; policies: (typeof POLICIES)[number] }
+  | { kind: 'policies'; policies: Policies }
   | { kind: 'mesh'; mesh: Record<string, unknown> }
   | { kind: 'lose'; names: readonly string[]; configured: string }
   | { kind: 'resync'; name: string }
@@ -69,6 +73,7 @@ const MESHES: readonly Record<string, unknown>[] = [
   { units: 0, hardened: true },
   { modelOnMesh: true },
   { modelOnMesh: true, waypoint: false },
+  { policies: 'related' },
 ]
 
 const name = fc.constantFrom(...Object.keys(RELATIONS))
@@ -79,7 +84,7 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('break' as const), name }) },
   {
     weight: 4,
-    arbitrary: fc.record({ kind: fc.constant('policies' as const), policies: fc.constantFrom(...POLICIES) }),
+    arbitrary: fc.record({ kind: fc.constant('policies' as const), policies: fc.constantFrom<Policies>(...POLICIES) }),
   },
   {
     weight: 2,
@@ -101,7 +106,7 @@ const anyAction: fc.Arbitrary<Action> = fc.oneof(
 
 /** What was configured last. */
 type History = {
-  policies: (typeof POLICIES)[number]
+  policies: Policies
   mesh: Record<string, unknown>
   isBeaconKnown: boolean
   isConfigKnown: boolean
@@ -191,7 +196,7 @@ const passing = (world: World, autoAllow: boolean): string[] => {
 
 /** What must be shut to strangers: the targets that are declared, and behind a Service its pods. */
 const declared = (policies: History['policies']): string[] => [
-  ...(policies.some(({ type }) => type === 'app') ? ['Service'] : []),
+  ...(policies === 'related' || policies.some(({ type }) => type === 'app') ? ['Service'] : []),
   ...(policies.length > 0 ? ['pods'] : []),
 ]
 

@@ -1,0 +1,107 @@
+import * as z from 'zod'
+import { Port } from '../../core/policies/endpoint.ts'
+import { RELATED } from '../../core/policies/models.ts'
+import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
+import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/peer-entry.ts'
+import { DEFAULT_POLICIES_KEY } from '../../core/relations/policies-databag.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import { type Relation, relationName } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { labelledService } from '../../core/workload/label-targets.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { AskedPolicy } from './request-policies.ts'
+
+/**
+ * Tells if the policies follow from the relations: by `policies: related` in the config or, if it has no policies, in that of the beacon. A config that
+ * was lost may have had policies, so the default does not count until it is known again.
+ */
+export const isRelated = ({ config, relations, unknownEndpoints, recovering }: EffectiveState): boolean => {
+  if (config?.policies !== undefined) return config.policies === RELATED
+  if (config === undefined && (unknownEndpoints !== undefined || recovering)) return false
+  return relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).some(({ remote }) => {
+    const told = readValue(remote.data, DEFAULT_POLICIES_KEY, z.literal(RELATED))
+    return 'value' in told && told.value === RELATED
+  })
+}
+
+/** Interfaces of the mesh itself. No requests follow from their relations. */
+const OF_MESH = ['service_mesh', 'cross_model_mesh']
+
+/** Lists the relations in which the application provides something that its requirer may request. */
+export const providedRelations = (state: EffectiveState): Relation[] =>
+  relationsWith(state.relations, { role: 'provides' }).filter(({ interface: name }) => !OF_MESH.includes(name))
+
+/**
+ * Derives policies from the relations. Each requirer may use the Service on all of its ports. One that scrapes metrics may also reach the pods, on the
+ * ports of its jobs. Units of the application may reach each other if they have a peer relation.
+ */
+export const relatedPolicies = (subject: Subject, state: EffectiveState): AskedPolicy[] => {
+  const service = labelledService(subject.application, state.config ?? {})
+  const provided = groupsOf(providedRelations(state)).flatMap(({ relation, only, same }): AskedPolicy[] => {
+    const ports = [...new Set(same.flatMap((one) => scrapePorts(subject, one)))].toSorted((one, other) => one - other)
+    return [
+      ...(service === null ? [] : [{ type: 'app' as const, relation, only, endpoints: [], service }]),
+      ...(ports.length === 0 ? [] : [{ type: 'unit' as const, relation, only, ports }]),
+    ]
+  })
+  const peers = groupsOf(relationsWith(state.relations, { role: 'peers' }))
+  return [...provided, ...peers.map(({ relation, only }) => ({ type: 'unit' as const, relation, only }))]
+}
+
+/** Groups relations by endpoint, interface and role. */
+const groupsOf = (relations: readonly Relation[]) =>
+  [...Map.groupBy(relations, (one) => JSON.stringify([one.endpoint, one.interface])).values()].flatMap((same) =>
+    same.slice(0, 1).map(({ endpoint: relation, interface: name, role }) => ({
+      ...{ relation, same },
+      only: { interface: name, role },
+    })),
+  )
+
+const Job = z.object({
+  scheme: z.string().optional(),
+  static_configs: z.array(z.object({ targets: z.array(z.string()).optional() })).optional(),
+})
+
+const readJobs = ({ interface: name, ownData = {} }: Relation): DatabagValue<z.infer<typeof Job>[]> =>
+  name === SCRAPE ? readValue(ownData, SCRAPE_JOBS, z.array(Job)) : { value: undefined }
+
+/** Lists the ports of pods that the scrape jobs of a relation name. */
+const scrapePorts = (subject: Subject, relation: Relation): number[] => {
+  const jobs = readJobs(relation)
+  if ('unreadable' in jobs) return []
+  return (jobs.value ?? []).flatMap(({ scheme, static_configs: configs = [] }) =>
+    configs
+      .flatMap(({ targets = [] }) => targets)
+      .flatMap((target) => portOf(subject, target, scheme === 'https' ? 443 : 80)),
+  )
+}
+
+/** A target of a scrape job: a host, and a port where it is not that of the scheme. */
+const TARGET = /^(?<host>[^:/]+)(?::(?<port>\d{1,5}))?$/
+
+/** Returns the port of a target in pods of the application: `*`, or the name of a unit. */
+const portOf = ({ application }: Subject, target: string, byScheme: number): number[] => {
+  const { host = '', port = byScheme } = TARGET.exec(target)?.groups ?? {}
+  const [first = ''] = host.split('.')
+  const isOwn =
+    host === '*' || (first.startsWith(`${application}-`) && /^\d+$/.test(first.slice(application.length + 1)))
+  return isOwn && Port.safeParse(port).success ? [Number(port)] : []
+}
+
+/** Names the relations whose scrape jobs cannot be read. They open no ports of pods. */
+export const unreadableJobs = (state: EffectiveState): string[] =>
+  !isRelated(state)
+    ? []
+    : providedRelations(state).flatMap((relation) => {
+        const jobs = readJobs(relation)
+        return 'unreadable' in jobs ? [`${relationName(relation)}: ${jobs.unreadable}; it opens no port of pods`] : []
+      })
+
+/** Says that nobody is let in, if the application has no Service. */
+export const withoutService = ({ application }: Subject, state: EffectiveState): string[] =>
+  isRelated(state) && providedRelations(state).length > 0 && labelledService(application, state.config ?? {}) === null
+    ? [NO_SERVICE]
+    : []
+
+const NO_SERVICE =
+  'policies: related lets nobody in, as the config has no Service: name it in service, or list policies of type unit'
