@@ -56,7 +56,7 @@ export const announceRelation = (
           tombstone?.position ?? advance(undefined, position, [state.marks?.application]),
           now,
         )
-      : withLate(state, key, before, position)
+      : withLate(state, key, position)
   return { state: late, late: mark }
 }
 
@@ -71,12 +71,11 @@ const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mar
  * Remembers an event that is late only by a mark of the peer. Another process that did not know the mark may be about to save the event.
  * This write makes its save fail.
  */
-const withLate = (state: State, key: string, known: Mark | undefined, position: Position): State => {
+const withLate = (state: State, key: string, position: Position): State => {
   const entry = ownValue(state.relations, key)
-  const isLateHere = known === undefined || typeof advance(known, position, [state.marks?.application]) === 'string'
-  return isLateHere || entry?.position !== known
+  return entry === undefined || typeof advance(entry.position, position, [state.marks?.application]) === 'string'
     ? state
-    : withEntry(state, key, { ...entry, position: withEvent(known, position.id) })
+    : withEntry(state, key, { ...entry, position: withEvent(entry.position, position.id) })
 }
 
 /** Applies a document. It announces its relation as long as it exists. A known relation keeps its mark; a new one is announced now. */
@@ -118,8 +117,7 @@ export const endRelation = (
   const before = entry ? entry.position : findTombstone(state, id, remote)?.position
   const meant = entry ?? (remote && { interface: relation.interface, remote })
   const mark = advance(before, position, [state.marks?.application, ...known(id, meant)])
-  if (typeof mark === 'string')
-    return { state: key === undefined ? state : withLate(state, key, before, position), late: mark }
+  if (typeof mark === 'string') return { state: key === undefined ? state : withLate(state, key, position), late: mark }
   if (key !== undefined) return { state: withEnded(state, key, mark, now) }
   const whole = wholeRelation({ relation, remote })
   if (whole)
@@ -185,19 +183,16 @@ export const endedWith = (state: State, told: Ended | undefined, document: strin
   const entry = key === undefined ? undefined : ownValue(relations, key)
   const isTheirs = entry?.status === 'established' && !entry.announcedHere
   const isMeant = document === undefined || entry?.document === undefined || (entry.document === document && !isTheirs)
-  const held = heldKeys(state, document).filter((one) => one !== key || !isMeant)
-  return [
-    ...(told && isMeant ? [told] : []),
-    ...held.flatMap((one) => (relations[one] ? [{ relation: relations[one], document }] : [])),
-  ]
+  const held = heldBy(state, document).filter(([one]) => one !== key)
+  return [...(told && isMeant ? [told] : []), ...held.map(([, relation]) => ({ relation, document }))]
 }
 
-/** Lists the keys of the relations that a document declares. */
-const heldKeys = ({ relations }: State, document: string | undefined): string[] =>
-  document === undefined ? [] : Object.keys(relations).filter((key) => isHeldIn(relations[key], document))
+/** Lists the relations that a document declares, with their keys. */
+const heldBy = ({ relations }: State, document: string | undefined): [string, RelationEntry][] =>
+  Object.entries(relations).filter(([, entry]) => isHeldIn(entry, document))
 
-const isHeldIn = (entry: RelationEntry | undefined, document: string | undefined): boolean =>
-  document !== undefined && entry?.document === document && entry.announcedHere && entry.status === 'established'
+const isHeldIn = (entry: RelationEntry, document: string | undefined): boolean =>
+  document !== undefined && entry.document === document && entry.announcedHere && entry.status === 'established'
 
 type Tombstones = NonNullable<State['tombstones']>
 
@@ -275,8 +270,8 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
   }
   const next = withoutTombstone(withEntry(state, key, entry), announced.id, announced.remote)
   // a document that names another relation releases the previous one
-  const givenUp = heldKeys(next, announced.document).filter((other) => other !== key)
-  return givenUp.reduce((before, other) => endRelationByDocument(before, other, now), next)
+  const givenUp = heldBy(next, announced.document).filter(([other]) => other !== key)
+  return givenUp.reduce((before, [other]) => endRelationByDocument(before, other, now), next)
 }
 
 /** Returns the peer's side as the platform describes it. An empty databag counts as emptied only if the platform sent one before. */
@@ -417,8 +412,7 @@ export const endOnRemoval = (state: State, position: Position, now: Date): Annou
   const before = state.marks?.application
   const advanced = advance(before, position)
   if (typeof advanced === 'string') return { state, late: advanced }
-  const earlier = Object.values(state.relations).filter((entry) => !isAfter(entry.position, position))
-  const marks = [...Object.values(state.marks ?? {}), ...earlier.map((entry) => entry.position)]
+  const marks = [...Object.values(state.marks ?? {}), ...Object.values(state.relations).map((entry) => entry.position)]
   const mark =
     position.time === undefined ? { ...advanced, at: Math.max(advanced.at, 1 + latest(marks, position)) } : advanced
   const relations = Object.entries(state.relations).map(([key, entry]) => [
@@ -454,4 +448,4 @@ const endedByRemoval = (entry: RelationEntry, { at }: Mark, now: Date): Relation
       }
 
 const latest = (marks: readonly Mark[], position: Position): number =>
-  Math.max(-1, ...marks.filter((mark) => !isAfter(mark, position)).map((mark) => mark.at))
+  Math.max(...marks.filter((mark) => !isAfter(mark, position)).map((mark) => mark.at))

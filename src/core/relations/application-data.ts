@@ -75,7 +75,7 @@ const collectCustomData = (
   application: string,
   { config, databag, units }: Speaker,
   { endpoint, interface: name }: Relation,
-): PublishedData => ({
+): Required<CustomData> => ({
   data: omitProtocolKeys(name, { ...ownValue(databag, endpoint), ...ownValue(config?.databag, endpoint) }),
   units: Object.fromEntries(
     Object.values(units.present).flatMap(({ number, databag: own }) => {
@@ -94,7 +94,7 @@ export const withCustomData = (
 ): PublishedData | undefined => {
   const own = collectCustomData(application, speaker, relation)
   const names = Object.keys({ ...own.units, ...published?.units })
-  if (Object.keys(own.data).length === 0 && Object.keys(own.units ?? {}).length === 0) return published
+  if (Object.keys(own.data).length === 0 && Object.keys(own.units).length === 0) return published
   const units = names.map(
     (unit) => [unit, { ...ownValue(own.units, unit), ...ownValue(published?.units, unit) }] as const,
   )

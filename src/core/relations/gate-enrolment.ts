@@ -122,7 +122,7 @@ const silentProviders = (
   const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
   if (asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))) return []
   return Object.entries(relations).flatMap(([key, relation]) => {
-    if (relation.isUnknown || relation.isLeaving) return []
+    if (relation.isUnknown) return []
     const remote = subjectName(remoteSubject(subject, relation))
     if (own.includes(ENROLMENT_LABEL) && isSilentProvider(relation))
       return [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
@@ -146,7 +146,7 @@ export const unheardBy = (
 ): Wait[] =>
   Object.entries(relations).flatMap(([key, relation]) => {
     const isMissing = isMeshless(relation) && !relation.emptied && !isHeard(subject, state, key, peers)
-    if (!isMissing || relation.isUnknown || relation.isLeaving) return []
+    if (!isMissing || relation.isUnknown) return []
     const remote = subjectName(remoteSubject(subject, relation))
     const ending = `its next event, or a resync of ${remote.split('/')[0]}, tells it`
     return [relationWait(relation, remote, `waiting for ${remote}, which does not know of the relation yet: ${ending}`)]
@@ -177,7 +177,7 @@ const keptGrants = (subject: Subject, state: State, peers: Peers): Wait[] => {
   return Object.entries(state.relations).flatMap(([key, entry]) => {
     const isKept =
       !isOfNoRequest(peerView(subject, state, key, peers).entry?.grant) && entry.published?.digest === undefined
-    if (!isKept || entry.role !== 'requires') return []
+    if (!isKept) return []
     const own = subjectName(subject)
     return [relationWait(entry, own, `waiting for the config of ${own}, {} if it has none; its grants stay in effect`)]
   })

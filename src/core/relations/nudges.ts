@@ -43,8 +43,7 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
     const one = dueTo(subject, state, key, entry, peers, occasion)
     return one ? [nudge(subject, state, key, entry, occasion, one)] : []
   })
-  const first = new Map<string | undefined, Nudge>()
-  for (const one of due) if (!one.isRemembered && !first.has(one.event.subject)) first.set(one.event.subject, one)
+  const first = new Map(due.toReversed().map((one) => [one.event.subject, one]))
   return due.filter((one) => one.isRemembered || first.get(one.event.subject) === one)
 }
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { misspeltEndpoints, unknownEndpoints } from '../../../src/core/relations/endpoints.ts'
+import { features } from '../../../src/features.ts'
 import { createMesh, related } from '../../helpers/beacon-world.ts'
-import type { World } from '../../helpers/world.ts'
+import { entryOf, stateOf } from '../../helpers/states.ts'
+import { SUBJECT, type World } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 
@@ -54,4 +57,40 @@ describe('a step of an application whose config names an endpoint', () => {
     const { messages } = await world.send('relation-changed', related(4, 'detials', { application: 'web' }, DB))
     expect(messages).toEqual([])
   })
+})
+
+/** The endpoint that is meant, where a relation has `present` and a config names `named`. */
+const meant = (present: string, named: string): string | undefined =>
+  unknownEndpoints(
+    stateOf([entryOf({ endpoint: present })], { config: features.config.parse({ databag: { [named]: { a: 'b' } } }) }),
+  )[0]?.near
+
+test.each([
+  ['metrics', 'metric', 'metrics'],
+  ['metrics', 'metricss', 'metrics'],
+  ['metrics', 'matrics', 'metrics'],
+  ['metrics', 'metrcis', 'metrics'],
+  ['metrics', 'etric', 'metrics'],
+  ['metrics', 'metricsabc', undefined],
+  ['metrics', 'xxtrixs', undefined],
+  ['db', 'dc', 'db'],
+  ['db', 'dbb', 'db'],
+  ['db', 'xy', undefined],
+  ['db', 'dbccc', undefined],
+  ['abc', 'axy', 'abc'],
+  ['abcd', 'axyz', undefined],
+  ['d', 'e', undefined],
+])('next to the endpoint %s, the name %s means %s', (present, named, near) => {
+  expect(meant(present, named)).toBe(near)
+})
+
+test('an endpoint is unknown where its relation has ended, and is not a misspelt one without a similar name', () => {
+  const state = stateOf([entryOf({ endpoint: 'db', status: 'ended' }), entryOf({ id: 2, endpoint: 'web' })], {
+    config: features.config.parse({ ...policiesFor('web', 'db'), services: { other: { name: 'a', port: 1 } } }),
+  })
+  expect(unknownEndpoints(state)).toEqual([
+    { where: 'policies[1]', endpoint: 'db' },
+    { where: 'services', endpoint: 'other' },
+  ])
+  expect(misspeltEndpoints(SUBJECT, state)).toEqual([])
 })
