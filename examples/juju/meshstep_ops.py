@@ -6,12 +6,13 @@ It needs `meshstep.py` beside it, ops 2.5 or later, and Python 3.8 or later.
 from __future__ import annotations
 
 import logging
+import os
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 import ops
-from meshstep import ADDRESS_KEYS, Endpoint, Hook, Meshstep, Report, ToolError
+from meshstep import ADDRESS_KEYS, RELATION_EVENTS, Endpoint, Hook, Meshstep, Report, ToolError
 
 logger = logging.getLogger("meshstep")
 
@@ -58,6 +59,18 @@ class MeshMember(ops.Object):
                 event.add_status(status)
 
 
+def _as_juju_names(hook: Hook) -> Hook:
+    """Names hook and relation as Juju does. The testing library of ops 2 has `website_relation_created` and `3`."""
+    endpoint = os.environ.get("JUJU_RELATION", "")
+    number = (hook.relation_id or "").rpartition(":")[2]
+    relation_id = f"{endpoint}:{number}" if endpoint and number else hook.relation_id
+    name = hook.name
+    for event in RELATION_EVENTS:
+        if endpoint and name == f"{endpoint.replace('-', '_')}_relation_{event}":
+            name = f"{endpoint}-relation-{event}"
+    return replace(hook, name=name if "-" in name else name.replace("_", "-"), relation_id=relation_id)
+
+
 @dataclass(frozen=True)
 class OpsHook(Hook):
     """The hook that runs, as ops has it. So a charm's own tests with ops need no hook tools."""
@@ -66,7 +79,7 @@ class OpsHook(Hook):
 
     @classmethod
     def of(cls, charm: ops.CharmBase) -> "OpsHook":
-        found = Hook.current()
+        found = _as_juju_names(Hook.current())
         return cls(
             name=found.name,
             unit=charm.unit.name,

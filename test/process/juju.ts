@@ -7,6 +7,9 @@ import { temporaryDirectory } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+/** The folder of the example. */
+export const EXAMPLE = `${ROOT}examples/juju/`
+
 const found = spawnSync(process.env.PYTHON ?? 'python3', ['-c', 'import sys; print(sys.executable)'], {
   encoding: 'utf8',
 })
@@ -86,7 +89,7 @@ export const deploy = async ({
   model = 'bookinfo',
   config = {},
   leader = true,
-  program = `${ROOT}examples/juju/charm.py`,
+  program = `${EXAMPLE}charm.py`,
   environment: more = {},
 }: Deployed): Promise<Charm> => {
   const directory = await temporaryDirectory()
