@@ -311,7 +311,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
 
   test('a charm is written for Python 3.8', async () => {
     const code = `import ast
-for name in ("meshstep.py", "charm.py"): ast.parse(open(name, encoding="utf-8").read(), feature_version=(3, 8))`
+for name in ("meshstep.py", "meshstep_ops.py", "charm.py", "ops_charm.py", "pack.py"): ast.parse(open(name, encoding="utf-8").read(), feature_version=(3, 8))`
     await run(PYTHON, ['-B', '-c', code], { cwd: EXAMPLE })
   })
 })
