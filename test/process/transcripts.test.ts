@@ -32,7 +32,7 @@ test.each(PAGES.filter(isRunnable))('the commands of %s print what stands below 
   await server.end('SIGTERM')
 })
 
-test.skipIf(!hasPython)('the Python of docs/juju-charm.md is the example, written for 3.8 (skipped without python3)', () => {
+test.skipIf(!hasPython)('the Python of docs/juju-charm.md is the example, for 3.8 (skipped without python3)', () => {
   const blocks = [...readFileSync('docs/juju-charm.md', 'utf8').matchAll(/^```python\n(.*?)^```/gms)]
   expect(blocks).toHaveLength(1)
   expect(readFileSync('examples/juju/ops_charm.py', 'utf8')).toContain(blocks[0]?.[1])
