@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createPlace } from '../../ask/preview/planned.ts'
 import * as pair from '../../core/relations/pair.ts'
 import {
   configure,
@@ -13,7 +14,7 @@ import {
   requires,
   sourcesOf,
 } from '../../helpers/beacon-world.ts'
-import { service, type World } from '../../helpers/world.ts'
+import { event, service, type World } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -138,6 +139,19 @@ describe('policies: related', () => {
     const world = await createRelated()
     await world.send('relation-changed', related(1, 'peers', DB, DB, { role: 'peers', interface: 'db_peers' }))
     expect(admitted(world)).toEqual({ service: [], pods: ['shop/db all'] })
+  })
+
+  test('a plan shows who loses access by policies that follow from relations, and who keeps it', async () => {
+    const place = createPlace(['db', 'web', 'cart'])
+    for (const [id, application] of ['db', 'web', 'cart'].entries())
+      await place.happen(event('relation-changed', requires(id + 1, { application })))
+    await place.happen(event('relation-changed', related(7, 'db', WEB, DB)))
+    await place.happen(event('config-changed', { application: 'beacon', config: { mesh: {} } }))
+    const { access } = await place.plan({
+      events: [event('config-changed', { ...DB, config: { policies: 'related' } })],
+    })
+    const lost = access.filter(({ before, via }) => before === 'allowed' && via === 'service')
+    expect(lost.map(({ line }) => line)).toEqual(['- cart → db :80', '- db → db :80'])
   })
 
   test('an application of another model is let in once its name is known', async () => {
