@@ -9,8 +9,10 @@ from meshstep import Endpoint, Meshstep, ToolError, run_tool
 ENDPOINTS = {
     "website": Endpoint("http", "provides"),
     "beacon": Endpoint("service_mesh", "provides"),
+    "provide-cmr-mesh": Endpoint("cross_model_mesh", "provides"),
     "backend": Endpoint("http", "requires"),
     "service-mesh": Endpoint("service_mesh", "requires"),
+    "require-cmr-mesh": Endpoint("cross_model_mesh", "requires"),
 }
 
 
@@ -27,6 +29,7 @@ def main() -> None:
         endpoints=ENDPOINTS,
         config=config,
         token_file=options.get("meshstep-token-file") or None,
+        audience=options.get("meshstep-audience") or None,
         budget=float(options.get("meshstep-seconds") or 10),
     )
     report = meshstep.tell()

@@ -2,14 +2,18 @@
 
 A charm calls `Meshstep(...).tell()` once in each hook. The leader tells the config and the relations; any unit, that its
 pod started. What was not taken is told again by the next hook of the leader, `update-status` at the latest, and does not
-fail the hook unless `strict` is set. It needs Python 3.8 or later, and nothing but its standard library.
+fail the hook unless `strict` is set. It needs Python 3.8 or later, and nothing but its standard library. Charms with the
+ops library use `meshstep_ops.py` beside it.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import random
+import re
+import ssl
 import subprocess
 import sys
 import time
@@ -35,6 +39,22 @@ READ_INTERFACES = frozenset(
     ]
 )
 
+#: Interfaces of whose databags meshstep reads some keys alone.
+READ_KEYS: Mapping[str, AbstractSet[str]] = {"prometheus_scrape": frozenset(["scrape_jobs"])}
+
+#: The interface with a beacon. Both sides say there who they are, as Juju names an application of another model by an alias.
+MESH = "service_mesh"
+
+#: The interface, and the key, by which a client tells its name in its own model.
+CROSS_MODEL_MESH = "cross_model_mesh"
+IDENTITY_KEY = "cmr_data"
+
+#: The alias that Juju gives to whoever consumes an offer.
+OFFER_ALIAS = re.compile(r"remote-[0-9a-f]{32}")
+
+#: Where Kubernetes puts the account of a pod.
+ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount"
+
 #: Keys that Juju writes into each unit's databag: addresses of pods, which change with each of them.
 ADDRESS_KEYS = frozenset(["egress-subnets", "ingress-address", "private-address"])
 
@@ -46,6 +66,7 @@ RELATION_EVENTS = ("created", "joined", "changed", "departed", "broken")
 TOOL_SECONDS = 30.0
 LONGEST_ATTEMPT_SECONDS = 10.0
 LONGEST_PAUSE_SECONDS = 4.0
+TOKEN_SECONDS = 600
 LONGEST_ANSWER_BYTES = 8 * 1024 * 1024
 
 
@@ -63,6 +84,10 @@ class NotTaken(Exception):
 
 class OutOfTime(NotTaken):
     """A request that meshstep did not take in the time of the hook; there is none for others."""
+
+
+class NotNamed(Exception):
+    """A relation with an application of another model that has not said its name yet. A later hook tells it."""
 
 
 @dataclass(frozen=True)
@@ -122,22 +147,20 @@ class Hook:
     model_uuid: str
     relation_id: Optional[str]
     remote_application: Optional[str]
-    deadline: float
 
     @classmethod
-    def current(cls, name: Optional[str], deadline: float) -> "Hook":
+    def current(cls) -> "Hook":
         """Reads the environment. Raises MeshstepError where it is not that of a hook."""
         missing = [key for key in ("JUJU_UNIT_NAME", "JUJU_MODEL_NAME") if not os.environ.get(key)]
         if missing:
             raise MeshstepError(f"{' and '.join(missing)} not set: meshstep is told from hooks alone")
         return cls(
-            name=name or hook_name(),
+            name=hook_name(),
             unit=os.environ["JUJU_UNIT_NAME"],
             model=os.environ["JUJU_MODEL_NAME"],
             model_uuid=os.environ.get("JUJU_MODEL_UUID") or os.environ["JUJU_MODEL_NAME"],
             relation_id=os.environ.get("JUJU_RELATION_ID") or None,
             remote_application=os.environ.get("JUJU_REMOTE_APP") or None,
-            deadline=deadline,
         )
 
     @property
@@ -175,6 +198,36 @@ class Hook:
         found = self._ask(dict, "relation-get", "-r", relation_id, *flags, "-", name)
         return {key: value for key, value in found.items() if key not in ADDRESS_KEYS}
 
+    def remote_model(self, relation_id: str) -> Optional[str]:
+        """Returns the UUID of the model at the other side; None where Juju is too old to tell it."""
+        try:
+            return self._ask(dict, "relation-model-get", "-r", relation_id).get("uuid")
+        except ToolError:
+            return None
+
+    def publish(self, relation_id: str, key: str, value: str) -> None:
+        """Writes a key of the application's own databag. Only the leader may."""
+        run_tool("relation-set", "-r", relation_id, "--app", f"{key}={value}")
+
+    def load(self) -> str:
+        """Reads what the unit remembers in Juju, which keeps it for the unit whatever becomes of its pod."""
+        return run_tool("state-get", "meshstep").strip()
+
+    def save(self, kept: str) -> None:
+        run_tool("state-set", f"meshstep={kept}")
+
+    def log(self, level: str, message: str) -> None:
+        log(level, message)
+
+    def is_elsewhere(self, relation_id: str, alias: str) -> bool:
+        """Tells if the application at the other side is in another model, so that its name here is an alias."""
+        model = self.remote_model(relation_id)
+        return OFFER_ALIAS.fullmatch(alias) is not None if model is None else model != self.model_uuid
+
+    def identity(self) -> str:
+        """Says who the application is in its own model, as the charm library does."""
+        return json.dumps({"app_name": self.application, "juju_model_name": self.model})
+
     def stays(self) -> Tuple[bool, bool]:
         """Tells if this unit stays, and if any other one does."""
         units = self._ask(dict, "goal-state").get("units") or {}
@@ -197,16 +250,15 @@ class Hook:
 
 @dataclass
 class State:
-    """What the unit remembers in Juju, which keeps it for the unit whatever becomes of its pod."""
+    """What the unit remembers between hooks."""
 
     sequence: int = 0
     #: Something was not told: the next hook of the leader tells everything.
     missed: bool = False
 
     @classmethod
-    def load(cls) -> "State":
-        """Reads the state of the unit; an unreadable one is empty, and everything is told again."""
-        text = run_tool("state-get", "meshstep").strip()
+    def parse(cls, text: str) -> "State":
+        """Reads what was kept. What cannot be read is empty, and everything is told again."""
         if not text:
             return cls()
         try:
@@ -215,9 +267,8 @@ class State:
         except (ValueError, TypeError, KeyError):
             return cls(missed=True)
 
-    def save(self) -> None:
-        kept = json.dumps({"sequence": self.sequence, "missed": self.missed})
-        run_tool("state-set", f"meshstep={kept}")
+    def text(self) -> str:
+        return json.dumps({"sequence": self.sequence, "missed": self.missed})
 
     def next_sequence(self) -> int:
         """Counts up. A time in microseconds goes on with the next leader; the count goes on when a clock goes back."""
@@ -225,12 +276,80 @@ class State:
         return self.sequence
 
 
+class Tokens:
+    """Tokens for functions that have `EVENT_AUDIENCE` set: from a file, from the API server, or none."""
+
+    def __init__(self, token_file: Optional[str], audience: Optional[str], account: str) -> None:
+        self._file = token_file
+        self._audience = audience
+        self._account = account
+        self._requested: Optional[str] = None
+
+    def token(self, seconds: float) -> Optional[str]:
+        """Reads the file each time, as the kubelet renews it; asks the API server once. Raises NotTaken."""
+        if self._file is not None:
+            return _read_token(self._file)
+        if self._audience is not None and self._requested is None:
+            self._requested = self._request(self._audience, seconds)
+        return self._requested
+
+    def _request(self, audience: str, seconds: float) -> str:
+        """Asks for a token of the charm's own account (TokenRequest). That takes a trusted charm."""
+        own = _read_token(os.path.join(self._account, "token"))
+        namespace, name = _account_in(own)
+        spec = {"audiences": [audience], "expirationSeconds": TOKEN_SECONDS}
+        body = json.dumps({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec})
+        headers = {"authorization": f"Bearer {own}", "content-type": "application/json"}
+        try:
+            context = ssl.create_default_context(cafile=os.path.join(self._account, "ca.crt"))
+            connection = HTTPSConnection(*_api_server(), timeout=seconds, context=context)
+            try:
+                path = f"/api/v1/namespaces/{quote(namespace)}/serviceaccounts/{quote(name)}/token"
+                connection.request("POST", path, body.encode("utf-8"), headers)
+                response = connection.getresponse()
+                text = response.read(LONGEST_ANSWER_BYTES).decode("utf-8", "replace")
+            finally:
+                connection.close()
+        except (OSError, HTTPException) as error:
+            raise NotTaken(f"the API server gives no token: {error or type(error).__name__}") from error
+        token = (_object_in(text).get("status") or {}).get("token")
+        if response.status == 201 and isinstance(token, str):
+            return token
+        reason = _object_in(text).get("message") or text[:200]
+        trust = f"; juju trust {name} --scope=cluster lets it" if response.status == 403 else ""
+        raise NotTaken(f"the API server gives no token: it answers {response.status}: {reason}{trust}")
+
+
+def _api_server() -> Tuple[str, int]:
+    return os.environ.get("KUBERNETES_SERVICE_HOST", ""), int(os.environ.get("KUBERNETES_SERVICE_PORT", "443"))
+
+
+def _read_token(path: str) -> str:
+    try:
+        with open(path, encoding="ascii") as file:
+            (token,) = file.read().split()
+            return token
+    except (OSError, ValueError) as error:
+        raise NotTaken(f"the token cannot be read: {error}") from error
+
+
+def _account_in(token: str) -> Tuple[str, str]:
+    """Returns the namespace and the name of the account whose token it is."""
+    try:
+        payload = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        _, _, namespace, name = claims["sub"].split(":")
+        return namespace, name
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+        raise NotTaken("the token of the pod is none of a ServiceAccount") from error
+
+
 @dataclass(frozen=True)
 class Client:
     """Sends requests to meshstep until the deadline, and tries those again that may succeed then."""
 
     url: str
-    token_file: Optional[str]
+    tokens: Tokens
     budget: float
     deadline: float
 
@@ -272,10 +391,13 @@ class Client:
     def _attempt(self, method: str, path: str, body: Optional[bytes]) -> Tuple[int, Optional[float], str]:
         """Sends one request, to the URL alone: not to a proxy of the environment, nor where an answer points."""
         scheme, host, port, prefix = self._address()
-        headers = {"accept": "application/json", **self._authorization()}
+        seconds = max(min(self.deadline - time.monotonic(), LONGEST_ATTEMPT_SECONDS), 0.1)
+        headers = {"accept": "application/json"}
+        token = self.tokens.token(seconds)
+        if token is not None:
+            headers["authorization"] = f"Bearer {token}"
         if body is not None:
             headers["content-type"] = "application/cloudevents+json; charset=utf-8"
-        seconds = max(min(self.deadline - time.monotonic(), LONGEST_ATTEMPT_SECONDS), 0.1)
         connection = (HTTPSConnection if scheme == "https" else HTTPConnection)(host, port, timeout=seconds)
         try:
             connection.request(method, f"{prefix}{path}" or "/", body, headers)
@@ -293,17 +415,6 @@ class Client:
         except ValueError:
             pass  # a port or an address that cannot be
         raise NotTaken(f"{self.url}: expected http://host[:port][/path]")
-
-    def _authorization(self) -> Dict[str, str]:
-        """Reads the token each time, as the kubelet renews it."""
-        if self.token_file is None:
-            return {}
-        try:
-            with open(self.token_file, encoding="ascii") as file:
-                (token,) = file.read().split()
-            return {"authorization": f"Bearer {token}"}
-        except (OSError, ValueError) as error:
-            raise NotTaken(f"the token cannot be read: {error}") from error
 
 
 def _object_in(text: str) -> Dict[str, Any]:
@@ -341,9 +452,11 @@ class Meshstep:
     endpoints: Mapping[str, Endpoint]
     #: The application's config, as docs/config.md has it; None where somebody else tells it.
     config: Optional[Mapping[str, Any]] = None
-    #: A service account's token, for functions that have `EVENT_AUDIENCE` set.
+    #: A file with a token, such as one of a projected volume, for functions that have `EVENT_AUDIENCE` set.
     token_file: Optional[str] = None
-    #: The namespace and the real name of applications of other models, by the alias that Juju gives them here.
+    #: The same audience, where no file has a token: a trusted charm asks the API server for one.
+    audience: Optional[str] = None
+    #: The namespace and the real name of applications of other models whose charms do not say them, by their alias here.
     remotes: Mapping[str, Tuple[str, str]] = field(default_factory=dict)
     #: Interfaces whose databags are told.
     read_interfaces: AbstractSet[str] = READ_INTERFACES
@@ -351,24 +464,27 @@ class Meshstep:
     budget: float = 10.0
     #: Fails the hook, so that Juju runs it again, when something was not told.
     strict: bool = False
+    #: The folder with the account of the pod.
+    account: str = ACCOUNT_DIRECTORY
 
-    def tell(self, hook: Optional[str] = None) -> Report:
+    def tell(self, hook: Optional[Hook] = None) -> Report:
         """Tells what the hook that runs means, once. Raises MeshstepError outside of a hook, or when it is strict."""
-        turn = Hook.current(hook, time.monotonic() + self.budget)
+        turn = hook or Hook.current()
         report = Report()
-        state = self._loaded(report)
+        state = self._loaded(turn, report)
         before = replace(state)
-        self._send(turn, self._tellings(turn, state), state, report)
+        client = self._client()
+        self._send(turn, client, self._tellings(turn, client, state), state, report)
         state.missed = state.missed or bool(report.problems)
         if state != before:
-            self._saved(state, report)
+            self._saved(turn, state, report)
         for problem in report.problems:
-            log("WARNING", problem)
+            turn.log("WARNING", problem)
         if self.strict and report.problems:
             raise MeshstepError("; ".join(report.problems))
         return report
 
-    def _tellings(self, hook: Hook, state: State) -> Iterator[Telling]:
+    def _tellings(self, hook: Hook, client: Client, state: State) -> Iterator[Telling]:
         """Decides what the hook means. Raises ToolError or NotTaken where the rest cannot be known."""
         if hook.name == "remove":
             if not hook.stays()[1]:
@@ -379,7 +495,7 @@ class Meshstep:
         if not hook.is_leader():
             return
         if state.missed or hook.name in ("leader-elected", "upgrade-charm"):
-            yield from self._everything(hook, state)
+            yield from self._everything(hook, client, state)
         elif hook.name == "config-changed":
             yield from self._config(hook)
         else:
@@ -398,7 +514,7 @@ class Meshstep:
         else:
             yield self._told(hook, endpoint, hook.relation_id)
 
-    def _everything(self, hook: Hook, state: State) -> Iterator[Telling]:
+    def _everything(self, hook: Hook, client: Client, state: State) -> Iterator[Telling]:
         """Tells all that Juju knows, and the end of what meshstep alone still knows."""
         if _is_leaving(hook):
             return
@@ -412,7 +528,7 @@ class Meshstep:
                 yield self._told(hook, endpoint, one)
         yield from self._config(hook)
         numbers = {_number(one) for ids in known.values() for one in ids}
-        view = self._client(hook).get(f"/applications/{quote(hook.model)}/{quote(hook.application)}") or {}
+        view = client.get(f"/applications/{quote(hook.model)}/{quote(hook.application)}") or {}
         for one in view.get("relations", []):
             is_ours = one.get("endpoint") in known and one.get("stands") and "document" not in one
             if is_ours and one.get("id") not in numbers:
@@ -430,11 +546,20 @@ class Meshstep:
         def make() -> Tuple[str, Dict[str, Any]]:
             alias = hook.application if role == "peers" else hook.remote_of(relation_id)
             remote: Dict[str, Any] = {"application": alias, "data": {}}
-            if alias in self.remotes:
-                remote["namespace"], remote["application"] = self.remotes[alias]
+            if role == "requires" and interface == CROSS_MODEL_MESH:
+                hook.publish(relation_id, IDENTITY_KEY, hook.identity())
             if role != "peers" and interface in self.read_interfaces:
                 remote["data"] = hook.databag(relation_id, alias, is_application=True)
                 remote["units"] = {unit: hook.databag(relation_id, unit) for unit in hook.remote_units(relation_id)}
+            elif interface in READ_KEYS:
+                bag = hook.databag(relation_id, alias, is_application=True)
+                remote["data"] = {key: value for key, value in bag.items() if key in READ_KEYS[interface]}
+            if alias in self.remotes:
+                remote["namespace"], remote["application"] = self.remotes[alias]
+            elif interface == MESH and hook.is_elsewhere(relation_id, alias):
+                hook.publish(relation_id, IDENTITY_KEY, hook.identity())
+                said = remote["data"].pop(IDENTITY_KEY, None)
+                remote["namespace"], remote["application"] = _identity_in(hook, alias, said)
             relation = {"id": _number(relation_id), "endpoint": endpoint, "interface": interface, "role": role}
             return "relation-changed", {"relation": relation, "remote": remote}
 
@@ -444,30 +569,35 @@ class Meshstep:
         data = {"relation": {"id": _number(relation_id), "interface": self.endpoints[endpoint].interface}}
         return f"the end of relation {relation_id}", lambda: ("relation-broken", data)
 
-    def _loaded(self, report: Report) -> State:
+    def _loaded(self, hook: Hook, report: Report) -> State:
         try:
-            return State.load()
+            return State.parse(hook.load())
         except ToolError as error:
             report.problems.append(f"the state of the unit cannot be read: {error}")
             return State(missed=True)
 
-    def _saved(self, state: State, report: Report) -> None:
+    def _saved(self, hook: Hook, state: State, report: Report) -> None:
         try:
-            state.save()
+            hook.save(state.text())
         except ToolError as error:
             report.problems.append(f"the state of the unit cannot be kept: {error}")
 
-    def _client(self, hook: Hook) -> Client:
-        return Client(self.url.rstrip("/"), self.token_file, self.budget, hook.deadline)
+    def _client(self) -> Client:
+        tokens = Tokens(self.token_file, self.audience, self.account)
+        return Client(self.url.rstrip("/"), tokens, self.budget, time.monotonic() + self.budget)
 
-    def _send(self, hook: Hook, tellings: Iterator[Telling], state: State, report: Report) -> None:
+    def _send(
+        self, hook: Hook, client: Client, tellings: Iterator[Telling], state: State, report: Report
+    ) -> None:
         """Sends the events one after the other. One that is refused stops none after it."""
-        client = self._client(hook)
         try:
             for name, make in tellings:
                 try:
                     kind, data = make()
                     outcome = client.post(self._event(hook, kind, data, state.next_sequence()))
+                except NotNamed as error:
+                    hook.log("INFO", f"{name} is told later: {error}")
+                    continue
                 except OutOfTime as error:
                     report.problems.append(f"{name}, and what comes after it, is not told: {error}")
                     return
@@ -476,7 +606,7 @@ class Meshstep:
                     continue
                 report.told.append(name)
                 report.status = _status_in(outcome) or report.status
-                log("INFO", f"{name} is told: {outcome.get('status', 'accepted')}")
+                hook.log("INFO", f"{name} is told: {outcome.get('status', 'accepted')}")
         except (ToolError, NotTaken) as error:
             report.problems.append(f"not all is told in {hook.name}: {error}")
 
@@ -516,3 +646,15 @@ def _status_in(outcome: Mapping[str, Any]) -> Optional[Tuple[str, str]]:
     found = outcome.get("applicationStatus") or {}
     status = str(found.get("status", "active"))
     return "blocked" if status == "error" else status, str(found.get("message", ""))
+
+
+def _identity_in(hook: Hook, alias: str, said: Any) -> Tuple[str, str]:
+    """Reads the namespace and the name that an application of another model says it has. Raises NotNamed."""
+    try:
+        value = json.loads(said) if isinstance(said, str) else said
+        namespace, name = value["juju_model_name"], value["app_name"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise NotNamed(f"{alias} is in another model, and has not said its name ({IDENTITY_KEY}) yet") from error
+    if not all(isinstance(one, str) and one for one in (namespace, name)) or namespace == hook.model:
+        raise NotNamed(f"{alias} is in another model, and says that it is {namespace}/{name}")
+    return namespace, name

@@ -45,6 +45,13 @@ elif tool == "relation-list":
     show(list(relation["units"]))
 elif tool == "relation-get":
     show(relation["data"] if "--app" in words else relation["units"][values[-1]])
+elif tool == "relation-model-get":
+    show({"uuid": relation.get("model") or os.environ["JUJU_MODEL_UUID"]})
+elif tool == "relation-set" and not unit["leader"]:
+    sys.exit("ERROR cannot write relation settings")
+elif tool == "relation-set":
+    relation.setdefault("own", {}).update([values[0].split("=", 1)])
+    keep()
 elif tool == "state-get":
     print(unit["state"].get(values[0], ""))
 elif tool == "state-set":

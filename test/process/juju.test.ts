@@ -1,54 +1,14 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { run, serve, temporaryDirectory } from './helpers.ts'
-import { deploy, hasPython, PYTHON, relate, type Unit } from './juju.ts'
-
-const EXAMPLE = fileURLToPath(new URL('../../examples/juju/', import.meta.url))
+import { deploy, EXAMPLE, hasPython, PYTHON, relate, type Unit } from './juju.ts'
+import { startSink } from './sink.ts'
 
 /** A port that nobody listens on. */
 const NOBODY = 'http://127.0.0.1:1'
-
-type Answer = { status: number; headers?: Record<string, string>; body?: string }
-
-type Event = { id: string; type: string; sequence: string; source: string; subject: string; data: unknown }
-
-const UNKNOWN: Answer = { status: 404 }
-
-const nextOf = (answers: Answer[]): Answer => (answers.length > 1 && answers.shift()) || (answers[0] ?? UNKNOWN)
-
-/** Stands in for meshstep: gives the answers in their order, the last one for ever, and keeps what was sent. */
-const startSink = async (...answers: Answer[]) => {
-  const events: Event[] = []
-  const requests: string[] = []
-  const tokens: (string | undefined)[] = []
-  const server = createServer((request, response) => {
-    requests.push(`${request.method} ${request.url}`)
-    tokens.push(request.headers.authorization)
-    const parts: Buffer[] = []
-    request.on('data', (part: Buffer) => parts.push(part))
-    request.on('end', () => {
-      if (request.method === 'POST') events.push(JSON.parse(Buffer.concat(parts).toString('utf8')))
-      const answer = request.method === 'GET' ? UNKNOWN : nextOf(answers)
-      response.writeHead(answer.status, answer.headers)
-      response.end(answer.body ?? '{"status":"unchanged"}')
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, events, requests, tokens, types: () => events.map(({ type }) => type.split('.')[2]) }
-}
 
 const POLICIES = {
   policies: [{ type: 'app', relation: 'website', endpoints: [{ ports: [9080], methods: ['GET'] }] }],
@@ -351,7 +311,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
 
   test('a charm is written for Python 3.8', async () => {
     const code = `import ast
-for name in ("meshstep.py", "charm.py"): ast.parse(open(name, encoding="utf-8").read(), feature_version=(3, 8))`
+for name in ("meshstep.py", "meshstep_ops.py", "charm.py", "ops_charm.py", "pack.py"): ast.parse(open(name, encoding="utf-8").read(), feature_version=(3, 8))`
     await run(PYTHON, ['-B', '-c', code], { cwd: EXAMPLE })
   })
 })

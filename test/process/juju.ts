@@ -7,6 +7,9 @@ import { temporaryDirectory } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
+/** The folder of the example. */
+export const EXAMPLE = `${ROOT}examples/juju/`
+
 const found = spawnSync(process.env.PYTHON ?? 'python3', ['-c', 'import sys; print(sys.executable)'], {
   encoding: 'utf8',
 })
@@ -24,6 +27,8 @@ const TOOLS = [
   'relation-get',
   'relation-ids',
   'relation-list',
+  'relation-model-get',
+  'relation-set',
   'state-get',
   'state-set',
   'status-set',
@@ -31,7 +36,14 @@ const TOOLS = [
 
 type Databag = Record<string, string>
 
-type Related = { application: string; data: Databag; units: Record<string, Databag> }
+/** `model` is the UUID of the model of the application at the other side, where it is another one; `own` is the databag of this one. */
+type Related = {
+  application: string
+  data: Databag
+  units: Record<string, Databag>
+  model?: string
+  own?: Databag
+}
 
 /** One unit as Juju has it: what the hook tools answer, and what was told to them. */
 export type Unit = {
@@ -64,7 +76,12 @@ type Deployed = {
   leader?: boolean
   /** A file of another program that is run in place of the example. */
   program?: string
+  /** More of the environment of its hooks. */
+  environment?: Record<string, string>
 }
+
+/** The UUID of the model of each unit. */
+const MODEL = '6f5d3c1e-0000-4000-8000-000000000000'
 
 /** A unit of an application in a model, with the example charm and stand-ins for the hook tools. */
 export const deploy = async ({
@@ -72,7 +89,8 @@ export const deploy = async ({
   model = 'bookinfo',
   config = {},
   leader = true,
-  program = `${ROOT}examples/juju/charm.py`,
+  program = `${EXAMPLE}charm.py`,
+  environment: more = {},
 }: Deployed): Promise<Charm> => {
   const directory = await temporaryDirectory()
   const path = join(directory, 'unit.json')
@@ -94,11 +112,12 @@ export const deploy = async ({
       JUJU_DISPATCH_PATH: `hooks/${named}`,
       JUJU_UNIT_NAME: name,
       JUJU_MODEL_NAME: model,
-      JUJU_MODEL_UUID: '6f5d3c1e-0000-4000-8000-000000000000',
+      JUJU_MODEL_UUID: MODEL,
       // no request may go there
       http_proxy: 'http://127.0.0.1:1',
       ...(relation !== undefined && { JUJU_RELATION_ID: relation, JUJU_RELATION: relation.split(':')[0] }),
       ...(related !== undefined && { JUJU_REMOTE_APP: related.application }),
+      ...more,
     }
     const child = spawn(PYTHON, [program], { env: environment, stdio: ['ignore', 'inherit', 'pipe'] })
     let stderr = ''

@@ -34,9 +34,10 @@ test.each(PAGES.filter(isRunnable))('the commands of %s print what stands below 
   await server.end('SIGTERM')
 })
 
-test.skipIf(!hasPython)('the Python of docs/juju.md is written for 3.8 (skipped without python3)', () => {
-  const blocks = [...readFileSync('docs/juju.md', 'utf8').matchAll(/^```python\n(.*?)^```/gms)]
+test.skipIf(!hasPython)('the Python of docs/juju-charm.md is the example, for 3.8 (skipped without python3)', () => {
+  const blocks = [...readFileSync('docs/juju-charm.md', 'utf8').matchAll(/^```python\n(.*?)^```/gms)]
   expect(blocks).toHaveLength(1)
+  expect(readFileSync('examples/juju/ops_charm.py', 'utf8')).toContain(blocks[0]?.[1])
   for (const [, code] of blocks) {
     const program = 'import ast, sys; ast.parse(sys.stdin.read(), feature_version=(3, 8))'
     expect(spawnSync(PYTHON, ['-c', program], { input: code, encoding: 'utf8' })).toMatchObject({ status: 0 })

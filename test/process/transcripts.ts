@@ -57,6 +57,7 @@ export const replay = async (
   const aliases: string[] = []
   const run = (command: string): string => {
     const runnable = command
+      .replaceAll('examples/juju/', `${ROOT}examples/juju/`)
       .replaceAll('npx meshstep', `'${process.execPath}' '${program}'`)
       .replaceAll('http://127.0.0.1:8001', kubernetes)
     const script = ['exec 2>&1', ...aliases, runnable].join('\n')

@@ -13,6 +13,7 @@ export const PARTS: readonly Part[] = [
       'docs/operations.md',
       'docs/upgrade.md',
       'docs/juju.md',
+      'docs/juju-charm.md',
       'docs/page.md',
       'docs/traffic.md',
       'docs/traces.md',

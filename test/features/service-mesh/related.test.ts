@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { createPlace } from '../../ask/preview/planned.ts'
 import * as pair from '../../core/relations/pair.ts'
 import {
   configure,
@@ -13,7 +14,7 @@ import {
   requires,
   sourcesOf,
 } from '../../helpers/beacon-world.ts'
-import { service, type World } from '../../helpers/world.ts'
+import { event, service, type World } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -140,6 +141,19 @@ describe('policies: related', () => {
     expect(admitted(world)).toEqual({ service: [], pods: ['shop/db all'] })
   })
 
+  test('a plan shows who loses access by policies that follow from relations, and who keeps it', async () => {
+    const place = createPlace(['db', 'web', 'cart'])
+    for (const [id, application] of ['db', 'web', 'cart'].entries())
+      await place.happen(event('relation-changed', requires(id + 1, { application })))
+    await place.happen(event('relation-changed', related(7, 'db', WEB, DB)))
+    await place.happen(event('config-changed', { application: 'beacon', config: { mesh: {} } }))
+    const { access } = await place.plan({
+      events: [event('config-changed', { ...DB, config: { policies: 'related' } })],
+    })
+    const lost = access.filter(({ before, via }) => before === 'allowed' && via === 'service')
+    expect(lost.map(({ line }) => line)).toEqual(['- cart → db :80', '- db → db :80'])
+  })
+
   test('an application of another model is let in once its name is known', async () => {
     const world = await createRelated()
     const naming = related(5, 'names', { application: 'remote-1' }, DB, { interface: 'cross_model_mesh' })
@@ -257,6 +271,7 @@ describe('scrape jobs', () => {
       ...there,
       remote: { ...DB, namespace: 'shop', data: { scrape_jobs: JOBS } },
     })
+    await resync(world)
     expect(admitted(world)).toEqual({ service: ['cos/prometheus'], pods: [] })
   })
 })
@@ -300,9 +315,11 @@ describe('policies: related in the config of a beacon', () => {
   test('the default of a beacon goes on while the memory of the beacon is lost', async () => {
     const world = await createShop(undefined, DEFAULT)
     await world.send('relation-changed', USE)
+    const seen = new Set<string>()
+    world.api.subscribe(() => seen.add(admitted(world).service.join()))
     lose(world, 'beacon')
     await resync(world)
     await configure(world, { mesh: DEFAULT })
-    expect(admitted(world)).toEqual({ service: ['shop/web'], pods: [] })
+    expect([...seen]).toEqual(['shop/web'])
   })
 })
