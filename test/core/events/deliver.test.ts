@@ -106,7 +106,7 @@ describe('a delivery', () => {
       return followed(String(subject), subject === 'b' ? {} : { messages: ['a sentence'] })
     })
     const { effects, published } = await deliver(outbox([nudge('a'), nudge('c')]))
-    expect(effects).toEqual([
+    expect(effects).toStrictEqual([
       {
         ...{ namespace: 'shop', application: 'a', status: 'changed' },
         ...{ written: ['x'], removed: ['y'], conflicts: [], messages: [] },
@@ -122,6 +122,14 @@ describe('a delivery', () => {
     ])
     expect(published).toEqual(['to a', 'to c'])
     expect(sent.map(({ subject }) => subject)).toEqual(['a', 'c', 'b'])
+  })
+
+  test('a delivery sends nudges in random order', async () => {
+    const world = createWorld()
+    const random = [0.9, 0.1]
+    world.clock.random = () => random.shift() ?? 0
+    await world.deliver(outbox([nudge('a'), nudge('b')]))
+    expect(world.sent.map(({ subject }) => subject)).toEqual(['b', 'a'])
   })
 
   test('a delivery sends announcements after nudges', async () => {

@@ -130,3 +130,56 @@ describe('what follows from a step', () => {
     expect(await tell(changes, refused)).toEqual(told)
   })
 })
+
+test('others have a turn between two answers of a step, and not before the first', async () => {
+  const turns: number[] = []
+  const answered: number[] = []
+  const clock = { ...STILL, sleep: async () => undefined, yieldTurn: async () => void turns.push(answered.length) }
+  const enqueue = createQueue(async (_, { take }) => {
+    await turn()
+    return { outcomes: take().map(() => OUTCOME), due: EMPTY_OUTBOX }
+  }, clock)
+  await Promise.all([1, 2, 3].map((number) => enqueue(SUBJECT, TOLD, 0).then(() => answered.push(number))))
+  expect(turns).toHaveLength(2)
+})
+
+test('a step has the earliest deadline of its changes, the trace of the first that has one, and the only sender', async () => {
+  const batches: Omit<Batch, 'take'>[] = []
+  const enqueue = createQueue(async (_, { take, ...batch }) => {
+    batches.push(batch)
+    const outcomes = take().map(() => OUTCOME)
+    await turn()
+    return { outcomes, due: EMPTY_OUTBOX }
+  })
+  const traced = { ...TOLD, trace: { traceparent: 'a' } }
+  const all = async (...changes: readonly Change[]) => {
+    const first = enqueue(SUBJECT, SEEN, 0)
+    await Promise.all([first, ...changes.map((change, index) => enqueue(SUBJECT, change, 9 - index))])
+    return batches.pop()
+  }
+  expect(await all(TOLD, traced, { ...TOLD, trace: { traceparent: 'b' } })).toEqual({
+    ...{ alone: undefined, deadline: 7, trace: { traceparent: 'a' } },
+  })
+  expect(await all(traced)).toEqual({ alone: traced, deadline: 9, trace: { traceparent: 'a' } })
+  expect(await all(NOTED)).toEqual({ alone: undefined, deadline: 9, trace: undefined })
+})
+
+test('applications have queues of their own', async () => {
+  const { sizes, step } = createStep()
+  const enqueue = createQueue(step, STILL)
+  const subjects = [SUBJECT, { ...SUBJECT, application: 'db' }, { ...SUBJECT, namespace: 'data' }]
+  await Promise.allSettled(subjects.map((subject) => enqueue(subject, TOLD, 0)))
+  expect(sizes).toEqual([1, 1, 1])
+})
+
+test('a step that fails with something other than an error fails for its changes, and the next one is taken', async () => {
+  let count = 0
+  const enqueue = createQueue(async (_, { take }) => {
+    count += 1
+    const changes = take()
+    if (count === 1) throw 'away'
+    return { outcomes: changes.map(() => OUTCOME), due: EMPTY_OUTBOX }
+  })
+  await expect(enqueue(SUBJECT, TOLD, 0)).rejects.toThrow('away')
+  expect(await enqueue(SUBJECT, TOLD, 0)).toEqual({ outcome: OUTCOME, due: EMPTY_OUTBOX })
+})
