@@ -1,7 +1,9 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { IfEnforced } from '../preview/access.ts'
 import { graphOf, type Shown } from '../views/graph.ts'
 import { type AccessNow, type Classified, classify, pairsOf } from './classify.ts'
-import { type Observed, readFlows } from './flows.ts'
+import { auditNotes, readDryRuns, type WouldRefuse } from './dry-runs.ts'
+import { type Flow, type Observed, readFlows } from './flows.ts'
 import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
 import { secondsIn, timeText } from './time.ts'
@@ -16,6 +18,8 @@ export type TrafficView = {
   readonly flows: readonly Classified[]
   /** The targets that are all on the mesh now, so that proxies report all traffic to them. */
   readonly reported: readonly string[]
+  /** The requests that dry runs would have refused, as the waypoints counted them. Absent without dry runs, and without their counters. */
+  readonly wouldRefuse?: readonly WouldRefuse[]
   /** Sentences for people about what the flows do not say. */
   readonly notes: readonly string[]
 }
@@ -33,6 +37,10 @@ type Cluster = {
   readonly reported: readonly string[]
   /** Decides on the access of one client, or of any client outside the mesh, to an application. */
   access(from: string | undefined, to: string): Promise<AccessNow>
+  /** Decides the same if dry runs were enforced. Absent if no policy is a dry run. */
+  readonly ifEnforced?: ((from: string | undefined, to: string) => Promise<IfEnforced>) | undefined
+  /** The waypoints of the namespace's Services, of which the asker may know. */
+  readonly waypoints: readonly string[]
 }
 
 /** Reads who talked to the applications of a namespace, and if a relation and a policy stand for it. Rejects as a query of Prometheus does. */
@@ -40,7 +48,7 @@ export const observeTraffic = async (
   { namespace, window, source }: Asked,
   readCluster: () => Promise<Cluster>,
 ): Promise<TrafficView> => {
-  const [observed, { views, gateways, reported, access }] = await Promise.all([
+  const [observed, { views, gateways, reported, access, ifEnforced, waypoints: own }] = await Promise.all([
     'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
     readCluster(),
   ])
@@ -50,18 +58,35 @@ export const observeTraffic = async (
     gateways.filter(isWaypoint).map(({ metadata: { namespace, name } }) => `${namespace}/${name}`),
   )
   const { flows, hops } = readFlows(observed, { namespace, applications, waypoints })
-  const known = new Map<string, AccessNow>()
-  for (const { from, to } of [...flows, ...pairsOf(edges, namespace)])
-    if (!known.has(`${from} ${to}`)) known.set(`${from} ${to}`, await access(from === 'unknown' ? undefined : from, to))
+  const known = await decided([...flows, ...pairsOf(edges, namespace)], access)
+  const enforced = ifEnforced && (await decided(flows, ifEnforced))
   const classified = classify(flows, namespace, {
     related: edges,
-    access: (from, to) => known.get(`${from} ${to}`) ?? 'unknown',
+    access: (from, to) => known(from, to) ?? 'unknown',
+    ...(enforced && { ifEnforced: enforced }),
   })
-  const { coveredSeconds } = observed
+  const { coveredSeconds, dryRuns } = observed
+  const wouldRefuse = ifEnforced && dryRuns && readDryRuns(dryRuns, own)
   return {
     ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified, reported },
-    notes: [...coverage(window, observed), ...notesOf(classified, hops)],
+    ...(wouldRefuse && { wouldRefuse }),
+    notes: [
+      ...coverage(window, observed),
+      ...notesOf(classified, hops),
+      ...(ifEnforced ? auditNotes(window, wouldRefuse) : []),
+    ],
   }
+}
+
+/** Decides on each pair once. */
+const decided = async <T>(
+  pairs: readonly Pick<Flow, 'from' | 'to'>[],
+  decide: (from: string | undefined, to: string) => Promise<T>,
+) => {
+  const known = new Map<string, T>()
+  for (const { from, to } of pairs)
+    if (!known.has(`${from} ${to}`)) known.set(`${from} ${to}`, await decide(from === 'unknown' ? undefined : from, to))
+  return (from: string, to: string): T | undefined => known.get(`${from} ${to}`)
 }
 
 /** Says what keeps an absent flow from being silence. */
