@@ -1,12 +1,14 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { IfEnforced } from '../preview/access.ts'
-import { graphOf, type Shown } from '../views/graph.ts'
-import { type AccessNow, type Classified, classify, pairsOf } from './classify.ts'
+import { graphOf } from '../views/graph.ts'
+import { type Classified, classify, pairsOf } from './classify.ts'
+import type { Cluster } from './cluster.ts'
 import { auditNotes, readDryRuns, type WouldRefuse } from './dry-runs.ts'
 import { type Flow, type Observed, readFlows } from './flows.ts'
 import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
 import { secondsIn, timeText } from './time.ts'
+
+export { readTrafficCluster } from './cluster.ts'
 
 /** The traffic to a namespace. */
 export type TrafficView = {
@@ -29,18 +31,6 @@ type Asked = {
   readonly window: string
   /** The series that were observed, or where to ask for them. */
   readonly source: Observed | PrometheusSettings
-}
-
-type Cluster = {
-  readonly views: readonly Shown[]
-  readonly gateways: readonly KubernetesObject[]
-  readonly reported: readonly string[]
-  /** Decides on the access of one client, or of any client outside the mesh, to an application. */
-  access(from: string | undefined, to: string): Promise<AccessNow>
-  /** Decides the same if dry runs were enforced. Absent if no policy is a dry run. */
-  readonly ifEnforced?: ((from: string | undefined, to: string) => Promise<IfEnforced>) | undefined
-  /** The waypoints of the namespace's Services, of which the asker may know. */
-  readonly waypoints: readonly string[]
 }
 
 /** Reads who talked to the applications of a namespace, and if a relation and a policy stand for it. Rejects as a query of Prometheus does. */

@@ -4,13 +4,13 @@ import type { PrometheusSettings } from '../../ask/traffic/prometheus.ts'
 import type { TrafficView } from '../../ask/traffic/traffic.ts'
 import { Window } from '../../ask/traffic/window.ts'
 import { createAnswerQuery } from '../../core/access/answer-query.ts'
+import { maySee } from '../../core/access/visibility.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
-import type { createApplications } from './applications.ts'
+import { type ApplicationView, createApplications } from './applications.ts'
 import { readingLists } from './listed.ts'
 import type { Settings } from './settings.ts'
-import { readTrafficCluster } from './traffic-cluster.ts'
 
 /**
  * Answers who talked to the applications of a namespace, by what was `observed`, JSON, or by the Prometheus of PROMETHEUS_URL. Rejects with Refused, 404,
@@ -40,15 +40,22 @@ const MOST_AT_ONCE = 4
 
 export const createTraffic = ({ settings, ...dependencies }: Dependencies): Traffic => {
   const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
+  const { authenticate: _, ...known } = dependencies
   return async (query, authorization, body) => {
     const source = body === undefined ? prometheusOf(settings) : readObserved(body)
     const asked = read(Query, Object.fromEntries(query), 'query')
     return await answerQuery(authorization, async ({ kubernetes, sender }) => {
       await sender?.authorize({ namespace: asked.namespace })
-      const { observeTraffic } = await loadTraffic()
-      return await observeTraffic({ ...asked, source }, () =>
-        readTrafficCluster(asked.namespace, dependencies, { kubernetes: readingLists(kubernetes), sender }),
-      )
+      const { observeTraffic, readTrafficCluster } = await loadTraffic()
+      return await observeTraffic({ ...asked, source }, async () => {
+        const { namespace } = asked
+        const reading = readingLists(kubernetes)
+        const views = await createApplications({ ...known, connect: () => reading }).all({ namespace })
+        return await readTrafficCluster(namespace, {
+          ...{ kubernetes: reading, memories: known.features.memories, sees: (about) => maySee(sender, about) },
+          views: views.filter((one): one is ApplicationView => !('problem' in one)),
+        })
+      })
     })
   }
 }

@@ -1,46 +1,58 @@
-import { parseSide } from '../../ask/authorization/side.ts'
-import { accessIfEnforced, accessNow, type IfEnforced } from '../../ask/preview/access.ts'
-import { isAudited, waypointsOf } from '../../ask/traffic/audited.ts'
-import type { AccessNow } from '../../ask/traffic/classify.ts'
-import { reportedIn } from '../../ask/traffic/reported.ts'
-import type { Asker } from '../../core/access/answer-query.ts'
-import { visibleTo } from '../../core/access/visibility.ts'
-import { Refused } from '../../platform/base/errors.ts'
+import type { Memories } from '../../core/state/memory.ts'
+import { isRefused } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { type ApplicationView, createApplications } from './applications.ts'
+import { parseSide } from '../authorization/side.ts'
+import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.ts'
+import type { Shown } from '../views/graph.ts'
+import { isAudited, waypointsOf } from './audited.ts'
+import type { AccessNow } from './classify.ts'
+import { reportedIn } from './reported.ts'
 
-type Dependencies = Omit<Parameters<typeof createApplications>[0], 'authenticate' | 'connect'>
+/** The state of a cluster that traffic to a namespace is compared with. */
+export type Cluster = {
+  readonly views: readonly Shown[]
+  readonly gateways: readonly KubernetesObject[]
+  readonly reported: readonly string[]
+  /** Decides on the access of one client, or of any client outside the mesh, to an application. */
+  access(from: string | undefined, to: string): Promise<AccessNow>
+  /** Decides the same if dry runs were enforced. Absent if no policy is a dry run. */
+  readonly ifEnforced?: ((from: string | undefined, to: string) => Promise<IfEnforced>) | undefined
+  /** The waypoints of the namespace's Services, of which the asker may know. */
+  readonly waypoints: readonly string[]
+}
 
-/** Reads the state that traffic to a namespace is compared with. What may not be read counts as absent. */
+type Dependencies = Reading & {
+  readonly views: readonly Shown[]
+  /** Tells if the asker may know of a namespace. */
+  sees(about: { readonly namespace: string }): Promise<boolean>
+}
+
+/** Reads the state that traffic to a namespace is compared with. Objects that may not be read count as absent. */
 export const readTrafficCluster = async (
   namespace: string,
-  dependencies: Dependencies,
-  { kubernetes, sender }: Asker,
-) => {
-  const applications = createApplications({ ...dependencies, connect: () => kubernetes })
-  const all = await applications.all({ namespace })
+  { views, sees, ...reading }: Dependencies,
+): Promise<Cluster> => {
+  const { kubernetes } = reading
   const [gateways, policies] = [await listed(kubernetes, 'Gateway'), await listed(kubernetes, 'AuthorizationPolicy')]
   const pods = await listed(kubernetes, 'Pod', namespace)
   const services = await listed(kubernetes, 'Service', namespace)
   const home = await ifPermitted(kubernetes.find({ kind: 'Namespace', name: namespace }))
-  const reading = { memories: dependencies.features.memories, kubernetes }
+  const waypoints: string[] = []
+  for (const one of waypointsOf(namespace, home, services))
+    if (await sees({ namespace: one.namespace })) waypoints.push(`${one.namespace}/${one.name}`)
   return {
-    views: all.filter((one): one is ApplicationView => !('problem' in one)),
-    ...{ gateways, reported: reportedIn(home, pods, services), access: accessIn(reading) },
+    ...{ views, gateways, reported: reportedIn(home, pods, services), access: accessIn(reading), waypoints },
     ...(isAudited(policies) && { ifEnforced: enforcedIn(reading) }),
-    waypoints: (await visibleTo(sender, waypointsOf(namespace, home, services), (one) => one)).map(
-      (one) => `${one.namespace}/${one.name}`,
-    ),
   }
 }
 
 const listed = async (kubernetes: Kubernetes, kind: Kind, namespace?: string): Promise<readonly KubernetesObject[]> =>
   (await ifPermitted(ifServed(kubernetes.list(kind, namespace)))) ?? []
 
-type Reading = Parameters<typeof accessNow>[2]
+type Reading = { readonly memories: Pick<Memories, 'read'>; readonly kubernetes: Kubernetes }
 
 const accessIn = (reading: Reading) => {
   const open = new Map<string, Promise<boolean>>()
@@ -78,7 +90,7 @@ const ofSides = async <T>(
   try {
     return await answer(from === undefined ? undefined : parseSide(from), parseSide(to))
   } catch (error) {
-    if (error instanceof Refused) return missing
+    if (isRefused(error)) return missing
     throw error
   }
 }
