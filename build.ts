@@ -60,7 +60,12 @@ const fork = await build({
   outfile: 'dist/fork.mjs',
   plugins: [modelsInside],
 })
-await build({ ...common, entryPoints: ['src/ask/traffic/traffic.ts'], outfile: 'dist/traffic.mjs' })
+const traffic = await build({
+  ...common,
+  metafile: true,
+  entryPoints: ['src/ask/traffic/traffic.ts'],
+  outfile: 'dist/traffic.mjs',
+})
 const otlp = await build({
   ...common,
   metafile: true,
@@ -84,4 +89,8 @@ await writeFile(
 )
 await copyPage('dist')
 // of the official client there are facts alone
-await writeMaterials('dist', [metafile, fork.metafile, otlp.metafile, page.metafile], [LIBRARY_FILE, MODELS])
+await writeMaterials(
+  'dist',
+  [metafile, fork.metafile, otlp.metafile, page.metafile, traffic.metafile],
+  [LIBRARY_FILE, MODELS],
+)

@@ -2,17 +2,29 @@ import type { Classified, TrafficClass } from '../ask/traffic/classify.ts'
 import type { TrafficView } from '../ask/traffic/traffic.ts'
 import { table } from './output.ts'
 
-/** A row for each client and target. The cluster stands behind a name where there are several. */
+/** A row for each client and target. The cluster stands behind a name where there are several, and there is a column for dry runs where there are any. */
 export const trafficTable = ({ flows, namespace, window }: TrafficView): string => {
   if (flows.length === 0) return `no traffic to ${namespace} was seen in the last ${window}`
   const names = namesIn(flows)
+  const isAudited = flows.some(({ ifEnforced }) => ifEnforced !== undefined)
   return table(
-    ['FROM', 'TO', 'PROTOCOL', 'REQUESTS', 'REFUSED', 'RELATION', 'ACCESS', 'CLASS'],
+    [
+      'FROM',
+      'TO',
+      'PROTOCOL',
+      'REQUESTS',
+      'REFUSED',
+      'RELATION',
+      'ACCESS',
+      'CLASS',
+      ...(isAudited ? ['IF ENFORCED'] : []),
+    ],
     flows.map((flow) => [
       ...[names.from(flow), names.to(flow)],
       flow.class === 'allowed and silent' ? '' : flow.protocol,
       ...[String(flow.requests), String(flow.refused)],
       ...[flow.relations.map(({ id, label }) => `${id} (${label})`).join(', '), flow.access, flow.class],
+      ...(isAudited ? [flow.ifEnforced ?? ''] : []),
     ]),
   )
 }
@@ -38,8 +50,11 @@ export const trafficMermaid = ({ flows }: TrafficView): string => {
   ].join('\n')
 }
 
-const labelOf = ({ class: kind, protocol, requests, refused }: Classified): string =>
-  kind === 'allowed and silent' ? 'silent' : `${protocol} ${requests}${refused > 0 ? `, ${refused} refused` : ''}`
+const labelOf = ({ class: kind, protocol, requests, refused, ifEnforced }: Classified): string => {
+  if (kind === 'allowed and silent') return 'silent'
+  const isEnded = ifEnforced === 'refused' || ifEnforced === 'partly refused'
+  return `${protocol} ${requests}${refused > 0 ? `, ${refused} refused` : ''}${isEnded ? `, if enforced ${ifEnforced}` : ''}`
+}
 
 const namesIn = (flows: readonly Classified[]) => {
   const clusters = new Set(flows.flatMap(({ fromCluster, toCluster }) => [fromCluster ?? [], toCluster ?? []].flat()))

@@ -28,6 +28,16 @@ test('a table has a row for each flow', () => {
   )
 })
 
+test('a table has a column for dry runs where there are any', () => {
+  const audited = view(flow({ ifEnforced: 'partly refused' }), flow({ from: 'shop/job', class: 'allowed and silent' }))
+  expect(trafficTable(audited).split('\n')).toEqual([
+    expect.stringMatching(/ CLASS +IF ENFORCED$/),
+    expect.stringMatching(/ allowed and used +partly refused$/),
+    expect.stringMatching(/ allowed and silent$/),
+  ])
+  expect(trafficMermaid(audited)).toContain('|http 12, if enforced partly refused|')
+})
+
 test('the cluster stands behind names where there are several', () => {
   const east = flow({ fromCluster: 'east', toCluster: 'east' })
   expect(trafficTable(view(east))).not.toContain('@')

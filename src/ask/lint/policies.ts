@@ -171,11 +171,11 @@ const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
     : []
 }
 
-/** Reports dry runs. Proxies count the requests that these would refuse, but no metrics server is configured here. */
+/** Reports dry runs. Proxies count the requests that these would refuse, and a finding does not read the counts. */
 const auditFindings = ({ namespace, policies }: Cluster): Found[] => {
   const audited = policies.filter(isDryRun)
   if (audited.length === 0) return []
-  const message = `requests that ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse are not shown here, because no metrics server is configured: waypoints count them, and pods get no dry runs`
+  const message = `requests that ${audited.length === 1 ? 'a dry run' : `${audited.length} dry runs`} would refuse are not shown here: waypoints count them, and meshstep traffic shows them where a Prometheus is known. Pods get no dry runs`
   return [{ rule: 'audit-unseen', about: `Namespace ${namespace}`, message }]
 }
 

@@ -42,9 +42,9 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'note',
     title: 'Requests that dry runs would refuse are not seen here',
     meaning:
-      'Policies are dry runs. Waypoints and Gateways count and log the requests that these would refuse. meshstep does not read those, because no metrics server is configured. A ztunnel gets no dry runs.',
+      'Policies are dry runs. Waypoints and Gateways count the requests that these would refuse, and log them at the level debug. This finding does not read the counts. A ztunnel gets no dry runs.',
     remedy:
-      'Before enforcement is switched on, look at istio_requests_total and the rbac shadow results in the metrics of the proxies, and at the log of the waypoint. Explain says what each dry run would do.',
+      'Before enforcement is switched on, ask `meshstep traffic` with a Prometheus, and plan the config without audit. Explain says what each dry run would do.',
   },
   'deny-idle': {
     level: 'note',

@@ -1,3 +1,4 @@
+import type { IfEnforced } from '../preview/access.ts'
 import type { Related } from '../views/graph.ts'
 import type { Flow } from './flows.ts'
 
@@ -16,6 +17,8 @@ export type Classified = Flow & {
   readonly relations: readonly Pick<Related, 'id' | 'label'>[]
   readonly access: AccessNow
   readonly class: TrafficClass
+  /** An estimate of what would become of it if dry runs were enforced. Absent where there are none, and nothing passed. */
+  readonly ifEnforced?: IfEnforced
 }
 
 type Standing = {
@@ -23,14 +26,24 @@ type Standing = {
   readonly related: readonly Related[]
   /** The access of a client to a target, by their names. */
   access(from: string, to: string): AccessNow
+  /** The result if dry runs were enforced. Undefined without dry runs. */
+  ifEnforced?(from: string, to: string): IfEnforced | undefined
 }
 
 /** Lists flows and silent relations, the worst class and the largest amount first. Only relations to `namespace` are looked at. */
-export const classify = (flows: readonly Flow[], namespace: string, { related, access }: Standing): Classified[] => {
+export const classify = (
+  flows: readonly Flow[],
+  namespace: string,
+  { related, access, ifEnforced }: Standing,
+): Classified[] => {
   const used = flows.map((flow): Classified => {
     const now = access(flow.from, flow.to)
     const relations = relationsOf(related, flow, now)
-    return { ...flow, relations, access: now, class: classOf(flow, relations.length > 0, now) }
+    const enforced = flow.requests > flow.refused ? ifEnforced?.(flow.from, flow.to) : undefined
+    return {
+      ...{ ...flow, relations, access: now, class: classOf(flow, relations.length > 0, now) },
+      ...(enforced && { ifEnforced: enforced }),
+    }
   })
   const seen = new Set(flows.map(({ from, to }) => `${from} ${to}`))
   const silent = pairsOf(related, namespace)

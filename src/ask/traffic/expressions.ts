@@ -58,7 +58,7 @@ const selectorsOf = (namespace: string): string[] => {
 }
 
 /** Counts a new series from zero: `increase` alone needs two samples, and so would miss a client that was refused once. */
-const increaseOf = (series: string, seconds: number): string => {
+export const increaseOf = (series: string, seconds: number): string => {
   const window = `[${seconds}s]`
   return `(increase(${series}${window}) > 0 or (max_over_time(${series}${window}) unless max_over_time(${series}${window} offset ${seconds}s)))`
 }

@@ -1,4 +1,5 @@
 import type { Series } from './prometheus.ts'
+import { rounded } from './rounded.ts'
 
 /** Traffic of one client to one target in a window. */
 export type Flow = {
@@ -24,6 +25,8 @@ export type Observed = {
   readonly denied: readonly Series[]
   /** The part of the window since which proxies are scraped. Absent where Prometheus knows none. */
   readonly coveredSeconds?: number | undefined
+  /** The requests that dry runs would have refused. Absent where Prometheus has no such counters. */
+  readonly dryRuns?: readonly Series[] | undefined
 }
 
 type Known = {
@@ -40,7 +43,7 @@ type Known = {
  * connections stays.
  */
 export const readFlows = (
-  observed: Omit<Observed, 'coveredSeconds'>,
+  observed: Pick<Observed, 'http' | 'tcp' | 'denied'>,
   known: Known,
 ): { readonly flows: Flow[]; readonly hops: number } => {
   const reports = [
@@ -134,9 +137,6 @@ const isSame = (one: Report, other: Report): boolean =>
 
 const isAlike = (one: string | undefined, other: string | undefined): boolean =>
   one === undefined || other === undefined || one === other
-
-/** Rounds up to one what was seen at all. */
-const rounded = (value: number): number => (value > 0 ? Math.max(1, Math.round(value)) : 0)
 
 const sum = (reports: readonly Report[]): Flow[] => {
   const [first] = reports

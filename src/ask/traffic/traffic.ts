@@ -1,10 +1,14 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { graphOf, type Shown } from '../views/graph.ts'
-import { type AccessNow, type Classified, classify, pairsOf } from './classify.ts'
-import { type Observed, readFlows } from './flows.ts'
+import { graphOf } from '../views/graph.ts'
+import { type Classified, classify, pairsOf } from './classify.ts'
+import type { Cluster } from './cluster.ts'
+import { auditNotes, readDryRuns, type WouldRefuse } from './dry-runs.ts'
+import { type Flow, type Observed, readFlows } from './flows.ts'
 import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
 import { secondsIn, timeText } from './time.ts'
+
+export { readTrafficCluster } from './cluster.ts'
 
 /** The traffic to a namespace. */
 export type TrafficView = {
@@ -16,6 +20,8 @@ export type TrafficView = {
   readonly flows: readonly Classified[]
   /** The targets that are all on the mesh now, so that proxies report all traffic to them. */
   readonly reported: readonly string[]
+  /** The requests that dry runs would have refused, as the waypoints counted them. Absent without dry runs, and without their counters. */
+  readonly wouldRefuse?: readonly WouldRefuse[]
   /** Sentences for people about what the flows do not say. */
   readonly notes: readonly string[]
 }
@@ -27,20 +33,12 @@ type Asked = {
   readonly source: Observed | PrometheusSettings
 }
 
-type Cluster = {
-  readonly views: readonly Shown[]
-  readonly gateways: readonly KubernetesObject[]
-  readonly reported: readonly string[]
-  /** Decides on the access of one client, or of any client outside the mesh, to an application. */
-  access(from: string | undefined, to: string): Promise<AccessNow>
-}
-
 /** Reads who talked to the applications of a namespace, and if a relation and a policy stand for it. Rejects as a query of Prometheus does. */
 export const observeTraffic = async (
   { namespace, window, source }: Asked,
   readCluster: () => Promise<Cluster>,
 ): Promise<TrafficView> => {
-  const [observed, { views, gateways, reported, access }] = await Promise.all([
+  const [observed, { views, gateways, reported, access, ifEnforced, waypoints: own }] = await Promise.all([
     'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
     readCluster(),
   ])
@@ -50,18 +48,35 @@ export const observeTraffic = async (
     gateways.filter(isWaypoint).map(({ metadata: { namespace, name } }) => `${namespace}/${name}`),
   )
   const { flows, hops } = readFlows(observed, { namespace, applications, waypoints })
-  const known = new Map<string, AccessNow>()
-  for (const { from, to } of [...flows, ...pairsOf(edges, namespace)])
-    if (!known.has(`${from} ${to}`)) known.set(`${from} ${to}`, await access(from === 'unknown' ? undefined : from, to))
+  const known = await decided([...flows, ...pairsOf(edges, namespace)], access)
+  const enforced = ifEnforced && (await decided(flows, ifEnforced))
   const classified = classify(flows, namespace, {
     related: edges,
-    access: (from, to) => known.get(`${from} ${to}`) ?? 'unknown',
+    access: (from, to) => known(from, to) ?? 'unknown',
+    ...(enforced && { ifEnforced: enforced }),
   })
-  const { coveredSeconds } = observed
+  const { coveredSeconds, dryRuns } = observed
+  const wouldRefuse = ifEnforced && dryRuns && readDryRuns(dryRuns, own)
   return {
     ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified, reported },
-    notes: [...coverage(window, observed), ...notesOf(classified, hops)],
+    ...(wouldRefuse && { wouldRefuse }),
+    notes: [
+      ...coverage(window, observed),
+      ...notesOf(classified, hops),
+      ...(ifEnforced ? auditNotes(window, wouldRefuse) : []),
+    ],
   }
+}
+
+/** Decides on each pair once. */
+const decided = async <T>(
+  pairs: readonly Pick<Flow, 'from' | 'to'>[],
+  decide: (from: string | undefined, to: string) => Promise<T>,
+) => {
+  const known = new Map<string, T>()
+  for (const { from, to } of pairs)
+    if (!known.has(`${from} ${to}`)) known.set(`${from} ${to}`, await decide(from === 'unknown' ? undefined : from, to))
+  return (from: string, to: string): T | undefined => known.get(`${from} ${to}`)
 }
 
 /** Says what keeps an absent flow from being silence. */

@@ -52,4 +52,4 @@ const leftOut = (objects: readonly KubernetesObject[]): string => {
 }
 
 const UNSEEN =
-  'enforcement is audit: requests that its dry runs would refuse are not shown here, because no metrics server is configured: waypoints count them'
+  'enforcement is audit: requests that its dry runs would refuse are not shown here: waypoints count them, and meshstep traffic shows them where a Prometheus is known'

@@ -1,19 +1,13 @@
 import * as z from 'zod'
-import { parseSide } from '../../ask/authorization/side.ts'
-import { accessNow } from '../../ask/preview/access.ts'
-import type { AccessNow } from '../../ask/traffic/classify.ts'
 import type { Observed } from '../../ask/traffic/flows.ts'
 import type { PrometheusSettings } from '../../ask/traffic/prometheus.ts'
-import { reportedIn } from '../../ask/traffic/reported.ts'
 import type { TrafficView } from '../../ask/traffic/traffic.ts'
 import { Window } from '../../ask/traffic/window.ts'
 import { createAnswerQuery } from '../../core/access/answer-query.ts'
+import { maySee } from '../../core/access/visibility.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
-import type { Subject } from '../../platform/base/subject.ts'
-import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
-import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { type ApplicationView, createApplications } from './applications.ts'
 import { readingLists } from './listed.ts'
 import type { Settings } from './settings.ts'
@@ -38,6 +32,7 @@ const Counted = z.array(z.strictObject({ labels: z.record(z.string(), z.string()
 const ObservedBody = z.strictObject({
   ...{ http: Counted, tcp: Counted, denied: Counted },
   coveredSeconds: z.number().nonnegative().optional(),
+  dryRuns: Counted.optional(),
 })
 
 /** Each question reads a whole namespace, and much of Prometheus. */
@@ -45,15 +40,22 @@ const MOST_AT_ONCE = 4
 
 export const createTraffic = ({ settings, ...dependencies }: Dependencies): Traffic => {
   const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
+  const { authenticate: _, ...known } = dependencies
   return async (query, authorization, body) => {
     const source = body === undefined ? prometheusOf(settings) : readObserved(body)
     const asked = read(Query, Object.fromEntries(query), 'query')
     return await answerQuery(authorization, async ({ kubernetes, sender }) => {
       await sender?.authorize({ namespace: asked.namespace })
-      const { observeTraffic } = await loadTraffic()
-      return await observeTraffic({ ...asked, source }, () =>
-        readCluster(asked.namespace, dependencies, readingLists(kubernetes)),
-      )
+      const { observeTraffic, readTrafficCluster } = await loadTraffic()
+      return await observeTraffic({ ...asked, source }, async () => {
+        const { namespace } = asked
+        const reading = readingLists(kubernetes)
+        const views = await createApplications({ ...known, connect: () => reading }).all({ namespace })
+        return await readTrafficCluster(namespace, {
+          ...{ kubernetes: reading, memories: known.features.memories, sees: (about) => maySee(sender, about) },
+          views: views.filter((one): one is ApplicationView => !('problem' in one)),
+        })
+      })
     })
   }
 }
@@ -84,44 +86,3 @@ const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
 
 /** Events need no traffic, so it is loaded when it is asked for. */
 const loadTraffic = () => import('../../ask/traffic/traffic.ts')
-
-const readCluster = async (
-  namespace: string,
-  { authenticate: _, ...dependencies }: Omit<Dependencies, 'settings'>,
-  kubernetes: Kubernetes,
-) => {
-  const applications = createApplications({ ...dependencies, connect: () => kubernetes })
-  const all = await applications.all({ namespace })
-  const gateways = (await ifPermitted(ifServed(kubernetes.list('Gateway', undefined)))) ?? []
-  const pods = (await ifPermitted(kubernetes.list('Pod', namespace))) ?? []
-  const services = (await ifPermitted(kubernetes.list('Service', namespace))) ?? []
-  const home = await ifPermitted(kubernetes.find({ kind: 'Namespace', name: namespace }))
-  const reading = { memories: dependencies.features.memories, kubernetes }
-  const open = new Map<string, Promise<boolean>>()
-  const isOpen = (to: string): Promise<boolean> => {
-    const found = open.get(to) ?? passing(undefined, to, reading).then((verdicts) => verdicts.includes('allowed'))
-    open.set(to, found)
-    return found
-  }
-  const access = async (from: string | undefined, to: string): Promise<AccessNow> => {
-    if (await isOpen(to)) return 'open'
-    const verdicts = from === undefined ? [] : await passing(from, to, reading)
-    if (verdicts.includes('allowed')) return 'allowed'
-    return verdicts.includes('undecided') ? 'unknown' : 'none'
-  }
-  return {
-    views: all.filter((one): one is ApplicationView => !('problem' in one)),
-    ...{ gateways, reported: reportedIn(home, pods, services), access },
-  }
-}
-
-/** Lists the verdicts on requests of a client through the Service of that name. A side that does not exist passes nothing. */
-const passing = async (from: string | undefined, to: string, reading: Parameters<typeof accessNow>[2]) => {
-  try {
-    const [client, target]: (Subject | undefined)[] = [from === undefined ? undefined : parseSide(from), parseSide(to)]
-    return target === undefined ? [] : (await accessNow(client, target, reading)).map(({ after }) => after)
-  } catch (error) {
-    if (error instanceof Refused) return []
-    throw error
-  }
-}

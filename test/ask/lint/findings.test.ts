@@ -114,7 +114,7 @@ describe('lint names', () => {
           metadata: { name: 'one', namespace: 'shop', annotations: { 'istio.io/dry-run': 'true' } },
         },
       ],
-      /requests that a dry run would refuse are not shown here, because no metrics server is configured/,
+      /requests that a dry run would refuse are not shown here: waypoints count them/,
     ],
   ])('%s', async (_, rule, objects, message) => {
     const place = await granted()

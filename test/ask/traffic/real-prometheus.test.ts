@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { readDryRuns } from '../../../src/ask/traffic/dry-runs.ts'
 import { expressionsFor } from '../../../src/ask/traffic/expressions.ts'
 import { observe } from '../../../src/ask/traffic/observe.ts'
 import { createPrometheus, type Series } from '../../../src/ask/traffic/prometheus.ts'
@@ -116,6 +117,26 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
       ['shop/web', 'east', 'http', 40, 'allowed and used'],
       ['shop/web', 'west', 'http', 30, 'allowed and used'],
     ])
+  })
+
+  test('what dry runs would have refused is counted for each port, also if a proxy restarts', async () => {
+    const { url, show } = await startMesh()
+    const labels = { namespace: 'shop', pod: 'way-7d4b9c-x2x4z', authz_dry_run_action: 'allow' }
+    const counter = (port: number, result: string, value: number): Counter => [
+      `envoy_http_inbound_0_0_0_0_${port}_rbac`,
+      { ...labels, authz_dry_run_result: result },
+      value,
+    ]
+    await show(counter(8080, 'denied', 2), counter(80, 'allowed', 50), counter(80, 'denied', 30))
+    await show(counter(8080, 'denied', 2), counter(80, 'allowed', 50), counter(80, 'denied', 40))
+    await show(counter(8080, 'denied', 2), counter(80, 'allowed', 50), counter(80, 'denied', 5))
+    const { dryRuns = [] } = await observe(createPrometheus({ url }), 'shop', 60)
+    const [first, second] = readDryRuns(dryRuns, ['shop/way'])
+    expect(second).toEqual({ waypoint: 'shop/way', port: 8080, allow: 2, deny: 0 })
+    expect(first).toMatchObject({ waypoint: 'shop/way', port: 80, deny: 0 })
+    // 15 were seen, and Prometheus adds what may have been before the first sample and after the last one
+    expect(first?.allow).toBeGreaterThanOrEqual(15)
+    expect(first?.allow).toBeLessThan(30)
   })
 
   test('the time since which proxies are scraped is known, and is the window at most', async () => {

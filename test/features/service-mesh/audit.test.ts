@@ -28,7 +28,7 @@ describe('a beacon in audit', () => {
       expect.stringMatching(
         /^enforcement is audit: these policies are left out, because ztunnels and external authorizers support no dry run: shop\/beacon-shop-policy-db-/,
       ),
-      'enforcement is audit: requests that its dry runs would refuse are not shown here, because no metrics server is configured: waypoints count them',
+      'enforcement is audit: requests that its dry runs would refuse are not shown here: waypoints count them, and meshstep traffic shows them where a Prometheus is known',
     ])
     expect(policiesIn(world).some(isDenying)).toBe(false)
   })

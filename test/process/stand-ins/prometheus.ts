@@ -14,15 +14,25 @@ const details = { destination_service: 'details.bookinfo.svc.cluster.local', des
 /** How much of a metric is seen in an hour, by the proxy of the destination. */
 const EACH_HOUR: readonly [metric: string, labels: Readonly<Record<string, string>>, value: number][] = [
   ['istio_requests_total', { ...client('bookinfo', 'productpage'), ...details, response_code: '200' }, 720],
-  ['istio_requests_total', { ...client('monitoring', 'prometheus'), ...details, response_code: '200' }, 240],
+  ['istio_requests_total', { ...client('tempo', 'tempo'), ...details, response_code: '200' }, 240],
   ['istio_requests_total', { ...client('default', 'sleep'), ...details, response_code: '403' }, 3],
 ]
+
+const COUNTER = 'envoy_http_inbound_0_0_0_0_9080_rbac'
+
+/** What dry runs at the waypoint of `beacon` would have refused in an hour. */
+const WOULD_REFUSE = { namespace: 'bookinfo', gateway_networking_k8s_io_gateway_name: 'bookinfo-beacon-waypoint' }
 
 const WEEK = 7 * 86_400
 
 const answerTo = (query: string) => {
   const seconds = Number(/\[(\d+)s/.exec(query)?.[1] ?? 0)
   if (query.includes('istio_build')) return [{ metric: {}, value: [0, `${Math.min(seconds, WEEK)}`] }]
+  if (query.startsWith('count by (__name__)')) return [{ metric: { __name__: COUNTER }, value: [0, '1'] }]
+  if (query.includes(COUNTER)) {
+    const metric = { ...WOULD_REFUSE, counter: COUNTER, authz_dry_run_action: 'allow' }
+    return [{ metric, value: [0, `${(240 * seconds) / 3_600}`] }]
+  }
   if (!query.includes('"bookinfo"')) return []
   return EACH_HOUR.filter(([metric]) => query.includes(metric)).map(([_, labels, value]) => ({
     metric: { reporter: 'waypoint', ...labels },

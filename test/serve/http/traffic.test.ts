@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
-import { granted } from '../../ask/lint/place.ts'
+import { APP, granted } from '../../ask/lint/place.ts'
 import { createPlace, type Place } from '../../ask/preview/planned.ts'
 import { trafficApp } from '../../ask/traffic/place.ts'
 import { type Query, startFakePrometheus, vectorOf } from '../../helpers/fake-prometheus.ts'
@@ -14,6 +14,11 @@ const http =
   (...samples: Parameters<typeof vectorOf>[0]) =>
   (response: ServerResponse, { form }: Query): void =>
     void response.end(vectorOf(form.get('query')?.includes('istio_requests_total') ? samples : []))
+
+const WEB = { destination_service: 'web.shop.svc.cluster.local', destination_service_namespace: 'shop' }
+
+/** `web` may GET of `db` by a dry run. */
+const audited = () => granted({ policies: [APP] }, { enforcement: 'audit' })
 
 const post = async (place: Place, body: string) =>
   await trafficApp(place, undefined).request(QUESTION, { method: 'POST', body })
@@ -46,7 +51,7 @@ describe('GET /traffic', () => {
       reported: ['shop/db', 'shop/web'],
       notes: [expect.stringContaining('no port')],
     })
-    expect(queries).toHaveLength(4)
+    expect(queries).toHaveLength(5)
     for (const { form } of queries) expect(form.get('query')).toMatch(/\[7200s[\]:]/)
   })
 
@@ -70,6 +75,52 @@ describe('GET /traffic', () => {
     const view = (await (await trafficApp(await granted(), url).request(QUESTION)).json()) as TrafficView
     expect(view.coveredSeconds).toBe(seconds)
     expect(view.notes).toEqual([...parts.map((part) => expect.stringContaining(part)), expect.any(String)])
+  })
+
+  test('what dry runs would refuse is estimated for each client, beside what the waypoints counted of all', async () => {
+    const SHOP = { namespace: 'shop', pod: 'shop-beacon-waypoint-7d4b9c-x2x4z', authz_dry_run_action: 'allow' }
+    const { url } = await startFakePrometheus((response, { form }) => {
+      const query = form.get('query') ?? ''
+      const counter = 'envoy_http_inbound_0_0_0_0_80_rbac'
+      const answers: Record<string, Parameters<typeof vectorOf>[0]> = {
+        'count by (__name__)': [[{ __name__: counter }, 1]],
+        label_replace: [[{ ...SHOP, counter }, 7]],
+        istio_requests_total: [
+          [{ reporter: 'waypoint', ...from('web'), ...DB, response_code: '200' }, 40],
+          [{ reporter: 'waypoint', ...from('db'), ...DB, response_code: '200' }, 7],
+          [{ reporter: 'waypoint', ...from('web'), ...WEB, response_code: '200' }, 3],
+          [{ reporter: 'destination', ...DB, response_code: '200' }, 5],
+          [{ reporter: 'waypoint', ...from('old'), ...DB, response_code: '403' }, 2],
+        ],
+      }
+      const [, found = []] = Object.entries(answers).find(([part]) => query.includes(part)) ?? []
+      response.end(vectorOf(found))
+    })
+    const view = (await (await trafficApp(await audited(), url).request(QUESTION)).json()) as TrafficView
+    expect(view.flows.map((flow) => [flow.from, flow.to, flow.access, flow.ifEnforced])).toEqual([
+      // all that old sent was refused already
+      ['shop/old', 'shop/db', 'open', undefined],
+      ['unknown', 'shop/db', 'open', 'no dry run'],
+      ['shop/web', 'shop/db', 'open', 'partly refused'],
+      ['shop/db', 'shop/db', 'open', 'refused'],
+      ['shop/web', 'shop/web', 'open', 'no dry run'],
+    ])
+    expect(view.wouldRefuse).toEqual([{ waypoint: 'shop/shop-beacon-waypoint', port: 80, allow: 7, deny: 0 }])
+    expect(view.notes.slice(-2)).toEqual([
+      expect.stringContaining('7 that no ALLOW matched'),
+      expect.stringContaining('an estimate'),
+    ])
+  })
+
+  test('a client that dry runs let through passes, and a Prometheus without counts of dry runs says so', async () => {
+    const { url } = await startFakePrometheus(
+      http([{ reporter: 'waypoint', ...from('web'), ...DB, response_code: '200' }, 3]),
+    )
+    const place = await granted({ policies: [{ ...APP, endpoints: [{ ports: [80] }] }] }, { enforcement: 'audit' })
+    const view = (await (await trafficApp(place, url).request(QUESTION)).json()) as TrafficView
+    expect(view.flows).toMatchObject([{ from: 'shop/web', ifEnforced: 'passes' }])
+    expect(view).not.toHaveProperty('wouldRefuse')
+    expect(view.notes).toContain('Prometheus has no counts of what dry runs would have refused.')
   })
 
   test('an application that no policy guards is open to a client that nobody knows', async () => {

@@ -1,0 +1,96 @@
+import type { Memories } from '../../core/state/memory.ts'
+import { isRefused } from '../../platform/base/errors.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { parseSide } from '../authorization/side.ts'
+import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.ts'
+import type { Shown } from '../views/graph.ts'
+import { isAudited, waypointsOf } from './audited.ts'
+import type { AccessNow } from './classify.ts'
+import { reportedIn } from './reported.ts'
+
+/** The state of a cluster that traffic to a namespace is compared with. */
+export type Cluster = {
+  readonly views: readonly Shown[]
+  readonly gateways: readonly KubernetesObject[]
+  readonly reported: readonly string[]
+  /** Decides on the access of one client, or of any client outside the mesh, to an application. */
+  access(from: string | undefined, to: string): Promise<AccessNow>
+  /** Decides the same if dry runs were enforced. Absent if no policy is a dry run. */
+  readonly ifEnforced?: ((from: string | undefined, to: string) => Promise<IfEnforced>) | undefined
+  /** The waypoints of the namespace's Services, of which the asker may know. */
+  readonly waypoints: readonly string[]
+}
+
+type Dependencies = Reading & {
+  readonly views: readonly Shown[]
+  /** Tells if the asker may know of a namespace. */
+  sees(about: { readonly namespace: string }): Promise<boolean>
+}
+
+/** Reads the state that traffic to a namespace is compared with. Objects that may not be read count as absent. */
+export const readTrafficCluster = async (
+  namespace: string,
+  { views, sees, ...reading }: Dependencies,
+): Promise<Cluster> => {
+  const { kubernetes } = reading
+  const [gateways, policies] = [await listed(kubernetes, 'Gateway'), await listed(kubernetes, 'AuthorizationPolicy')]
+  const pods = await listed(kubernetes, 'Pod', namespace)
+  const services = await listed(kubernetes, 'Service', namespace)
+  const home = await ifPermitted(kubernetes.find({ kind: 'Namespace', name: namespace }))
+  const waypoints: string[] = []
+  for (const one of waypointsOf(namespace, home, services))
+    if (await sees({ namespace: one.namespace })) waypoints.push(`${one.namespace}/${one.name}`)
+  return {
+    ...{ views, gateways, reported: reportedIn(home, pods, services), access: accessIn(reading), waypoints },
+    ...(isAudited(policies) && { ifEnforced: enforcedIn(reading) }),
+  }
+}
+
+const listed = async (kubernetes: Kubernetes, kind: Kind, namespace?: string): Promise<readonly KubernetesObject[]> =>
+  (await ifPermitted(ifServed(kubernetes.list(kind, namespace)))) ?? []
+
+type Reading = { readonly memories: Pick<Memories, 'read'>; readonly kubernetes: Kubernetes }
+
+const accessIn = (reading: Reading) => {
+  const open = new Map<string, Promise<boolean>>()
+  const isOpen = (to: string): Promise<boolean> => {
+    const found = open.get(to) ?? passing(undefined, to, reading).then((verdicts) => verdicts.includes('allowed'))
+    open.set(to, found)
+    return found
+  }
+  return async (from: string | undefined, to: string): Promise<AccessNow> => {
+    if (await isOpen(to)) return 'open'
+    const verdicts = from === undefined ? [] : await passing(from, to, reading)
+    if (verdicts.includes('allowed')) return 'allowed'
+    return verdicts.includes('undecided') ? 'unknown' : 'none'
+  }
+}
+
+const enforcedIn =
+  (reading: Reading) =>
+  async (from: string | undefined, to: string): Promise<IfEnforced> =>
+    await ofSides(from, to, 'unknown', (client, target) => accessIfEnforced(client, target, reading))
+
+/** Lists the verdicts on requests of a client through the Service of that name. A side that does not exist passes nothing. */
+const passing = async (from: string | undefined, to: string, reading: Reading) =>
+  await ofSides(from, to, [], async (client, target) =>
+    (await accessNow(client, target, reading)).map(({ after }) => after),
+  )
+
+/** Answers about two sides by their names. The answer is `missing` if one does not exist, or has no such name. */
+const ofSides = async <T>(
+  from: string | undefined,
+  to: string,
+  missing: T,
+  answer: (client: Subject | undefined, target: Subject) => Promise<T>,
+): Promise<T> => {
+  try {
+    return await answer(from === undefined ? undefined : parseSide(from), parseSide(to))
+  } catch (error) {
+    if (isRefused(error)) return missing
+    throw error
+  }
+}
