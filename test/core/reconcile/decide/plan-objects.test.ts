@@ -92,10 +92,14 @@ describe('objects that are desired', () => {
   })
 
   test('objects that are desired beside a workload are written with it', () => {
-    const objects = [desired('PodDisruptionBudget', 'web')]
-    const listed: Listed[] = [{ kind: 'PodDisruptionBudget', live: [], library: [] }]
+    const objects = [desired('PodDisruptionBudget', 'web'), desired('Secret', 'web')]
+    const listed: Listed[] = (['PodDisruptionBudget', 'Secret'] as const).map((kind) => ({
+      kind,
+      live: [],
+      library: [],
+    }))
     expect(shown(planned({ desired: { objects }, observed: { owned: { kinds: listed } } }).operations)).toEqual([
-      'apply PodDisruptionBudget shop/web in run',
+      ...['apply Secret shop/web in run', 'apply PodDisruptionBudget shop/web in run'],
     ])
   })
 
@@ -202,14 +206,12 @@ describe('the order of writes', () => {
   })
 
   test('the order of writes has what allows before what denies everything else, where that is new', () => {
-    const requested = policy(
-      'requested',
-      { action: 'ALLOW', rules: [] },
-      { annotations: { [REQUESTED_BY]: 'relation 1 (a) of shop/db' } },
-    )
+    const annotations = { [REQUESTED_BY]: 'relation 1 (a) of shop/db' }
+    const requested = policy('requested', guard('requested', 'db').spec ?? {}, { annotations })
     const objects = [denying('deny'), guard('allow'), requested]
     const { operations } = planned({ desired: { objects }, observed: there() })
     expect(afterOf(operations, 'apply AuthorizationPolicy shop/deny')).toEqual(['apply AuthorizationPolicy shop/allow'])
+    expect(afterOf(operations, 'apply AuthorizationPolicy shop/requested')).toEqual([])
     const changed = planned({ desired: { objects }, observed: there(live('AuthorizationPolicy', 'deny')) })
     expect(afterOf(changed.operations, 'apply AuthorizationPolicy shop/deny')).toEqual([])
   })
@@ -230,6 +232,33 @@ describe('the order of writes', () => {
     ])
     expect(afterOf(operations, 'apply AuthorizationPolicy shop/own')).toEqual(['label StatefulSet shop/web'])
     expect(afterOf(operations, 'apply AuthorizationPolicy shop/other')).toEqual([])
+  })
+
+  test('the order of writes does not wait for an object of a workload that somebody else has', () => {
+    const account = desired('ServiceAccount', 'web')
+    const all = [...kinds(), { kind: 'ServiceAccount' as const, live: [], library: [] }]
+    const { operations } = planned({
+      ...{ desired: { objects: [account, workload()] }, observed: { owned: { kinds: all } } },
+      namesakes: new Map([['ServiceAccount shop/web', { object: account }]]),
+    })
+    expect(operations).toMatchObject([{ id: 'apply StatefulSet shop/web', after: [] }])
+  })
+
+  test('the order of writes puts no pods on the mesh whose guard has the name of a policy of somebody else', () => {
+    const mesh = { 'istio.io/dataplane-mode': 'ambient' }
+    const joining = (namesakes: Changes['namesakes']) => {
+      const { operations } = planned({
+        ...(namesakes && { namesakes }),
+        desired: {
+          ...{ objects: [guard('own'), workload()] },
+          labels: { labels: mesh, unknown: [], required: true, messages: [] },
+        },
+        observed: { ...there(), targets: { current: [labelled('StatefulSet', {})], earlier: [], library: [] } },
+      })
+      return JSON.stringify(operations.flatMap((one) => (one.verb === 'apply' ? one.desired : []))).includes('ambient')
+    }
+    expect(joining(undefined)).toBe(true)
+    expect(joining(new Map([['AuthorizationPolicy shop/own', { object: guard('own') }]]))).toBe(false)
   })
 
   test('the order of writes leaves out what depends on a failed write, and what depends on that', () => {
