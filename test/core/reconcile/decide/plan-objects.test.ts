@@ -405,6 +405,24 @@ describe('a plan', () => {
     expect(problemKeys([...problems, 'b: no: c'])).toEqual(['Service', 'ConfigMap', 'Namespace', 'b'])
   })
 
+  test('a plan keeps the labels of what runs where somebody else has the name of the workload that is desired', () => {
+    const mesh = { 'istio.io/dataplane-mode': 'ambient' }
+    const replacing = (namesakes: Changes['namesakes']) => {
+      const { operations } = planned({
+        ...(namesakes && { namesakes }),
+        desired: {
+          ...{ objects: [workload('web', 'Deployment')] },
+          labels: { labels: mesh, unknown: [], required: true, messages: [] },
+        },
+        observed: { ...there(), targets: { current: [], earlier: [labelled('StatefulSet', mesh)], library: [] } },
+      })
+      return ids(operations)
+    }
+    const foreign = { object: workload('web', 'Deployment') }
+    expect(replacing(new Map([['Deployment shop/web', foreign]]))).toEqual([])
+    expect(replacing(undefined)).toEqual(['apply Deployment shop/web', 'release StatefulSet shop/web'])
+  })
+
   test('a plan waits for labels of others before all else', () => {
     const awaiting = (changes: Changes) => planned(changes).awaiting
     expect(awaiting({})).toBeUndefined()
