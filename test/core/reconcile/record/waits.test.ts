@@ -265,7 +265,9 @@ describe('pods that lack the labels of their template', () => {
   })
 
   test('pods that are labelled in place lack what is desired', () => {
-    expect(told(undefined, [pod('web-0'), pod('web-1', MESH)], [], { ...MESH, a: 'b' })).toEqual([
+    expect(
+      told(undefined, [pod('web-0'), pod('web-1', MESH), pod('web-2', { ...MESH, a: 'b' })], [], { ...MESH, a: 'b' }),
+    ).toEqual([
       {
         ...{ held: 'the labels of Pod shop/web-0', for: ['Pod shop/web-0'] },
         message: `Pod shop/web-0 lacks labels, ${ENROLMENT_LABEL}, a: its pod-restarted, or a resync, sets them`,
