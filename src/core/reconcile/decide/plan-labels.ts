@@ -48,7 +48,7 @@ export const planLabels = (
   const phase = labelPhase(situation)
   const places = placesOf(targets.current)
   const isLeading = phase === 'enrol' && places.every((place) => isService(place) || !isEnrolled(situation, place))
-  const isBeside = (place: LabelLocation) => !(isTemplate(place) && whole.has(objectKey(place.object)))
+  const isBeside = (place: LabelLocation) => !whole.has(objectKey(place.object))
   const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
   const left = targets.earlier.filter((found) => !isReplaced(situation, found))
   const earlier = without(placesOf(left), places)
@@ -263,10 +263,10 @@ const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknow
 /**
  * Adds the running workload to the current targets. If a spec is refused, the workload deployed before still runs, and keeps its labels.
  */
-const withRunning = ({ subject }: Situation, { current, earlier, library }: Targets): Targets => {
-  const running = earlier.filter(({ target }) => target.name === subject.application)
-  return { current: [...current, ...running], earlier: earlier.filter((one) => !running.includes(one)), library }
-}
+const withRunning = ({ subject }: Situation, targets: Targets): Targets => ({
+  ...targets,
+  current: [...targets.current, ...targets.earlier.filter(({ target }) => target.name === subject.application)],
+})
 
 type Wanted = Pick<DesiredLabels, 'labels' | 'unknown'>
 

@@ -255,7 +255,7 @@ const neededToRun = (
     .map(objectKey)
   const guards = ownGuards(situation)
   return (name) => {
-    const before = workload.slice(0, Math.max(0, workload.indexOf(name))).filter((one) => !taken.includes(one))
+    const before = workload.slice(0, workload.indexOf(name)).filter((one) => !taken.includes(one))
     return [...before, ...files, ...(joining.has(name) ? guards : [])].map((one) => idOf('apply', one))
   }
 }

@@ -58,7 +58,7 @@ export const withoutRivals = (
   const first = (rivals: readonly Document[]) => rivals.find(({ name }) => remembered.has(name)) ?? rivals[0]
   return found.map((document) => {
     const holder = first(own.filter((other) => declaresTheSame(document, other)))
-    if (holder === undefined || holder === document || isAlike(document, holder)) return document
+    if (holder === undefined || isAlike(document, holder)) return document
     const what = 'announced' in document ? relationName(document.announced) : `the config of ${application}`
     const problem = `ConfigMap ${document.name}: ConfigMap ${holder.name} declares ${what} differently, and is in effect: delete one of the two${'announced' in document ? ', or give it another id' : ''}`
     return { name: document.name, application, problem }

@@ -34,7 +34,7 @@ export const waitsForHolders = (
 
 /** Returns the wait for another owner's object with the name of one of ours. */
 const takenName = (conflict: Conflict): Wait[] => {
-  if ('wanted' in conflict || conflict.key !== undefined) return []
+  if (conflict.key !== undefined) return []
   const { object, manager } = conflict
   return [
     {

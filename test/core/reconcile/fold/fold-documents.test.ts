@@ -144,6 +144,7 @@ describe('documents that contradict each other', () => {
     expect(problems([one, ofRelation('two', { id: 2, endpoint: 'other' })])).toEqual([undefined, undefined])
     expect(problems([one, ofRelation('two', { interface: 'sql' })])).toEqual([undefined, undefined])
     expect(problems([one, ofConfig('two')])).toEqual([undefined, undefined])
+    expect(problems([ofConfig('one'), ofConfig('two', { labels: { a: 'b' } }, 'db')])).toEqual([undefined, undefined])
     expect(problems([ofConfig('one', {}, 'db'), ofConfig('two', { labels: { a: 'b' } }, 'db')])).toEqual([
       undefined,
       undefined,

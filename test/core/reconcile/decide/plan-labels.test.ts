@@ -1,0 +1,346 @@
+import { describe, expect, test } from 'vitest'
+import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
+import { labelPhase, planLabels, planNamespace } from '../../../../src/core/reconcile/decide/plan-labels.ts'
+import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import { emptyState } from '../../../../src/core/state/state.ts'
+import { features } from '../../../../src/features.ts'
+import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
+import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
+import { NAMESPACE } from '../../../helpers/world.ts'
+
+const MESH = { [ENROLMENT_LABEL]: 'ambient' }
+const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [] } }
+const NONE = { whole: new Map(), joining: new Set<string>() }
+
+const SERVICE = labelled('Service', {})
+const WORKLOAD = labelled('StatefulSet', {})
+
+const targets = (...current: ReturnType<typeof labelled>[]) => ({ targets: { current, earlier: [], library: [] } })
+
+const plan = (changes: Changes, { templates = NONE, isSpecRefused = false } = {}) =>
+  planLabels(situationOf(changes), isSpecRefused, templates)
+
+const shown = (operations: readonly Operation[]) =>
+  operations.map(({ verb, object, phase, ...operation }) => [
+    `${verb} ${object} in ${phase}`,
+    'difference' in operation ? (operation.difference.apply ?? operation.difference.remove) : undefined,
+  ])
+
+describe('the phase of labels', () => {
+  const phase = (held: Record<string, string>, labels: Record<string, string>, more: Changes = {}) =>
+    labelPhase(situationOf({ held, desired: { labels: { ...ASKED.labels, labels } }, ...more }))
+
+  test('the phase of labels is that of leaving where they only become fewer', () => {
+    expect(phase(MESH, {})).toBe('leave')
+    expect(phase({ ...MESH, a: 'b' }, MESH)).toBe('leave')
+    expect(phase({ ...MESH, a: 'b' }, { a: 'c' })).toBe('enrol')
+    expect(phase({ a: 'b' }, MESH)).toBe('enrol')
+    expect(phase(MESH, MESH)).toBe('enrol')
+    expect(phase({}, {})).toBe('enrol')
+  })
+
+  test('the phase of labels is not that of leaving while they are unknown, and is while pods are waited for', () => {
+    expect(phase(MESH, {}, { desired: { labels: { ...ASKED.labels, labels: {}, unknown: 'all' } } })).toBe('enrol')
+    expect(phase({}, {}, { waitForPods: { held: 'pods', for: [], message: '' } })).toBe('leave')
+  })
+})
+
+describe('labels that are desired', () => {
+  test('labels that are desired are written where they are missing, to Services first where all is to join', () => {
+    expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }).operations)).toEqual([
+      ['label Service shop/web in enrol', MESH],
+      ['label StatefulSet shop/web in enrol', MESH],
+    ])
+  })
+
+  test('labels that are desired are written in the order of the targets where the workload is on the mesh', () => {
+    const other = { desired: { labels: { ...ASKED.labels, labels: { ...MESH, a: 'b' } } } }
+    const { operations } = plan({ ...other, observed: targets(labelled('StatefulSet', MESH), SERVICE) })
+    expect(shown(operations).map(([name]) => name)).toEqual([
+      'label StatefulSet shop/web in enrol',
+      'label Service shop/web in enrol',
+    ])
+  })
+
+  test('labels that are desired lead the Service of a workload of its own that joins, and leave its template to the workload', () => {
+    const templates = { whole: new Map([['StatefulSet shop/web', []]]), joining: new Set(['StatefulSet shop/web']) }
+    expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }, { templates }).operations)).toEqual([
+      ['label Service shop/web in lead', MESH],
+    ])
+    const beside = { templates: { ...templates, whole: new Map() } }
+    const phases = (workload: typeof WORKLOAD) =>
+      shown(plan({ desired: ASKED, observed: targets(workload, SERVICE) }, beside).operations).map(([name]) => name)
+    expect(phases(WORKLOAD)).toEqual(['label Service shop/web in lead', 'label StatefulSet shop/web in enrol'])
+    expect(phases(labelled('StatefulSet', MESH))).toEqual(['label Service shop/web in enrol'])
+  })
+
+  test('labels that are there already are not written, and labels of others are conflicts', () => {
+    expect(plan({ desired: ASKED, observed: targets(labelled('Service', MESH)) }).operations).toEqual([])
+    const { operations, conflicts } = plan({
+      desired: ASKED,
+      observed: targets(labelled('Service', { [ENROLMENT_LABEL]: 'none' }, 'other')),
+    })
+    expect(operations).toEqual([])
+    expect(conflicts).toEqual([
+      { object: 'Service shop/web', key: ENROLMENT_LABEL, manager: 'other', value: 'none', wanted: 'ambient' },
+    ])
+  })
+
+  test('labels that are not desired any more are removed', () => {
+    expect(shown(plan({ held: MESH, observed: targets(labelled('Service', MESH)) }).operations)).toEqual([
+      ['label Service shop/web in leave', {}],
+    ])
+    const [operation] = plan({ held: MESH, observed: targets(labelled('Service', MESH)) }).operations
+    expect(operation?.reason).toBe('the labels are not desired any more')
+    expect(plan({ desired: ASKED, observed: targets(SERVICE) }).operations[0]?.reason).toBe('the labels are desired')
+  })
+
+  test('labels that become fewer are written in the order of the targets', () => {
+    const { operations } = plan({ held: { ...MESH, a: 'b' }, desired: ASKED, observed: targets(WORKLOAD, SERVICE) })
+    expect(shown(operations).map(([name]) => name)).toEqual([
+      'label StatefulSet shop/web in leave',
+      'label Service shop/web in leave',
+    ])
+  })
+
+  test('labels of which all are unknown stay', () => {
+    const labels = { ...ASKED.labels, labels: {}, unknown: 'all' as const }
+    expect(plan({ desired: { labels }, observed: targets(labelled('Service', MESH)) }).operations).toEqual([])
+  })
+
+  test('labels of a Service stay while pods that accept only the waypoint are waited for', () => {
+    const waitForPods = { held: 'pods', for: [], message: '' }
+    const observed = targets(labelled('Service', MESH), labelled('StatefulSet', MESH))
+    expect(shown(plan({ waitForPods, observed }).operations)).toEqual([['label StatefulSet shop/web in leave', {}]])
+  })
+
+  test('labels of a former target are released, unless it is a current one too', () => {
+    const former = labelled('Service', MESH)
+    const observed = { targets: { current: [WORKLOAD], earlier: [former], library: [] } }
+    expect(shown(plan({ desired: ASKED, observed }).operations)).toEqual([
+      ['label StatefulSet shop/web in enrol', MESH],
+      ['release Service shop/web in enrol', {}],
+    ])
+    const same = { targets: { current: [former], earlier: [former, former], library: [] } }
+    expect(plan({ desired: ASKED, observed: same }).operations).toEqual([])
+    const twice = { targets: { current: [], earlier: [former, former], library: [] } }
+    expect(plan({ observed: twice }).operations).toHaveLength(1)
+    const [place] = former.places ?? []
+    if (place === undefined) throw new Error('no place')
+    const { object } = place
+    const places = [{ ...place, object: { ...object, metadata: { ...object.metadata, name: 'old', uid: 'other' } } }]
+    const both = { targets: { current: [], earlier: [former, { ...former, places }], library: [] } }
+    expect(plan({ observed: both }).operations).toHaveLength(2)
+  })
+
+  test('labels of the workload that was deployed before stay where a spec is refused', () => {
+    const running = labelled('StatefulSet', MESH)
+    const other = { ...labelled('Service', MESH), target: { kind: 'Service' as const, name: 'old' } }
+    const observed = { targets: { current: [], earlier: [running, other], library: [] } }
+    const refused = plan({ desired: ASKED, observed }, { isSpecRefused: true })
+    expect(shown(refused.operations)).toEqual([['release Service shop/web in enrol', {}]])
+    expect(shown(plan({ desired: ASKED, observed }).operations)).toHaveLength(2)
+  })
+
+  test('labels of pods stay while a rollout replaces them by pods of a labelled template', () => {
+    const pods = {
+      ...labelled('Service', MESH),
+      target: { kind: 'StatefulSet' as const, name: 'web', on: 'pods' as const },
+    }
+    const observed = (current = WORKLOAD) => ({ targets: { current: [current], earlier: [pods], library: [] } })
+    const names = (changes: Changes) => shown(plan(changes).operations).map(([name]) => name)
+    expect(names({ desired: ASKED, observed: observed() })).toEqual(['label StatefulSet shop/web in enrol'])
+    expect(names({ observed: observed() })).toEqual(['release Service shop/web in enrol'])
+    const missing = { ...WORKLOAD, places: undefined }
+    expect(names({ desired: ASKED, observed: observed(missing) })).toEqual(['release Service shop/web in enrol'])
+    const other = { ...WORKLOAD, target: { kind: 'StatefulSet' as const, name: 'other' } }
+    expect(names({ desired: ASKED, observed: observed(other) })).toContain('release Service shop/web in enrol')
+  })
+
+  test('labels that the charm library set are removed where it set them, and nowhere else', () => {
+    const inherited = { [ENROLMENT_LABEL]: 'ambient' }
+    const found = labelled('Service', inherited, 'juju')
+    const library = (name: string) => ({
+      state: { ...emptyState(), config: {}, inherited },
+      observed: { targets: { current: [found], earlier: [], library: [{ kind: 'Service' as const, name }] } },
+    })
+    expect(shown(plan(library('web')).operations)).toEqual([['label Service shop/web in enrol', inherited]])
+    expect(plan(library('other')).operations).toEqual([])
+  })
+})
+
+describe('labels before a grant', () => {
+  const waiting = { desired: ASKED, servicesAwait: ['shop/beacon'] }
+
+  test('labels before a grant stay as they are on a Service, and are written to the workload', () => {
+    const { operations, waiting: waits } = plan({ ...waiting, observed: targets(SERVICE, WORKLOAD) })
+    expect(shown(operations)).toEqual([['label StatefulSet shop/web in enrol', MESH]])
+    expect(waits).toEqual([
+      {
+        ...{ held: 'the labels of Service shop/web', for: ['shop/beacon'] },
+        message: 'the labels of Service shop/web stay as they are: waiting for the policies of shop/beacon',
+      },
+    ])
+  })
+
+  test('labels before a grant stay on a former Service of an application on the mesh, and go with the mesh', () => {
+    const observed = { targets: { current: [], earlier: [labelled('Service', MESH)], library: [] } }
+    expect(plan({ ...waiting, observed }).operations).toEqual([])
+    expect(plan({ servicesAwait: ['shop/beacon'], observed }).operations).toHaveLength(1)
+  })
+
+  test('labels before a grant change on a Service that is on the mesh already', () => {
+    const more = { labels: { ...ASKED.labels, labels: { ...MESH, [USE_WAYPOINT_LABEL]: 'a' } } }
+    expect(plan({ ...waiting, desired: more, observed: targets(labelled('Service', MESH)) }).operations).toHaveLength(1)
+  })
+})
+
+describe('a write of another step that may be on its way', () => {
+  const fence = { token: 'token' }
+
+  test('a write of another step that may be on its way is fenced by a touch of labels that are as desired', () => {
+    const observed = targets(labelled('Service', MESH), WORKLOAD)
+    expect(shown(plan({ desired: ASKED, observed, fence }).operations)).toEqual([
+      ['touch Service shop/web in enrol', undefined],
+      ['label StatefulSet shop/web in enrol', MESH],
+    ])
+  })
+
+  test('a write of another step that may be on its way is fenced at the named objects alone', () => {
+    const observed = targets(labelled('Service', MESH))
+    const touched = (only: string[]) => plan({ desired: ASKED, observed, fence: { ...fence, only } }).operations
+    expect(touched(['Service shop/web'])).toHaveLength(1)
+    expect(touched(['StatefulSet shop/web'])).toEqual([])
+  })
+})
+
+describe('labels that only a lost config explains', () => {
+  const lost = { state: emptyState() }
+
+  test('labels that only a lost config explains stay, and are waited for', () => {
+    const { operations, isConfigAwaited } = plan({ ...lost, observed: targets(labelled('Service', { team: 'a' })) })
+    expect([operations, isConfigAwaited]).toEqual([[], true])
+  })
+
+  test('labels that a relation may have asked for go, and are not waited for', () => {
+    const { operations, isConfigAwaited } = plan({ ...lost, observed: targets(labelled('Service', MESH)) })
+    expect([operations.length, isConfigAwaited]).toEqual([1, false])
+  })
+
+  test('labels that are desired, or are those of a known config, are not waited for', () => {
+    const desired = { labels: { ...ASKED.labels, labels: { team: 'a' } } }
+    expect(plan({ ...lost, desired, observed: targets(labelled('Service', { team: 'a' })) }).isConfigAwaited).toBe(
+      false,
+    )
+    expect(plan({ observed: targets(labelled('Service', { team: 'a' })) })).toMatchObject({
+      ...{ isConfigAwaited: false, operations: [{}] },
+    })
+  })
+
+  test('labels that only a lost config explains are waited for at former targets too', () => {
+    const observed = { targets: { current: [], earlier: [labelled('Service', { team: 'a' })], library: [] } }
+    expect(plan({ ...lost, observed })).toMatchObject({ operations: [], isConfigAwaited: true })
+  })
+})
+
+describe('annotations of pods', () => {
+  const file = (kind: string, name: string): KubernetesObject => ({
+    ...{ apiVersion: 'v1', kind, metadata: { name, namespace: NAMESPACE } },
+  })
+  const annotations = { labels: { hash: '1' }, unknown: [], inherited: {} }
+
+  test('annotations of pods are written to their template after the ConfigMaps that they are about', () => {
+    const objects = [file('ConfigMap', 'a'), file('Secret', 'b'), file('ConfigMap', 'c')]
+    const { operations } = plan({ desired: { annotations, objects }, observed: targets(WORKLOAD, SERVICE) })
+    expect(operations).toMatchObject([
+      {
+        ...{ id: 'annotate StatefulSet shop/web', verb: 'annotate', phase: 'enrol' },
+        ...{ after: ['apply ConfigMap shop/a', 'apply ConfigMap shop/c'], difference: { apply: { hash: '1' } } },
+        place: { path: ['spec', 'template', 'metadata', 'annotations'] },
+      },
+    ])
+  })
+
+  test('annotations of pods are those of a template alone', () => {
+    expect(plan({ desired: { annotations }, observed: targets(SERVICE) }).operations).toEqual([])
+    expect(plan({ observed: targets(WORKLOAD) }).operations).toEqual([])
+  })
+})
+
+describe('policies of the application itself', () => {
+  const policy = (metadata: object, spec: Record<string, unknown>): KubernetesObject => ({
+    ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' },
+    ...{ metadata: { name: 'guard', namespace: NAMESPACE, ...metadata }, spec },
+  })
+  const pods = { selector: { matchLabels: { 'app.kubernetes.io/name': 'web' } }, action: 'ALLOW', rules: [] }
+
+  test('policies of the application itself come before its labels of the mesh', () => {
+    const comesAfter = (object: KubernetesObject, labels: Record<string, string> = MESH) =>
+      plan({
+        desired: { labels: { ...ASKED.labels, labels }, objects: [object] },
+        observed: targets(WORKLOAD),
+      }).operations[0]?.after
+    expect(comesAfter(policy({}, pods))).toEqual(['apply AuthorizationPolicy shop/guard'])
+    expect(comesAfter(policy({ namespace: 'other' }, pods))).toEqual([])
+    expect(comesAfter(policy({}, { ...pods, selector: { matchLabels: { 'app.kubernetes.io/name': 'db' } } }))).toEqual(
+      [],
+    )
+    expect(comesAfter({ ...policy({}, pods), kind: 'Other' })).toEqual([])
+    expect(comesAfter(policy({}, pods), { a: 'b' })).toEqual([])
+  })
+
+  test('policies of the application itself are not waited for where it is on the mesh already', () => {
+    const labels = { ...ASKED.labels, labels: { ...MESH, a: 'b' } }
+    const { operations } = plan({
+      desired: { labels, objects: [policy({}, pods)] },
+      observed: targets(labelled('StatefulSet', MESH)),
+    })
+    expect(operations[0]?.after).toEqual([])
+  })
+})
+
+describe('the labels of the namespace', () => {
+  const namespace = (labels: Record<string, string>): KubernetesObject => {
+    const { places } = labelled('Service', labels)
+    const [place] = places ?? []
+    if (place === undefined) throw new Error('no place')
+    const { managedFields } = place.object.metadata
+    return {
+      ...{ apiVersion: 'v1', kind: 'Namespace' },
+      metadata: { name: NAMESPACE, uid: 'u', resourceVersion: '1', labels, ...(managedFields && { managedFields }) },
+    }
+  }
+  const on = features.config.parse({ mesh: { modelOnMesh: true } })
+  const off = features.config.parse({ mesh: {} })
+  const planned = (object: KubernetesObject | undefined, config: typeof on | undefined, more: Changes = {}) =>
+    planNamespace(
+      situationOf({
+        ...{ state: { ...emptyState(), ...(config && { config }) } },
+        ...{ observed: { owned: { kinds: [], namespace: { object } } }, ...more },
+      }),
+    )
+
+  test('the labels of the namespace stay while its config is unknown', () => {
+    expect(planned(namespace(MESH), undefined)).toMatchObject({ operations: [], isConfigAwaited: true, isKept: false })
+    expect(planned(namespace({}), undefined)).toMatchObject({ operations: [], isConfigAwaited: false })
+  })
+
+  test('the labels of the namespace go once nobody depends on them', () => {
+    expect(shown(planned(namespace(MESH), off).operations)).toEqual([['label Namespace shop in enrol', {}]])
+    expect(planned(namespace(MESH), off, { namespaceAwaits: ['shop/db'] })).toMatchObject({ isKept: true })
+    expect(planned(namespace({}), off, { namespaceAwaits: ['shop/db'] })).toMatchObject({ isKept: false })
+    const plain = features.config.parse({})
+    expect(planned(namespace(MESH), plain, { namespaceAwaits: ['shop/db'] })).toMatchObject({
+      isKept: false,
+      operations: [{}],
+    })
+  })
+
+  test('the labels of a namespace that is unknown or does not exist stay as they are', () => {
+    const none = { operations: [], conflicts: [], waiting: [], isKept: false, isConfigAwaited: false }
+    expect(planned(undefined, on)).toEqual(none)
+    const observed = (read: object | undefined) => ({ observed: { owned: { kinds: [], namespace: read as never } } })
+    expect(planned(undefined, on, observed(undefined))).toEqual(none)
+    expect(planned(undefined, on, observed({ problem: 'no' }))).toEqual(none)
+  })
+})
