@@ -146,6 +146,7 @@ const watch = async (round: () => Promise<void>, every: number): Promise<void> =
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => end.abort())
   await repeat(round, {
     every,
+    onFailure: ({ message }) => say(`error: ${message}`),
     isOver: () => end.signal.aborted,
     sleep: (milliseconds) => sleep(milliseconds, undefined, { signal: end.signal }).catch(() => undefined),
   })

@@ -1,5 +1,4 @@
 import { Failure } from '../failure.ts'
-import { say } from '../output.ts'
 
 /** The longest pause after failures, unless the usual one is longer. */
 const LONGEST_PAUSE_MILLISECONDS = 10 * 60 * 1_000
@@ -8,10 +7,18 @@ const LONGEST_PAUSE_MILLISECONDS = 10 * 60 * 1_000
 export const pauseAfter = (failures: number, every: number): number =>
   Math.max(every, Math.min(every * 2 ** failures, LONGEST_PAUSE_MILLISECONDS))
 
-/** Repeats a round until `isOver`. A round that fails says so, and the pauses grow until one succeeds. */
+type Repetition = {
+  /** Milliseconds. */
+  readonly every: number
+  sleep(milliseconds: number): Promise<void>
+  onFailure(failure: Failure): void
+  isOver(): boolean
+}
+
+/** Repeats a round until `isOver`. After one that fails the pauses grow until one succeeds. */
 export const repeat = async (
   round: () => Promise<void>,
-  { every, sleep, isOver }: { every: number; sleep(milliseconds: number): Promise<void>; isOver(): boolean },
+  { every, sleep, onFailure, isOver }: Repetition,
 ): Promise<void> => {
   for (let failures = 0; ; ) {
     try {
@@ -20,7 +27,7 @@ export const repeat = async (
     } catch (error) {
       if (!(error instanceof Failure)) throw error
       failures += 1
-      say(`error: ${error.message}`)
+      onFailure(error)
     }
     if (isOver()) return
     await sleep(pauseAfter(failures, every))
