@@ -66,6 +66,11 @@ test.each<[readonly string[], RegExp]>([
   [['record', '/does/not/exist'], /^error: \/does\/not\/exist cannot be opened: ENOENT/],
   [['explain', 'a:b', 'c', '--port', '80'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
   [['get', 'applications', 'a:b'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
+  [['juju', '--every', 'soon'], /--every .* Expected a time such as 30s or 5m/],
+  [['juju', '--remote', 'far'], /--remote .* Expected alias=namespace\/application/],
+  [['juju', '--watch', '--dry-run'], /cannot be used with option/],
+  [['-o', 'svg', 'juju'], /^error: --output svg: expected table, json, yaml/],
+  [['juju', '--juju', '/nowhere/juju'], /^error: \/nowhere\/juju status .*snap install juju/],
   [['lint', '--token', 'se cret'], /^error: --token: expected printable ASCII without spaces\n$/],
 ])('%j is refused with 1, in one sentence', async (args, said) => {
   const { code, stdout, stderr } = await begin(['--server', NOBODY, ...args]).ended

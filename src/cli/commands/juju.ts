@@ -45,11 +45,13 @@ export const juju = (program: Command): void => {
     .option('--timeout <seconds>', 'how long one call of juju may take', wholeNumber(1), 60)
     .option('--watch', 'go on until interrupted')
     .option('--every <time>', 'the pause between two rounds, such as 30s or 5m', duration, 30_000)
-    .option(
-      '--dry-run',
-      'say what it would do, as plan does; exit code 2 if access would be lost, 3 if that is not known',
+    .addOption(
+      new Option(
+        '--dry-run',
+        'say what it would do, as plan does; exit code 2 if access would be lost, 3 if that is not known',
+      ).conflicts('watch'),
     )
-    .option('--print', 'print all documents, and write none')
+    .addOption(new Option('--print', 'print all documents, and write none').conflicts(['watch', 'dryRun']))
     .option('--peers', 'write peer relations, too')
     .option('--author <user>', 'the user who applies the documents, if senders are authenticated (kubectl auth whoami)')
     .option(
@@ -58,9 +60,10 @@ export const juju = (program: Command): void => {
       remotes,
       new Map(),
     )
-    .option(
-      '--api <url>',
-      'an API server that asks for no credentials, as kubectl proxy; by default that of KUBECONFIG',
+    .addOption(
+      new Option('--api <url>', 'an API server that asks for no credentials; by default that of KUBECONFIG').env(
+        'MESHSTEP_API',
+      ),
     )
     .addHelpText(
       'after',
@@ -68,45 +71,41 @@ export const juju = (program: Command): void => {
     )
     .action(async (files: string[], _: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>()
-      if (files.length > 0) {
-        const models = await readFiles(files)
-        return printDocuments(
-          command,
-          models.map((model) => deriveDocuments(model, models, askedIn(options))),
-          [],
-        )
-      }
-      const run = createRun({ program: options.juju, timeoutMilliseconds: options.timeout * 1_000 })
-      const ask = () => askJuju(run, options.model)
-      if (options.print) {
-        const { models, notes } = await ask()
-        return printDocuments(
-          command,
-          [deriveDocuments(models[0], models, { ...askedIn(options), isAll: true })],
-          notes,
-        )
-      }
-      const asked = askedIn(options)
-      const { api, context } = options
-      if (options.dryRun)
-        return await showIntent(
-          command,
-          await withCluster({ api, context }, async (kubernetes) => intend(kubernetes, await ask(), asked)),
-        )
-      const round = async (): Promise<void> => {
-        const answer = await ask()
-        const done = await withCluster({ api, context }, async (kubernetes) => {
-          const intent = await intend(kubernetes, answer, asked)
-          return await carryOut(kubernetes, intent, (application) => tellEnd(command, intent.namespace, application))
-        })
-        if (options.watch !== true || !isQuiet(done)) printRound(outputOf(command, FORMATS), done)
-      }
-      if (options.watch) await watch(round, options.every)
-      else await round()
+      if (files.length > 0) printDocuments(command, ofFiles(await readFiles(files), options), [])
+      else await follow(command, options)
     })
 }
 
 const askedIn = ({ peers = false, author, remote }: Options): Asked => ({ withPeers: peers, author, remotes: remote })
+
+const ofFiles = (models: readonly Model[], options: Options): Derived[] =>
+  models.map((model) => deriveDocuments(model, models, askedIn(options)))
+
+/** Follows the model of the juju command: once, or until interrupted; or only shows what it asks for. */
+const follow = async (command: Command, options: Options): Promise<void> => {
+  const asked = askedIn(options)
+  const run = createRun({ program: options.juju, timeoutMilliseconds: options.timeout * 1_000 })
+  const ask = () => askJuju(run, options.model)
+  if (options.print) {
+    const { models, notes } = await ask()
+    return printDocuments(command, [deriveDocuments(models[0], models, { ...asked, isAll: true })], notes)
+  }
+  const format = outputOf(command, FORMATS)
+  if (options.dryRun) {
+    const answer = await ask()
+    return await showIntent(command, await withCluster(options, (kubernetes) => intend(kubernetes, answer, asked)))
+  }
+  const round = async (): Promise<void> => {
+    const answer = await ask()
+    const done = await withCluster(options, async (kubernetes) => {
+      const intent = await intend(kubernetes, answer, asked)
+      return await carryOut(kubernetes, intent, (application) => tellEnd(command, intent.namespace, application))
+    })
+    if (!options.watch || !isQuiet(done)) printRound(format, done)
+  }
+  if (options.watch) await watch(round, options.every)
+  else await round()
+}
 
 const readFiles = async (paths: readonly string[]): Promise<Model[]> => {
   const inputs: { path: string; text: string }[] = []

@@ -12,7 +12,7 @@ import { Failure } from '../failure.ts'
 const ROUND_MILLISECONDS = 60_000
 
 /** Names the API server: an address without credentials, such as that of `kubectl proxy`; else a context of kubectl, or the current one. */
-export type Reach = { readonly api: string | undefined; readonly context: string | undefined }
+export type Reach = { readonly api?: string | undefined; readonly context?: string | undefined }
 
 /** Runs some work with a client of the API server, and closes its connections afterwards. Rejects with Failure if the API server cannot be reached. */
 export const withCluster = async <T>(reach: Reach, work: (kubernetes: Kubernetes) => Promise<T>): Promise<T> => {

@@ -146,7 +146,7 @@ const withoutId = (context: Context, sides: readonly Side[]): Result[] => {
   })
 }
 
-/** What is missing though all was asked for comes with the next unit. */
+/** Reports a missing part. If all was asked for, the next unit brings it. */
 const missing = ({ isAll }: Context, what: string, remedy: string): Result =>
   isAll ? { note: `${what}: no unit has joined it yet` } : { unknown: `${what}: ${remedy}` }
 
@@ -171,10 +171,12 @@ const ofRelation = (context: Context, id: number, sides: readonly Side[]): Resul
 
 const SUSPENDED = 'it is suspended, and is left out'
 
-const ofPeers = (context: Context, id: number, side: Side, name: string): Result =>
-  context.withPeers
-    ? documentOf(context, id, side, 'peers', interfaceOf(context.model, side) ?? side.info.endpoint)
-    : { note: `${name}: it is a peer relation, and is left out without --peers` }
+/** Reports a peer relation. It is not named where all of a model is asked for, again and again. */
+const ofPeers = (context: Context, id: number, side: Side, name: string): Result => {
+  if (context.withPeers)
+    return documentOf(context, id, side, 'peers', interfaceOf(context.model, side) ?? side.info.endpoint)
+  return context.isAll ? {} : { note: `${name}: it is a peer relation, and is left out without --peers` }
+}
 
 const ofModelItself = (context: Context, id: number, sides: readonly [Side, ...Side[]], name: string): Result => {
   const { model, isAll } = context

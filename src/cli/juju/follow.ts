@@ -8,7 +8,7 @@ import { type Asked, type Derived, deriveDocuments, type Unclear } from './docum
 import { namespaceOf, runsOnMachines } from './model.ts'
 import type { Model } from './outputs.ts'
 
-/** What the model asks for now, and the writes that bring it about. Nothing is written yet. */
+/** The writes that a model asks for. Nothing is written yet. */
 export type Intent = {
   readonly namespace: string
   readonly set: ApplySet
@@ -26,7 +26,7 @@ export type Round = Pick<Intent, 'namespace' | 'notes' | 'unknown'> & {
   readonly writes: readonly Write[]
   /** The applications whose end was told. */
   readonly ended: readonly string[]
-  /** What could not be done, each with what to do. The next round tries it again. */
+  /** Sentences about what could not be done, each with what to do. The next round tries it again. */
   readonly failures: readonly string[]
 }
 
@@ -50,7 +50,7 @@ export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Aske
   }
 }
 
-/** Why a model could not be read matters only if something is not known without it. */
+/** Adds the reasons why models could not be read, if something is not known without them. */
 const withReasons = ({ unknown }: Derived, { notes }: Answer): string[] =>
   unknown.length > 0 ? [...unknown, ...notes] : []
 

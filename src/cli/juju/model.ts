@@ -95,7 +95,7 @@ export const isSuspended = (model: Model, side: Side): boolean =>
 
 type Databag = Readonly<Record<string, unknown>>
 
-/** What the peer of a side publishes, as far as Juju shows it. */
+/** Finds the data that the peer of a side publishes, as far as Juju shows them. */
 export const dataOfPeer = (
   model: Model,
   id: number,

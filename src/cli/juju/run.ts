@@ -38,7 +38,7 @@ const reasonOf = ({ code, killed, message }: ExecError, stderr: string, timeoutM
   return withRemedy(stderr.trim() === '' ? message : stderr)
 }
 
-/** What to do about an error, by what Juju says. */
+/** Remedies of errors, by Juju's words. */
 const REMEDIES: readonly (readonly [RegExp, string])[] = [
   [/no controllers registered|no selected controller/i, 'log in with juju login, or name its data with JUJU_DATA'],
   [/model .*not found|no selected model|no model/i, 'juju models lists the models; name one with --model'],
