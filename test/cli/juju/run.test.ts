@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -51,10 +52,14 @@ test.each([
   await expect(run(script)).rejects.toBeInstanceOf(Failure)
 })
 
-test('a juju that does not answer is ended, with all of its output unused', async () => {
-  await expect(run('echo "{}"; exec sleep 600', ['status'], 200)).rejects.toThrow(
+test('a juju that does not answer is not waited for, nor is what it has started', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'meshstep-juju-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const ended = join(folder, 'ended')
+  await expect(run(`echo "{}"; (sleep 3; touch '${ended}') & wait`, ['status'], 200)).rejects.toThrow(
     'status: no answer in 0.2 s: is the controller up? juju show-controller says so; --timeout waits longer',
   )
+  expect(existsSync(ended)).toBe(false)
 })
 
 test('a juju that is not there is named', async () => {
