@@ -5,6 +5,7 @@ import type { Plan } from '../../ask/preview/preview.ts'
 import { Failure } from '../failure.ts'
 import { askJuju } from '../juju/ask.ts'
 import { withCluster } from '../juju/cluster.ts'
+import type { ConfigOption } from '../juju/config.ts'
 import type { Identity } from '../juju/cross-model.ts'
 import { type Asked, type Derived, deriveDocuments } from '../juju/documents.ts'
 import { carryOut, type Intent, intend } from '../juju/follow.ts'
@@ -28,6 +29,7 @@ type Options = {
   peers?: boolean
   author?: string
   remote: ReadonlyMap<string, Identity>
+  config: readonly ConfigOption[]
   api?: string
   context?: string
 }
@@ -60,6 +62,12 @@ export const juju = (program: Command): void => {
       remotes,
       new Map(),
     )
+    .option(
+      '--config <application:option>',
+      'an option of a charm with the config of its application for meshstep; may be repeated',
+      configOptions,
+      [],
+    )
     .addOption(
       new Option('--api <url>', 'an API server that asks for no credentials; by default that of KUBECONFIG').env(
         'MESHSTEP_API',
@@ -85,10 +93,10 @@ const ofFiles = (models: readonly Model[], options: Options): Derived[] =>
 const follow = async (command: Command, options: Options): Promise<void> => {
   const asked = askedIn(options)
   const run = createRun({ program: options.juju, timeoutMilliseconds: options.timeout * 1_000 })
-  const ask = () => askJuju(run, options.model)
+  const ask = () => askJuju(run, options.model, options.config)
   if (options.print) {
-    const { models, notes } = await ask()
-    return printDocuments(command, [deriveDocuments(models[0], models, { ...asked, isAll: true })], notes)
+    const { models, configs, notes } = await ask()
+    return printDocuments(command, [deriveDocuments(models[0], models, { ...asked, configs, isAll: true })], notes)
   }
   const format = outputOf(command, FORMATS)
   if (options.dryRun) {
@@ -163,4 +171,10 @@ const remotes = (given: string, before: ReadonlyMap<string, Identity>): Readonly
   if (alias === undefined || namespace === undefined || application === undefined)
     throw new InvalidArgumentError('Expected alias=namespace/application.')
   return new Map([...before, [alias, { namespace, application }]])
+}
+
+const configOptions = (given: string, before: readonly ConfigOption[]): readonly ConfigOption[] => {
+  const [, application, option] = /^([-a-z0-9]+):([-\w]+)$/.exec(given) ?? []
+  if (application === undefined || option === undefined) throw new InvalidArgumentError('Expected application:option.')
+  return [...before, { application, option }]
 }

@@ -7,7 +7,7 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { listAppliers } from '../../platform/kubernetes/field-managers.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Failure } from '../failure.ts'
-import type { RelationDocument } from './documents.ts'
+import type { JujuDocument } from './documents.ts'
 
 /** The field manager of the documents and of their parent. */
 export const MANAGER = 'meshstep-juju'
@@ -90,7 +90,7 @@ const ofNamespace = async <T>(namespace: string, writing: Promise<T>): Promise<T
 }
 
 /** Adds the label of a member. */
-const memberOf = (document: RelationDocument): KubernetesObject => ({
+const memberOf = (document: JujuDocument): KubernetesObject => ({
   ...document,
   metadata: {
     ...document.metadata,
@@ -109,7 +109,7 @@ export type SetPlan = {
 /** Compares the members with the documents. A member for which `isKept` is true is not pruned, and no copy of somebody else is. */
 export const planSet = (
   { members }: ApplySet,
-  documents: readonly RelationDocument[],
+  documents: readonly JujuDocument[],
   isKept: (member: KubernetesObject) => boolean,
 ): SetPlan => {
   const there = new Map(members.map((member) => [member.metadata.name, member]))

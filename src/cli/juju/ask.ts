@@ -1,4 +1,5 @@
 import { Failure } from '../failure.ts'
+import { askOptions, type ConfigOption } from './config.ts'
 import { modelOfOffer } from './cross-model.ts'
 import { reportsOwnData, saasNamed } from './model.ts'
 import { addTable, addUnits, type Connection, type Model, readConnections, readStatus } from './outputs.ts'
@@ -7,6 +8,8 @@ import type { RunJuju } from './run.ts'
 /** The model that was asked about, first, and the models that its relations lead to. */
 export type Asked = {
   readonly models: readonly [Model, ...Model[]]
+  /** The configs in the options that were asked for, by application. */
+  readonly configs: ReadonlyMap<string, string>
   /** Sentences about models that cannot be read. */
   readonly notes: readonly string[]
 }
@@ -15,11 +18,18 @@ export type Asked = {
 const MOST_ATTEMPTS = 3
 
 /**
- * Asks Juju about a model, the current one by default: its status, its table of relations and its units. Of the models that it has relations to, it asks
+ * Asks Juju about a model, the current one by default: its status, its table of relations, its units, and the given options of charms. Of the models that it has relations to, it asks
  * only for the status. Rejects with Failure if anything about the model itself cannot be read.
  */
-export const askJuju = async (run: RunJuju, name: string | undefined): Promise<Asked> => {
+export const askJuju = async (
+  run: RunJuju,
+  name: string | undefined,
+  options: readonly ConfigOption[] = [],
+): Promise<Asked> => {
   const model = await askAgain(run, name)
+  const { applications } = model.status
+  const there = options.filter(({ application }) => Object.hasOwn(applications, application))
+  const configs = await askOptions(run, ofModel(name), there)
   const notes: string[] = []
   const tried = async <T>(asking: Promise<T>): Promise<T | undefined> => {
     try {
@@ -33,7 +43,7 @@ export const askJuju = async (run: RunJuju, name: string | undefined): Promise<A
   const connections = (await tried(askConnections(run, name, model))) ?? []
   model.connections.push(...connections)
   const others = await Promise.all([...otherModels(model)].map((other) => tried(askStatus(run, other))))
-  return { models: [model, ...others.filter((one) => one !== undefined)], notes }
+  return { models: [model, ...others.filter((one) => one !== undefined)], configs, notes }
 }
 
 const askAgain = async (run: RunJuju, name: string | undefined): Promise<Model> => {

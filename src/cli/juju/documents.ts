@@ -1,5 +1,5 @@
 import type { RelationIdentity } from '../../core/state/relation.ts'
-import { AUTHOR } from '../../platform/cloudevents/knative/document.ts'
+import { AUTHOR, DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
 import { type Identity, type Known, type Remotes, readCrossModel } from './cross-model.ts'
 import {
   applicationNamed,
@@ -9,7 +9,6 @@ import {
   isSuspended,
   namespaceOf,
   reasonToLeaveOut,
-  reportsOwnData,
   roleOf,
   runsOnMachines,
   type Side,
@@ -25,7 +24,8 @@ type Remote = {
   units?: Record<string, Record<string, unknown>>
 }
 
-export type RelationDocument = {
+/** A relation, or the config of an application. */
+export type JujuDocument = {
   readonly apiVersion: 'v1'
   readonly kind: 'ConfigMap'
   readonly metadata: {
@@ -34,14 +34,14 @@ export type RelationDocument = {
     readonly labels: Record<string, string>
     readonly annotations?: Record<string, string>
   }
-  readonly data: { readonly application: string; readonly relation: string; readonly remote: string }
+  readonly data: Record<string, string>
 }
 
 /** A part of a model of which not everything is known: a relation by its id, or by one of its sides; or all relations of an application. */
 export type Unclear = { readonly id: number } | { readonly application: string; readonly endpoint?: string }
 
 export type Derived = {
-  readonly documents: readonly RelationDocument[]
+  readonly documents: readonly JujuDocument[]
   /** Sentences about parts that are left out on purpose, or are not there yet. */
   readonly notes: readonly string[]
   /** Sentences about relations that cannot be derived, each with the missing input. */
@@ -55,6 +55,8 @@ export type Asked = {
   /** The user who will apply the documents. */
   readonly author?: string | undefined
   readonly remotes?: Remotes | undefined
+  /** The configs that were read out of options, by application. */
+  readonly configs?: ReadonlyMap<string, string> | undefined
   /** Every unit was asked: what no unit reports is not there yet. */
   readonly isAll?: boolean
 }
@@ -75,7 +77,7 @@ export const READ_INTERFACES: ReadonlySet<string> = new Set([
 const ADDRESS_KEYS: ReadonlySet<string> = new Set(['egress-subnets', 'ingress-address', 'private-address'])
 
 type Result = {
-  readonly document?: RelationDocument
+  readonly document?: JujuDocument
   readonly note?: string
   readonly unknown?: string
   readonly unclear?: Unclear
@@ -95,7 +97,7 @@ export const deriveDocuments = (model: Model, models: readonly Model[], asked: A
 }
 
 /** Adds the author to a document. */
-const withAuthor = (document: RelationDocument, author: string | undefined): RelationDocument =>
+const withAuthor = (document: JujuDocument, author: string | undefined): JujuDocument =>
   author === undefined
     ? document
     : { ...document, metadata: { ...document.metadata, annotations: { [AUTHOR]: author } } }
@@ -113,7 +115,10 @@ const ofModel = (context: Context): Result[] => {
     return reason === undefined ? [] : [{ note: `${name}: ${reason}, and is left out` }]
   })
   const related = [...sides].flatMap(([id, both]) => ofRelation(context, id, both))
-  return [...left, ...related, ...withoutId(context, [...sides.values()].flat())]
+  const configs = [...(context.configs ?? [])].map(([application, config]) => ({
+    document: documentNamed(model, `juju-config-${application}`, 'config', { application, config }),
+  }))
+  return [...left, ...related, ...withoutId(context, [...sides.values()].flat()), ...configs]
 }
 
 /** Reports relations in the status without a reporting unit, once each. Their ids are unknown. */
@@ -193,8 +198,8 @@ const ofModelItself = (context: Context, id: number, sides: readonly [Side, ...S
   const owner = kind === 'service_mesh' ? 'requires' : 'provides'
   const side = role === owner ? first : sides[1]
   if (side !== undefined) return documentOf(context, id, side, owner, kind)
-  // what the peer publishes is known to units of this side alone
-  if (READ_INTERFACES.has(kind) && !reportsOwnData(model)) {
+  // what the peer publishes is known for sure to units of this side alone
+  if (READ_INTERFACES.has(kind)) {
     const remedy = `add juju show-unit --format json ${first.remote}/0`
     return { ...missing(context, `${name}: the data of ${first.application} are missing`, remedy), unclear: { id } }
   }
@@ -245,19 +250,21 @@ const documentOf = (
     ...(isRead && units.length > 0 && { units: Object.fromEntries(units) }),
   }
   const relation: RelationIdentity = { id, endpoint: info.endpoint, interface: kind, role }
-  return {
-    document: {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: {
-        name: `juju-relation-${id}`,
-        namespace: namespaceOf(model),
-        labels: { 'meshstep.dev/kind': 'relation' },
-      },
-      data: { application, relation: JSON.stringify(relation), remote: JSON.stringify(told) },
-    },
-  }
+  const data = { application, relation: JSON.stringify(relation), remote: JSON.stringify(told) }
+  return { document: documentNamed(model, `juju-relation-${id}`, 'relation', data) }
 }
+
+const documentNamed = (
+  model: Model,
+  name: string,
+  kind: 'relation' | 'config',
+  data: Record<string, string>,
+): JujuDocument => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: namespaceOf(model), labels: { [DOCUMENT_LABEL]: kind } },
+  data,
+})
 
 const withoutAddresses = (data: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !ADDRESS_KEYS.has(key)))

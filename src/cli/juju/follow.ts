@@ -1,3 +1,4 @@
+import { DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -36,7 +37,7 @@ export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Aske
   if (runsOnMachines(model))
     throw new Failure(`model ${model.name}: its applications run on machines, and are on no mesh of a cluster`)
   const namespace = namespaceOf(model)
-  const derived = deriveDocuments(model, answer.models, { ...asked, isAll: true })
+  const derived = deriveDocuments(model, answer.models, { ...asked, configs: answer.configs, isAll: true })
   const set = await readable(readApplySet(kubernetes, namespace))
   const applications = Object.keys(model.status.applications)
   return {
@@ -58,7 +59,9 @@ const goneFrom = ({ applications }: ApplySet, { status }: Model): string[] =>
   applications.filter((name) => !Object.hasOwn(status.applications, name))
 
 /** Tells if a document may be about a part of the model that is not clear. */
-const isAbout = ({ data = {} }: KubernetesObject, unclear: Unclear): boolean => {
+const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): boolean => {
+  if (metadata.labels?.[DOCUMENT_LABEL] === 'config')
+    return 'application' in unclear && unclear.endpoint === undefined && unclear.application === data.application
   try {
     const [relation, remote] = [JSON.parse(data.relation ?? ''), JSON.parse(data.remote ?? '')]
     if ('id' in unclear) return relation.id === unclear.id

@@ -44,6 +44,15 @@ const configMap = (name: string, more: Partial<KubernetesObject['metadata']> = {
 const make = (one: Followed, object: KubernetesObject): void =>
   one.world.api.seed([object], { manager: 'kubectl-create' })
 
+const appOf = ({ applications }: StandInModel, name: string) => {
+  const found = applications[name]
+  if (found === undefined) throw new Error(`there is no ${name}`)
+  return found
+}
+
+const remoteOf = (one: Followed, id: number): unknown =>
+  JSON.parse(String(one.world.object('ConfigMap', `juju-relation-${id}`)?.data?.remote))
+
 const nameOf = ({ metadata }: KubernetesObject): string => metadata.name
 
 describe('the set of documents', () => {
@@ -127,7 +136,7 @@ describe('the set of documents', () => {
 
   test('a model without a namespace in the cluster says so', async () => {
     const juju = createStandIn({ elsewhere: bookinfo() })
-    const one = followed(juju, [], 'elsewhere')
+    const one = followed(juju, [], { name: 'elsewhere' })
     await expect(one.round()).rejects.toThrow('there is no namespace elsewhere in this cluster')
   })
 
@@ -140,22 +149,120 @@ describe('the set of documents', () => {
   })
 })
 
+describe.each(['3.6.4', '4.0.5', '4.0.8'])('the data of a peer, with Juju %s', (version) => {
+  test('the data of a peer are in a document where meshstep reads them, without addresses', async () => {
+    const { model, one } = start(version)
+    appOf(model, 'reviews').units = [0, 1]
+    model.relations.push({
+      id: 3,
+      provider: { application: 'details', endpoint: 'tracing', data: { of: 'details' } },
+      requirer: {
+        ...{ application: 'reviews', endpoint: 'tracing', data: { of: 'reviews' } },
+        units: { 'reviews/0': { host: 'zero' }, 'reviews/1': { host: 'one' } },
+      },
+      interface: 'tracing',
+    })
+    await one.round()
+    expect(remoteOf(one, 3)).toEqual({
+      ...{ application: 'reviews', endpoint: 'tracing', data: { of: 'reviews' } },
+      units: { 'reviews/0': { host: 'zero' }, 'reviews/1': { host: 'one' } },
+    })
+  })
+
+  test('the data of a peer of another interface stay in Juju', async () => {
+    const { one } = start(version)
+    await one.round()
+    expect(remoteOf(one, 1)).toEqual({ application: 'productpage', endpoint: 'backend', data: {} })
+    expect(JSON.stringify(one.documents())).not.toContain('secret')
+  })
+
+  test('the data of a peer stay as they are while no unit shows them', async () => {
+    const { model, one } = start(version)
+    model.relations.push({
+      id: 3,
+      provider: { application: 'details', endpoint: 'tracing' },
+      requirer: { application: 'reviews', endpoint: 'tracing', data: { of: 'reviews' } },
+      interface: 'tracing',
+    })
+    await one.round()
+    appOf(model, 'details').units = []
+    expect((await one.round()).writes).toEqual([])
+    expect(remoteOf(one, 3)).toMatchObject({ data: { of: 'reviews' } })
+  })
+})
+
+describe('a model that changes while it is read', () => {
+  test('a unit that goes meanwhile is left out the next time, at once', async () => {
+    const { model, juju, one } = start()
+    await one.round()
+    const gone = { code: 1, stdout: '', stderr: 'ERROR unit "reviews/0" not found\n' }
+    Object.defineProperty(juju.instead, 'show-unit', {
+      configurable: true,
+      get: () => {
+        delete juju.instead['show-unit']
+        appOf(model, 'reviews').units = [1]
+        return gone
+      },
+    })
+    expect(await one.round()).toMatchObject({ failures: [], writes: [] })
+  })
+
+  test('units that Juju leaves out of its answer are an error', async () => {
+    const { juju, one } = start()
+    juju.instead['show-unit'] = { code: 0, stdout: '{"details/0":{}}', stderr: '' }
+    await expect(one.round()).rejects.toThrow('juju show-unit: productpage/0, reviews/0 are not in its answer')
+  })
+
+  test('a relation that no unit has joined keeps no document of another endpoint', async () => {
+    const { model, one } = start()
+    await one.round()
+    for (const name of ['details', 'reviews']) appOf(model, name).units = []
+    model.relations = [
+      {
+        id: 9,
+        provider: { application: 'details', endpoint: 'other' },
+        requirer: { application: 'reviews', endpoint: 'other' },
+        interface: 'http',
+      },
+    ]
+    await one.round()
+    expect(one.documents()).toEqual([])
+  })
+
+  test('the model of a controller is in a namespace that is named after it', async () => {
+    const juju = createStandIn({ controller: bookinfo() })
+    const one = followed(juju, [], { name: 'controller' })
+    await expect(one.round()).rejects.toThrow('there is no namespace controller-mk8scloud in this cluster')
+  })
+})
+
 describe('the end of an application', () => {
   test('an end that cannot be told is told by the next round', async () => {
     const { model, one } = start()
     await one.round()
     delete model.applications.reviews
     model.relations.pop()
-    one.refuse = 'http://localhost:8080 does not answer'
+    one.refuse = () => 'http://localhost:8080 does not answer'
     const failed = await one.round()
     expect(failed.ended).toEqual([])
     expect(failed.failures).toEqual([
       'shop/reviews is gone from the model, and its end is not told: http://localhost:8080 does not answer',
     ])
     expect(one.documents().map(nameOf)).toEqual(['juju-relation-1'])
-    one.refuse = undefined
+    one.refuse = () => undefined
     expect((await one.round()).ended).toEqual(['reviews'])
     expect((await one.round()).ended).toEqual([])
+  })
+
+  test('an end that was told is not told again because another one could not be', async () => {
+    const { model, one } = start()
+    await one.round()
+    model.applications = { productpage: appOf(model, 'productpage') }
+    model.relations = []
+    one.refuse = (application) => (application === 'details' ? 'away' : undefined)
+    expect((await one.round()).ended).toEqual(['reviews'])
+    one.refuse = () => undefined
+    expect((await one.round()).ended).toEqual(['details'])
   })
 
   test('an application that Juju cannot read has not ended', async () => {

@@ -87,8 +87,8 @@ const run = (parts: readonly (Json | string)[], withPeers = false) => {
       .flatMap(({ documents }) => documents)
       .map(({ metadata: { name, namespace }, data }) => ({
         ...{ name, namespace, application: data.application },
-        relation: JSON.parse(data.relation),
-        remote: JSON.parse(data.remote),
+        relation: JSON.parse(String(data.relation)),
+        remote: JSON.parse(String(data.remote)),
       })),
     notes: derived.flatMap(({ notes }) => notes),
     unknown: derived.flatMap(({ unknown }) => unknown),

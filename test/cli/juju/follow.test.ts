@@ -289,7 +289,7 @@ const CHANGES: readonly Change[] = [
 
 const NAMES = { [ALIAS]: 'foo/trfk', [SECOND]: 'bar/trfk', far: 'bank/pg' }
 
-describe.each(['3.1.2', '3.6.4', '4.0.5'])('a model of ten charms of Juju %s', (version) => {
+describe.each(['3.1.2', '3.6.4', '4.0.5', '4.0.8'])('a model of ten charms of Juju %s', (version) => {
   test('each change is followed: the documents, the memories and the mesh are as the model', async () => {
     const model = tenCharms()
     const juju = createStandIn({ [NAMESPACE]: model }, { version })

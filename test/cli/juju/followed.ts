@@ -1,5 +1,6 @@
 import { Failure } from '../../../src/cli/failure.ts'
 import { askJuju } from '../../../src/cli/juju/ask.ts'
+import type { ConfigOption } from '../../../src/cli/juju/config.ts'
 import { carryOut, intend, type Round } from '../../../src/cli/juju/follow.ts'
 import type { RunJuju } from '../../../src/cli/juju/run.ts'
 import { startWaypoints } from '../../../src/embedded/demo/istio.ts'
@@ -25,12 +26,16 @@ export type Followed = {
   /** Follows the model once, and lets the functions see what was written. */
   round(): Promise<Round>
   /** Why the functions cannot be told of an end. */
-  refuse: string | undefined
+  refuse(application: string): string | undefined
   documents(): KubernetesObject[]
 }
 
 /** A namespace whose documents follow a model of Juju, with workloads for its applications, functions and the waypoints of Istio. */
-export const followed = (juju: Juju, applications: readonly string[], name: string = NAMESPACE): Followed => {
+export const followed = (
+  juju: Juju,
+  applications: readonly string[],
+  { name = NAMESPACE, config = [] }: { name?: string; config?: readonly ConfigOption[] } = {},
+): Followed => {
   const objects = applications.flatMap((application) => [
     named(workload('StatefulSet', application)),
     named(service(application)),
@@ -50,12 +55,13 @@ export const followed = (juju: Juju, applications: readonly string[], name: stri
   const one: Followed = {
     world,
     kubernetes,
-    refuse: undefined,
+    refuse: () => undefined,
     round: async () => {
-      const asked = await askJuju(runStandIn(juju), name)
+      const asked = await askJuju(runStandIn(juju), name, config)
       const intent = await intend(kubernetes, asked, { withPeers: false })
       const done = await carryOut(kubernetes, intent, async (application) => {
-        if (one.refuse !== undefined) throw new Failure(one.refuse)
+        const refusal = one.refuse(application)
+        if (refusal !== undefined) throw new Failure(refusal)
         await world.send('application-removed', {}, { data: { namespace: intent.namespace, application } })
       })
       for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) await world.post(event)

@@ -15,7 +15,7 @@ const derived = (inputs: ReturnType<typeof recorded>, remotes = new Map()) => {
   return models.map((model) => {
     const { documents, unknown } = deriveDocuments(model, models, { withPeers: false, isAll: true, remotes })
     const lines = documents.map(({ metadata, data }) => {
-      const [relation, remote] = [JSON.parse(data.relation), JSON.parse(data.remote)]
+      const [relation, remote] = [JSON.parse(String(data.relation)), JSON.parse(String(data.remote))]
       const peer = `${remote.namespace === undefined ? '' : `${remote.namespace}/`}${remote.application}:${remote.endpoint}`
       const own = `${metadata.namespace}/${data.application}:${relation.endpoint}`
       return `${relation.id} ${own} ${relation.role} ${peer} (${relation.interface})`

@@ -1,8 +1,21 @@
 /** An application, with the numbers of its units. The first one leads. */
-export type App = { charm: string; revision: number; units: number[]; life?: 'dying' }
+export type App = {
+  charm: string
+  revision: number
+  units: number[]
+  life?: 'dying'
+  /** The options of the charm, and their values. */
+  options?: Record<string, string | null>
+}
 
 /** A side of a relation, and what it publishes there. */
-export type End = { application: string; endpoint: string; data?: Record<string, string> }
+export type End = {
+  application: string
+  endpoint: string
+  data?: Record<string, string>
+  /** What each unit publishes. */
+  units?: Record<string, Record<string, string>>
+}
 
 export type Rel = { id: number; provider: End; requirer: End; interface: string; status?: string }
 
@@ -64,37 +77,52 @@ const json = (value: unknown): Answer => ({ code: 0, stdout: JSON.stringify(valu
 
 const isFour = ({ version }: World): boolean => version.startsWith('4.')
 
+/** Juju 4 showed none of the other side until 4.0.5. */
+const showsOthers = ({ version }: World): boolean => !/^4\.0\.[0-5]$/.test(version)
+
 /** Since 3.1.3 the related applications have their interface. */
 const namesInterfaces = ({ version }: World): boolean => !/^(2\.|3\.0\.|3\.1\.[0-2]$|3\.2\.0$)/.test(version)
 
+/** Answers of a model, by command. */
+const COMMANDS: Readonly<Record<string, (asked: Asked) => Answer>> = {
+  status: ({ world, name, model, flags }) =>
+    flags.includes('--format=json')
+      ? json(statusOf(world, name, model))
+      : { code: 0, stdout: tableOf(world, name, model), stderr: '' },
+  'show-unit': ({ world, model, names }) => showUnits(world, model, names),
+  offers: ({ world, name, model }) => json(offersOf(world, name, model)),
+  config: ({ model, names }) => configOf(model, names[0] ?? ''),
+}
+
+type Asked = { world: World; name: string; model: StandInModel; names: readonly string[]; flags: readonly string[] }
+
 /** Answers as `juju` does, and refuses what it refuses. */
-export const answer = (world: World, args: readonly string[]): Answer => {
-  const [command = ''] = args
-  const flags = args.slice(1).filter((one) => one.startsWith('-'))
-  const names = args.slice(1).filter((one) => !one.startsWith('-'))
-  const unknown = flags.find((one) => !/^--(format=json|relations|no-browser-login|model=.+|controller=.+)$/.test(one))
-  if (!['status', 'show-unit', 'offers', 'models'].includes(command))
-    return { code: 2, stdout: '', stderr: `ERROR juju: "${command}" is not a juju command. See "juju --help".\n` }
-  if (unknown !== undefined)
-    return { code: 2, stdout: '', stderr: `ERROR option provided but not defined: ${unknown}\n` }
-  const refused = refusedFor(world, flags)
+export const answer = (world: World, [command = '', ...args]: readonly string[]): Answer => {
+  const flags = args.filter((one) => one.startsWith('-'))
+  const refused = misusedBy(command, flags) ?? refusedFor(world, flags)
   if (refused !== undefined) return refused
   const instead = world.instead[command]
   if (instead !== undefined) return instead
-  const isJson = flags.includes('--format=json')
-  const asked = flags.flatMap((one) => /^--model=(.*)$/.exec(one)?.[1] ?? [])[0] ?? world.current
   if (command === 'models') return json(modelsOf(world))
-  const name = shortName(asked ?? '')
-  const model = world.models[name]
+  const asked = flags.flatMap((one) => /^--model=(.*)$/.exec(one)?.[1] ?? [])[0] ?? world.current
   if (asked === undefined)
     return refusal(
       'No selected model.\n\nOnly the controller model exists. Use "juju add-model" to create an initial model.',
     )
+  const name = shortName(asked)
+  const model = world.models[name]
   if (model === undefined) return refusal(`model ${world.controller}:admin/${name} not found`)
-  if (command === 'offers') return json(offersOf(world, name, model))
-  if (command === 'show-unit') return showUnits(world, model, names)
-  if (isJson) return json(statusOf(world, name, model))
-  return { code: 0, stdout: tableOf(world, name, model), stderr: '' }
+  const names = args.filter((one) => !one.startsWith('-'))
+  return COMMANDS[command]?.({ world, name, model, names, flags }) ?? refusal('not a command')
+}
+
+const misusedBy = (command: string, flags: readonly string[]): Answer | undefined => {
+  if (command !== 'models' && COMMANDS[command] === undefined)
+    return { code: 2, stdout: '', stderr: `ERROR juju: "${command}" is not a juju command. See "juju --help".\n` }
+  const unknown = flags.find((one) => !/^--(format=json|relations|no-browser-login|model=.+|controller=.+)$/.test(one))
+  return unknown === undefined
+    ? undefined
+    : { code: 2, stdout: '', stderr: `ERROR option provided but not defined: ${unknown}\n` }
 }
 
 const refusedFor = (world: World, flags: readonly string[]): Answer | undefined => {
@@ -285,6 +313,16 @@ const showUnits = (world: World, model: StandInModel, units: readonly string[]):
   return json(Object.fromEntries(units.map((unit) => [unit, unitOf(world, model, unit)])))
 }
 
+const configOf = ({ applications }: StandInModel, name: string): Answer => {
+  const found = applications[name]
+  if (found === undefined) return refusal(`application "${name}" not found`)
+  const settings = Object.entries(found.options ?? {}).map(([option, value]) => [
+    option,
+    { type: 'string', ...(value === null ? { source: 'unset' } : { source: 'user', value }) },
+  ])
+  return json({ application: name, charm: found.charm, settings: Object.fromEntries(settings) })
+}
+
 const unitsOf = ({ applications }: StandInModel, name: string): string[] =>
   (applications[name]?.units ?? []).map((unit) => `${name}/${unit}`)
 
@@ -309,16 +347,17 @@ const unitOf = (world: World, model: StandInModel, unit: string) => {
   }
 }
 
-/** Juju 3 shows what the peer publishes, and its units. Juju 4 shows what the own side publishes, and until 4.0.5 its own unit alone. */
+/** Juju 3 shows what the peer publishes, and its units. Juju 4 shows what the own side publishes. */
 const infoOf = (world: World, model: StandInModel, { id }: Rel, own: End, peer: End, unit: string) => {
   const isPeer = own.application === peer.application
   const others = unitsOf(model, peer.application).filter((one) => one !== unit)
-  const local = { 'in-scope': true, data: ADDRESS }
-  const related = Object.fromEntries(others.map((one) => [one, { 'in-scope': true, data: ADDRESS }]))
+  const ownData = isFour(world) ? own.data : isPeer ? {} : peer.data
+  const dataOf = (one: string, { units = {} }: End) => ({ 'in-scope': true, data: { ...ADDRESS, ...units[one] } })
   return {
     ...{ 'relation-id': id, endpoint: own.endpoint, 'related-endpoint': peer.endpoint },
-    'application-data': (isFour(world) ? own.data : isPeer ? {} : peer.data) ?? {},
-    'local-unit': isFour(world) || isPeer ? local : { 'in-scope': false, data: null },
-    ...(!isFour(world) && others.length > 0 && { 'related-units': related }),
+    'application-data': ownData ?? {},
+    'local-unit': isPeer || !showsOthers(world) ? dataOf(unit, own) : { 'in-scope': false, data: null },
+    ...(showsOthers(world) &&
+      others.length > 0 && { 'related-units': Object.fromEntries(others.map((one) => [one, dataOf(one, peer)])) }),
   }
 }
