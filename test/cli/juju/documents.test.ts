@@ -341,6 +341,19 @@ describe('a relation across models', () => {
     ])
   })
 
+  test('a relation across models is not told apart from another one of the same offer', () => {
+    const two = unit(
+      'gateway/0',
+      ...[8, 9].map((id) => ({
+        ...{ id, endpoint: 'mesh', other: 'service-mesh', isCrossModel: true },
+        units: [`remote-0123456789abcdef0123456789abcde${id}/0`],
+      })),
+    )
+    const { documents, unknown } = run([FAR, two, HERE])
+    expect(documents).toEqual([])
+    expect(unknown.filter((one) => one.includes('the consumer of the offer is missing'))).toHaveLength(2)
+  })
+
   test('a relation across models needs the status of the other model', () => {
     expect(run([HERE, CONSUMER]).unknown).toEqual([
       'bookinfo: relation 1 of details:service-mesh and far: the application behind microk8s:admin/istio.hub is missing: add juju status --format json of its model, or say --remote far=NAMESPACE/APPLICATION',
