@@ -37,8 +37,10 @@ export type JujuDocument = {
   readonly data: Record<string, string>
 }
 
-/** A part of a model of which not everything is known: a relation by its id, or by one of its sides; or all relations of an application. */
-export type Unclear = { readonly id: number } | { readonly application: string; readonly endpoint?: string }
+/** A part of a model of which not everything is known: a relation by its id, or by its sides as far as they are known; or all relations of an application. */
+export type Unclear =
+  | { readonly id: number }
+  | { readonly application: string; readonly endpoint?: string; readonly peer?: string | undefined }
 
 export type Derived = {
   readonly documents: readonly JujuDocument[]
@@ -145,7 +147,7 @@ const withoutId = (context: Context, sides: readonly Side[]): Result[] => {
             `${model.name}: the id of the relation of ${application}:${endpoint} and ${other} is missing`,
             `add juju show-unit --format json ${unit}`,
           ),
-          unclear: { application, endpoint },
+          unclear: { application, endpoint, peer: Object.hasOwn(model.status.applications, other) ? other : undefined },
         })),
     )
   })

@@ -65,13 +65,14 @@ const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): b
   try {
     const [relation, remote] = [JSON.parse(data.relation ?? ''), JSON.parse(data.remote ?? '')]
     if ('id' in unclear) return relation.id === unclear.id
-    const ends = [
-      { application: data.application, endpoint: relation.endpoint },
-      ...(remote.namespace === undefined ? [remote] : []),
-    ]
-    return ends.some(
-      ({ application, endpoint }) =>
-        application === unclear.application && (unclear.endpoint === undefined || endpoint === unclear.endpoint),
+    const own = { application: data.application, endpoint: relation.endpoint }
+    const pairs =
+      remote.namespace === undefined ? [[own, remote] as const, [remote, own] as const] : [[own, {}] as const]
+    return pairs.some(
+      ([side, peer]) =>
+        side.application === unclear.application &&
+        (unclear.endpoint === undefined || side.endpoint === unclear.endpoint) &&
+        (unclear.peer === undefined || peer.application === unclear.peer),
     )
   } catch {
     // somebody has changed it, and it may be about anything

@@ -229,6 +229,15 @@ describe('a model that changes while it is read', () => {
     expect(one.documents()).toEqual([])
   })
 
+  test('a relation that no unit has joined keeps no document of another relation of its endpoint', async () => {
+    const { model, one } = start()
+    await one.round()
+    for (const name of ['productpage', 'reviews']) appOf(model, name).units = []
+    model.relations = model.relations.filter(({ id }) => id === 2)
+    await one.round()
+    expect(one.documents().map(nameOf)).toEqual(['juju-relation-2'])
+  })
+
   test('the model of a controller is in a namespace that is named after it', async () => {
     const juju = createStandIn({ controller: bookinfo() })
     const one = followed(juju, [], { name: 'controller' })
