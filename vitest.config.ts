@@ -7,6 +7,7 @@ const SLOW = [
   'test/simulator/**',
   'test/process/**',
   'test/fuzz/**',
+  'test/cli/juju/follow.test.ts',
   'test/contract/lives.test.ts',
   'test/contract/specs.test.ts',
   'test/features/coordinated-workers/cluster-churn.test.ts',

@@ -6,7 +6,7 @@ import { config } from './commands/config.ts'
 import { expect } from './commands/expect.ts'
 import { explain } from './commands/explain.ts'
 import { get } from './commands/get.ts'
-import { importFrom } from './commands/import.ts'
+import { juju } from './commands/juju.ts'
 import { lint } from './commands/lint.ts'
 import { map } from './commands/map.ts'
 import { plan } from './commands/plan.ts'
@@ -39,6 +39,7 @@ const program = new Command('meshstep')
     ),
   )
   .addOption(new Option('--token <token>', 'a bearer token, if the functions require one').env('MESHSTEP_TOKEN'))
+  .addOption(new Option('--token-file <path>', 'a file with that token').env('MESHSTEP_TOKEN_FILE'))
   .option('--context <name>', 'a context of kubectl: reach the functions of its cluster through a port-forward')
   .option('--target <object>', 'the target of the port-forward, [namespace/]kind/name', 'meshstep/service/meshstep')
   .addHelpText(
@@ -66,7 +67,7 @@ for (const command of [
   record,
   replay,
   resend,
-  importFrom,
+  juju,
   completion,
 ])
   command(program)

@@ -14,7 +14,15 @@ export type Settings = {
   readonly server: Server
 }
 
-type Given = { server: string; namespace: string; output?: string; token?: string; context?: string; target: string }
+type Given = {
+  server: string
+  namespace: string
+  output?: string
+  token?: string
+  tokenFile?: string
+  context?: string
+  target: string
+}
 
 export const FORMATS = ['table', 'json', 'yaml'] as const
 
@@ -23,15 +31,19 @@ const OF_THEIR_OWN = ['lint', 'map', 'traffic']
 
 /** Runs a command with a connection, and closes it afterwards. */
 export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
-  const { server: url, namespace, token, context, target } = command.optsWithGlobals<Given>()
+  const { server: url, namespace, context, target, ...given } = command.optsWithGlobals<Given>()
   const format = OF_THEIR_OWN.includes(command.name()) ? 'json' : outputOf(command, FORMATS)
-  const server = await connect({ server: url, token, context, target })
+  const server = await connect({ server: url, token: await tokenIn(given), context, target })
   try {
     await run({ namespace, format, server })
   } finally {
     server.close()
   }
 }
+
+/** A token in a file is read each time, because the kubelet renews it. */
+const tokenIn = async ({ token, tokenFile }: Pick<Given, 'token' | 'tokenFile'>): Promise<string | undefined> =>
+  token ?? (tokenFile === undefined ? undefined : (await readInput(tokenFile)).trim())
 
 /** Returns the requested format, or the first one. Throws Failure for a format that the command does not have. */
 export const outputOf = <T extends string>(command: Command, formats: readonly [T, ...T[]]): T => {

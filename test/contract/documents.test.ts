@@ -120,6 +120,12 @@ const attempt = async (user: string, before: Version | undefined, after: Version
   return outcome
 }
 
+/** Says whose end is told once they are gone from a model. */
+const ends = (...applications: string[]): Version => ({
+  name: 'meshstep-juju',
+  data: { applications: JSON.stringify(applications) },
+})
+
 const MAY_NOT = 'may not update applications.meshstep.dev'
 
 const plain: Version = { data: { application: 'details', config: '{ mesh: {} }' } }
@@ -236,6 +242,9 @@ const rows: [who: string, what: string, before: Version | undefined, after: Vers
   ['effects', 'a memory', undefined, memory('details'), 'done'],
   ['details', 'its memory that goes', memory('details'), undefined, 'done'],
   ['details', 'another’s memory', memory('productpage'), undefined, 'may not write the memory of'],
+  ['details', 'the list of ends', undefined, ends('productpage'), 'may not write'],
+  ['details', 'one more into the list of ends', ends('details'), ends('details', 'productpage'), 'may not write'],
+  ['everything', 'the list of ends', undefined, ends('productpage'), 'done'],
   ['account meshstep', 'a memory', undefined, memory('details'), 'done'],
   ['account meshstep', 'a memory that goes', memory('details'), undefined, 'done'],
   ['account meshstep', 'a document', undefined, config('details', '{}'), NO_AUTHOR],

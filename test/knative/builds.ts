@@ -82,15 +82,15 @@ const overlays = (): Build[] =>
   }))
 
 const combined = (): Build[] =>
-  [...combinations, ['network'], ['page'], everything].map((components) => ({
+  [...combinations, ['network'], ['page'], ['juju'], everything].map((components) => ({
     name: ['base', ...components].join(' + '),
     components,
     objects: buildCombination(components),
   }))
 
-const everything = ['functions', 'leases', 'mesh', 'authentication', 'network', 'page']
+const everything = ['functions', 'leases', 'mesh', 'authentication', 'network', 'page', 'juju']
 
-/** Each overlay, and base with each combination of components; nothing depends on `network` and `page`. */
+/** Each overlay, and base with each combination of components; nothing depends on `network`, `page` and `juju`. */
 export const builds: Build[] = found
   ? [...overlays(), ...combined()]
   : [{ name: `(${cannotBuild})`, components: [], objects: [] }]

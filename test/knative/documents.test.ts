@@ -82,7 +82,7 @@ describe.skipIf(cannotBuild)(`who may write and send ${cannotBuild ?? ''}`, () =
         return named
       })
       const authors = ['meshstep.dev/author', 'meshstep.dev/author-groups']
-      expect(asked).toEqual([...authors, undefined, undefined, 'workload', 'policies', 'root', 'mesh'])
+      expect(asked).toEqual([...authors, undefined, undefined, undefined, 'workload', 'policies', 'root', 'mesh'])
     })
 
     test('an author names no more groups than the functions ask RBAC with, and each once', () => {

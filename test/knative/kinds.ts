@@ -122,6 +122,43 @@ export const SinkBinding = kind('sources.knative.dev/v1', 'SinkBinding', {
   }),
 })
 
+const JobContainer = z.strictObject({
+  name: z.string(),
+  image: z.string(),
+  command: z.array(z.string()).optional(),
+  args: z.array(z.string()).default([]),
+  env: z.array(z.looseObject({ name: z.string(), value: z.string().optional() })).default([]),
+  resources: z.object({ requests: Labels, limits: Labels }),
+  securityContext: z.record(z.string(), z.unknown()),
+  volumeMounts: z.array(z.strictObject({ name: z.string(), mountPath: z.string(), readOnly: z.boolean().optional() })),
+})
+
+export const CronJob = kind('batch/v1', 'CronJob', {
+  spec: z.strictObject({
+    schedule: z.string(),
+    concurrencyPolicy: z.literal('Forbid'),
+    startingDeadlineSeconds: z.number(),
+    successfulJobsHistoryLimit: z.number(),
+    failedJobsHistoryLimit: z.number(),
+    jobTemplate: z.object({
+      spec: z.strictObject({
+        backoffLimit: z.literal(0),
+        activeDeadlineSeconds: z.number(),
+        template: z.object({
+          spec: z.strictObject({
+            serviceAccountName: z.string(),
+            restartPolicy: z.literal('Never'),
+            securityContext: z.record(z.string(), z.unknown()),
+            initContainers: z.tuple([JobContainer]),
+            containers: z.tuple([JobContainer]),
+            volumes: z.array(z.looseObject({ name: z.string() })),
+          }),
+        }),
+      }),
+    }),
+  }),
+})
+
 export const ServiceAccount = kind('v1', 'ServiceAccount', {})
 
 const rules = z.array(

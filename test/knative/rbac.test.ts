@@ -74,6 +74,9 @@ const page = [
   'statefulsets.apps: get list',
 ]
 
+/** Of the CronJob that follows a model: documents, and events for all applications without effects beyond them. */
+const juju = ['applications.meshstep.dev: update', 'configmaps: create delete get list patch']
+
 /** Events for all applications, and each effect beyond them. */
 const SENDING = ['', '/mesh', '/policies', '/root', '/workload'].map(
   (effect) => `applications${effect}.meshstep.dev: update`,
@@ -99,6 +102,7 @@ const expected = (components: readonly string[]): Record<string, string[]> => ({
   'meshstep-pods': ['pods: get list watch'],
   'meshstep-configmaps': ['configmaps: get list watch'],
   ...(components.includes('page') && { 'meshstep-page': page }),
+  ...(components.includes('juju') && { 'meshstep-juju': juju }),
   ...(components.includes('leases') && { 'meshstep-leases': ['leases.coordination.k8s.io: get list watch'] }),
 })
 

@@ -3,6 +3,7 @@ import { builds, cannotBuild } from './builds.ts'
 import {
   ApiServerSource,
   all,
+  CronJob,
   KnativeService,
   PingSource,
   type Ref,
@@ -43,6 +44,7 @@ describe.skipIf(cannotBuild)('references', () => {
       const inUse = [
         ...all(objects, KnativeService).map(({ spec }) => spec.template.spec.serviceAccountName),
         ...all(objects, ApiServerSource).map(({ spec }) => spec.serviceAccountName),
+        ...all(objects, CronJob).map(({ spec }) => spec.jobTemplate.spec.template.spec.serviceAccountName),
       ]
       const accounts = all(objects, ServiceAccount).map(({ metadata }) => metadata.name)
       expect(new Set(inUse)).toEqual(new Set(accounts))

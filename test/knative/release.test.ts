@@ -67,6 +67,8 @@ const chart = cannotBuild ? {} : await unpack(gunzipSync(one[`meshstep-chart-${v
 const components = (await readComponents()).map(({ name }) => name)
 const toggles = components.filter((name) => !name.startsWith('broker-'))
 
+const IMAGES = { image: 'registry.test/other@sha256:0', jujuImage: 'registry.test/juju:2' }
+
 type Rule = { apiGroups: string[]; resources: string[]; verbs: string[] }
 
 /** What a rule lets somebody write; a review is a question. */
@@ -84,14 +86,10 @@ const objectsIn = (text: string): KubeObject[] =>
   parseAllDocuments(text).flatMap((document) => (document.toJS() as KubeObject | null) ?? [])
 
 const rendered = async (chosen: readonly string[]): Promise<KubeObject[]> =>
-  inOrder(
-    (await render({ namespace: 'shop', image: 'registry.test/other@sha256:0', components: chosen })).flatMap(
-      ({ text }) => objectsIn(text),
-    ),
-  )
+  inOrder((await render({ namespace: 'shop', ...IMAGES, components: chosen })).flatMap(({ text }) => objectsIn(text)))
 
 const valuesFor = (chosen: readonly string[]) => ({
-  image: 'registry.test/other@sha256:0',
+  ...IMAGES,
   broker: chosen.find((name) => name.startsWith('broker-'))?.replace('broker-', '') ?? 'default',
   components: Object.fromEntries(toggles.map((name) => [name, chosen.includes(name)])),
 })

@@ -26,7 +26,8 @@ describe.skipIf(cannotBuild)(`schemas ${cannotBuild ?? ''}`, () => {
       const types = objects.filter((object) => !isKnative(object)).map(({ apiVersion }) => apiVersion)
       const guards = components.includes('authentication') ? ['admissionregistration.k8s.io/v1'] : []
       const network = components.includes('network') ? ['networking.k8s.io/v1'] : []
-      const expected = [...guards, ...network, 'rbac.authorization.k8s.io/v1', 'v1']
+      const jobs = components.includes('juju') ? ['batch/v1'] : []
+      const expected = [...guards, ...jobs, ...network, 'rbac.authorization.k8s.io/v1', 'v1']
       expect([...new Set(types)].toSorted()).toEqual(expected)
     })
   })

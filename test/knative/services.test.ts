@@ -105,7 +105,7 @@ describe.skipIf(cannotBuild)('services', () => {
     })
 
     test('none uses the downward API, which Knative refuses by default', () => {
-      expect(JSON.stringify(objects)).not.toContain('fieldRef')
+      expect(JSON.stringify(services)).not.toContain('fieldRef')
     })
 
     test('every function, and only functions, gets K_SINK', () => {

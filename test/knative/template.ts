@@ -1,5 +1,6 @@
 type Values = {
   readonly image: string
+  readonly jujuImage: string
   readonly broker: string
   readonly components: Readonly<Record<string, boolean>>
 }
@@ -37,6 +38,7 @@ export const renderTemplate = (template: string, values: Values, namespace: stri
     .join('\n')
     .replaceAll('{{ .Release.Namespace }}', namespace)
     .replaceAll('{{ .Values.image }}', values.image)
+    .replaceAll('{{ .Values.jujuImage }}', values.jujuImage)
   if (stack.length > 0 || text.includes('{{')) throw new Error(`This is not what this renders:\n${text}`)
   return text
 }

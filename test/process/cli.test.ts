@@ -73,6 +73,11 @@ test.each<[readonly string[], RegExp]>([
     ['traffic', '--prometheus', NOBODY, '--prometheus-ca-file', '/nowhere'],
     /^error: PROMETHEUS_CA_FILE: \/nowhere cannot be read/,
   ],
+  [['juju', '--every', 'soon'], /--every .* Expected a time such as 30s or 5m/],
+  [['juju', '--remote', 'far'], /--remote .* Expected alias=namespace\/application/],
+  [['juju', '--watch', '--dry-run'], /cannot be used with option/],
+  [['-o', 'svg', 'juju'], /^error: --output svg: expected table, json, yaml/],
+  [['juju', '--juju', '/nowhere/juju'], /^error: \/nowhere\/juju status .*snap install juju/],
   [['lint', '--token', 'se cret'], /^error: --token: expected printable ASCII without spaces\n$/],
 ])('%j is refused with 1, in one sentence', async (args, said) => {
   const { code, stdout, stderr } = await begin(['--server', NOBODY, ...args]).ended
@@ -172,20 +177,21 @@ describe('the command', () => {
     expect(await run(['relate', 'details:constructor', 'productpage'])).toMatchObject({ code: 0 })
   })
 
-  test('the command imports what can be derived, and says what is missing', async () => {
+  test('the command prints the documents that can be derived, and says what is missing', async () => {
     const sides = { one: 'two', two: 'one' }
     const related = Object.entries(sides).map(([name, other]) => {
       const relation = { 'related-application': other, interface: 'http', scope: 'global' }
       return [name, { relations: { web: [relation] }, units: { [`${name}/0`]: {} } }]
     })
     const status = JSON.stringify({ model: { name: 'shop', type: 'caas' }, applications: Object.fromEntries(related) })
-    const importing = (input: string) => begin(['import', 'juju', '-', '-o', 'json'], { input }).ended
-    expect(await importing(status)).toMatchObject({
+    const reading = (input: string) => begin(['juju', '-', '-o', 'json'], { input }).ended
+    expect(await reading(status)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('add juju show-unit --format json one/0'),
     })
+    const table = 'Integration provider  Requirer  Interface  Type\none:web  two:web  http  regular\n'
     const unit = { 'one/0': { 'relation-info': [{ 'relation-id': 4, endpoint: 'web', 'related-endpoint': 'web' }] } }
-    const { code, stdout } = await importing(`${status}\n${JSON.stringify(unit)}\n`)
+    const { code, stdout } = await reading(`${status}\n${table}\n${JSON.stringify(unit)}\n`)
     expect([code, JSON.parse(stdout).items.length]).toEqual([0, 1])
   })
 

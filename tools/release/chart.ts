@@ -6,6 +6,7 @@ import { type Component, type Rendered, render } from './kustomize.ts'
 /** Stand for what Helm fills in. */
 const NAMESPACE = 'release-namespace'
 const IMAGE = 'release-image'
+const JUJU_IMAGE = 'release-juju'
 
 const BROKER = 'broker-'
 
@@ -32,12 +33,13 @@ const templated = (text: string): string => {
     .replaceAll(new RegExp(`(: |- )${NAMESPACE}$`, 'gm'), '$1"{{ .Release.Namespace }}"')
     .replaceAll(NAMESPACE, '{{ .Release.Namespace }}')
     .replaceAll(new RegExp(`(: )${IMAGE}$`, 'gm'), '$1"{{ .Values.image }}"')
+    .replaceAll(new RegExp(`(: )${JUJU_IMAGE}$`, 'gm'), '$1"{{ .Values.jujuImage }}"')
 }
 
 const createRenderer = (order: readonly string[]) => {
   const choices = new Map<string, Promise<Choice>>()
   const renderOnce = async (components: readonly string[]): Promise<Choice> => {
-    const objects = await render({ namespace: NAMESPACE, image: IMAGE, components })
+    const objects = await render({ namespace: NAMESPACE, image: IMAGE, jujuImage: JUJU_IMAGE, components })
     return new Map(objects.map((object) => [keyOf(object), templated(object.text)]))
   }
   return (chosen: readonly string[]): Promise<Choice> => {
@@ -115,6 +117,13 @@ const schemaOf = ({ image, components }: Pick<ChartOptions, 'image' | 'component
   const toggles = components.filter(({ name }) => !isBroker(name))
   const properties: Record<string, Property> = {
     image: { description: 'The image, with a tag or a digest.', type: 'string', minLength: 1, default: image },
+    jujuImage: {
+      description:
+        'The image of components.juju, which nobody publishes: knative/components/juju/Dockerfile builds it.',
+      type: 'string',
+      minLength: 1,
+      default: 'meshstep-juju',
+    },
     broker: {
       description: [
         "default: the cluster's own.",
@@ -142,7 +151,7 @@ const schemaOf = ({ image, components }: Pick<ChartOptions, 'image' | 'component
     type: 'object',
     additionalProperties: false,
     // Helm takes a value that is set to null out before it looks
-    required: ['image', 'broker', 'components'],
+    required: ['image', 'jujuImage', 'broker', 'components'],
     properties,
   }
 }
@@ -151,10 +160,14 @@ const commented = (name: string, { description, default: value }: Property, inde
   `${indent}# ${description}\n${indent}${name}: ${JSON.stringify(value)}\n`
 
 const valuesOf = ({ properties }: ReturnType<typeof schemaOf>): string => {
-  const { image, broker, components } = properties as Record<'image' | 'broker' | 'components', Property>
+  const { image, jujuImage, broker, components } = properties as Record<
+    'image' | 'jujuImage' | 'broker' | 'components',
+    Property
+  >
   const toggles = Object.entries(components.properties as Record<string, Property>)
   return [
     commented('image', image),
+    commented('jujuImage', jujuImage),
     commented('broker', broker),
     'components:\n',
     ...toggles.map(([name, property]) => commented(name, property, '  ')),

@@ -44,6 +44,12 @@ const ofAudience = (fieldPath: string, select: Readonly<Record<string, string>>,
 
 const SERVICE = { group: 'serving.knative.dev', kind: 'Service' }
 
+/** The token of the CronJob that follows a model. */
+const jujuAudience = (components: readonly string[]) => {
+  const token = 'spec.jobTemplate.spec.template.spec.volumes.0.projected.sources.0.serviceAccountToken.audience'
+  return components.includes('juju') ? [ofAudience(token, { kind: 'CronJob', name: 'meshstep-juju' })] : []
+}
+
 /** Where an audience is: kustomize refuses to replace what is not there, so this follows from the components. */
 const audiences = (components: readonly string[]) => {
   const variable = 'spec.template.spec.containers.0.env.0.value'
@@ -61,6 +67,7 @@ export const replacementsFor = (components: readonly string[]) => [
     source: { kind: 'Broker', name: 'meshstep', fieldPath: 'metadata.namespace' },
     targets: [
       ...audiences(components),
+      ...jujuAudience(components),
       {
         ...ofName('ClusterRole', 'rules.2.resourceNames.0'),
         select: { kind: 'ClusterRole', name: 'meshstep-reviews-namespace' },
@@ -85,6 +92,8 @@ export const replacementsFor = (components: readonly string[]) => [
 export type Render = {
   readonly namespace: string
   readonly image: string
+  /** The image of `components/juju`. @default the name that its manifest has */
+  readonly jujuImage?: string
   /** Names of components, in the order in which they are applied. */
   readonly components: readonly string[]
 }
@@ -120,16 +129,21 @@ const objectOf = (text: string): Rendered => {
   return { kind, name: metadata.name, text }
 }
 
+/** Splits off the tag, which kustomize takes apart. */
+const imageOf = (name: string, image: string) => {
+  const [newName, newTag] = /^(.*):([^:/@]+)$/.exec(image)?.slice(1) ?? [image]
+  return { name, newName, ...(newTag !== undefined && { newTag }) }
+}
+
 /** Renders the base with components, by the kustomize in kubectl. Rejects when there is none. */
-export const render = async ({ namespace, image, components }: Render): Promise<Rendered[]> => {
+export const render = async ({ namespace, image, jujuImage, components }: Render): Promise<Rendered[]> => {
   const folder = await mkdtemp(join(tmpdir(), 'meshstep-render-'))
   const from = (path: string): string => relative(folder, resolve(ROOT, path))
-  const [name, tag] = /^(.*):([^:/@]+)$/.exec(image)?.slice(1) ?? [image]
   const kustomization = {
     namespace,
     resources: [from('base')],
     components: components.map((component) => from(`components/${component}`)),
-    images: [{ name: 'meshstep', newName: name, ...(tag !== undefined && { newTag: tag }) }],
+    images: [imageOf('meshstep', image), ...(jujuImage === undefined ? [] : [imageOf('meshstep-juju', jujuImage)])],
     replacements: replacementsFor(components),
   }
   try {

@@ -9,7 +9,7 @@ import { type Event, readEvent } from '../../platform/cloudevents/cloud-event.ts
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Expectation } from '../authorization/expectation.ts'
 
-/** The input of a plan: events, and objects that are applied as `kubectl apply` would, in this order. */
+/** The input of a plan: events, and objects that are applied as `kubectl apply` would, or deleted if they have a deletionTimestamp, in this order. */
 export type Proposal = {
   readonly events: readonly Event[]
   readonly objects: readonly KubernetesObject[]

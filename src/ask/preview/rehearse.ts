@@ -80,7 +80,7 @@ export const rehearse = async (
 
   for (const object of proposal.objects) {
     await sender?.authorize(namespaceOf(object))
-    await write(connect(deadline), object, isDeletion)
+    await write(connect(deadline), object, isDeletion || object.metadata.deletionTimestamp !== undefined)
     // the asker is the author of documents; the events that follow have no author
     for (const event of fork.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
     await settle()

@@ -6,15 +6,18 @@ import { ConfigurationError } from '../base/errors.ts'
 import type { ApiServerEndpoint } from './transport.ts'
 
 /**
- * Finds the API server of a kubeconfig's current context. `files` is one or more paths, as in $KUBECONFIG. client-node reads client certificates, tokens,
+ * Finds the API server of a kubeconfig's context, the current one by default. `files` is one or more paths, as in $KUBECONFIG. client-node reads client certificates, tokens,
  * exec plugins and contexts. Its own transport opens a connection for each call, and is not used.
  */
-export const kubeconfigEndpoint = (files: string): ApiServerEndpoint => {
+export const kubeconfigEndpoint = (files: string, context?: string): ApiServerEndpoint => {
   const config = load(files)
+  if (context !== undefined) config.setCurrentContext(context)
   const cluster = config.getCurrentCluster()
   if (!cluster)
     throw new ConfigurationError(
-      `KUBECONFIG ${files} has no current context with a cluster: choose one with kubectl config use-context`,
+      context === undefined
+        ? `KUBECONFIG ${files} has no current context with a cluster: choose one with kubectl config use-context`
+        : `KUBECONFIG ${files} has no context ${context} with a cluster: kubectl config get-contexts lists them`,
     )
   if (cluster.proxyUrl)
     throw new ConfigurationError(`KUBECONFIG ${files}: cluster ${cluster.name} has a proxy-url, which is not supported`)

@@ -151,6 +151,9 @@ describe('a plan', () => {
     place.api.seed([document])
     await place.happen(event('resync', DB))
     const gone = await place.preview({ events: [], objects: [document], expectations: [] }, { isDeletion: true })
+    const deletionTimestamp = '2026-01-01T00:00:00Z'
+    const going = { ...document, metadata: { ...document.metadata, deletionTimestamp } }
+    expect(lines(await place.plan({ objects: [going] }))).toEqual(lines(gone))
     expect(lines(gone)).toEqual(['- other → db GET :80 /a/*'])
   })
 

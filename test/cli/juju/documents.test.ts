@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { importModels, READ_INTERFACES } from '../../src/cli/juju/import.ts'
-import { readModels } from '../../src/cli/juju/read.ts'
+import { deriveDocuments, READ_INTERFACES } from '../../../src/cli/juju/documents.ts'
+import { readModels } from '../../../src/cli/juju/outputs.ts'
 
 type Json = Record<string, unknown>
 
@@ -80,15 +80,18 @@ const run = (parts: readonly (Json | string)[], withPeers = false) => {
     path: `${index}`,
     text: typeof part === 'string' ? part : JSON.stringify(part),
   }))
-  const { documents, notes, unknown } = importModels(readModels(inputs), { withPeers })
+  const models = readModels(inputs)
+  const derived = models.map((model) => deriveDocuments(model, models, { withPeers }))
   return {
-    documents: documents.map(({ metadata: { name, namespace }, data }) => ({
-      ...{ name, namespace, application: data.application },
-      relation: JSON.parse(data.relation),
-      remote: JSON.parse(data.remote),
-    })),
-    notes,
-    unknown,
+    documents: derived
+      .flatMap(({ documents }) => documents)
+      .map(({ metadata: { name, namespace }, data }) => ({
+        ...{ name, namespace, application: data.application },
+        relation: JSON.parse(String(data.relation)),
+        remote: JSON.parse(String(data.remote)),
+      })),
+    notes: derived.flatMap(({ notes }) => notes),
+    unknown: derived.flatMap(({ unknown }) => unknown),
   }
 }
 
@@ -168,6 +171,29 @@ describe('relation documents out of Juju', () => {
     ])
   })
 
+  test('relation documents out of Juju tell who scrapes what to scrape, and nothing else of that databag', () => {
+    const model = status('bookinfo', {
+      db: application('db', { metrics: [related('prometheus', 'prometheus_scrape')] }),
+      prometheus: application('prometheus', { scrape: [related('db', 'prometheus_scrape')] }),
+    })
+    const table = TABLE.replace(/beacon:mesh .*/, 'db:metrics  prometheus:scrape  prometheus_scrape  regular')
+    const data = { scrape_jobs: '[]', alert_rules: '{}', password: 'hunter2' }
+    const { documents } = run([
+      model,
+      table,
+      unit('db/0', { id: 4, endpoint: 'metrics', other: 'scrape', units: ['prometheus/0'] }),
+      unit('prometheus/0', { id: 4, endpoint: 'scrape', other: 'metrics', data, units: ['db/0'] }),
+    ])
+    expect(documents).toMatchObject([
+      {
+        application: 'prometheus',
+        relation: { endpoint: 'scrape', role: 'requires' },
+        remote: { application: 'db', data: { scrape_jobs: '[]' } },
+      },
+    ])
+    expect(JSON.stringify(documents)).not.toMatch(/hunter2|alert_rules/)
+  })
+
   test('relation documents out of Juju name who applies them, where that is said', () => {
     const models = readModels(
       [BOOKINFO, TABLE, DETAILS].map((text, index) => ({
@@ -176,20 +202,30 @@ describe('relation documents out of Juju', () => {
       })),
     )
     const authors = (author?: string) =>
-      importModels(models, { withPeers: false, author }).documents.map(({ metadata }) => metadata.annotations)
+      models.flatMap((model) =>
+        deriveDocuments(model, models, { withPeers: false, author }).documents.map(
+          ({ metadata }) => metadata.annotations,
+        ),
+      )
     expect(authors('jane')).toEqual([{ 'meshstep.dev/author': 'jane' }, { 'meshstep.dev/author': 'jane' }])
     expect(authors()).toEqual([undefined, undefined])
   })
 
-  test('relation documents out of Juju are the same whichever units were asked', () => {
+  test('relation documents out of Juju are the same whichever units were asked, of the same side', () => {
     const page = unit('productpage/0', { id: 3, endpoint: 'backend', other: 'website', units: ['details/0'] })
     const beacon = unit('beacon/0', { id: 1, endpoint: 'mesh', other: 'service-mesh', units: ['details/0'] })
-    expect(run([BOOKINFO, TABLE, beacon, page, DETAILS]).documents).toEqual(run([BOOKINFO, TABLE, DETAILS]).documents)
-    const { documents } = run([BOOKINFO, TABLE, beacon, page])
-    expect(documents.map(({ application: one, relation }) => [one, relation.role])).toEqual([
-      ['beacon', 'provides'],
-      ['productpage', 'requires'],
-    ])
+    const all = run([BOOKINFO, TABLE, DETAILS]).documents
+    expect(run([BOOKINFO, TABLE, beacon, page, DETAILS]).documents).toEqual(all)
+    expect(run([BOOKINFO, TABLE, page]).documents).toEqual(all.slice(1))
+  })
+
+  test('relation documents out of Juju need a unit that sees what meshstep reads', () => {
+    const beacon = unit('beacon/0', { id: 1, endpoint: 'mesh', other: 'service-mesh', units: ['details/0'] })
+    const { documents, unknown } = run([BOOKINFO, TABLE, beacon])
+    expect(documents).toEqual([])
+    expect(unknown).toContain(
+      'bookinfo: relation 1 of beacon:mesh and details: the data of beacon are missing: add juju show-unit --format json details/0',
+    )
   })
 
   test('relation documents out of Juju have no databag of a peer', () => {
@@ -200,13 +236,13 @@ describe('relation documents out of Juju', () => {
     })
   })
 
-  test('relation documents out of Juju need to know who provides, where that makes a difference', () => {
-    const { documents, unknown, notes } = run([BOOKINFO, DETAILS])
-    expect(documents.map(({ relation }) => [relation.id, relation.role])).toEqual([[3, 'provides']])
+  test('relation documents out of Juju need to know who provides', () => {
+    const { documents, unknown } = run([BOOKINFO, DETAILS])
+    expect(documents).toEqual([])
     expect(unknown).toEqual([
-      'bookinfo: relation 1 of details:service-mesh and beacon (service_mesh): its provider is missing: add what juju status --relations prints',
+      'bookinfo: relation 1 of details:service-mesh and beacon: its interface and its provider are missing: add what juju status --relations prints',
+      'bookinfo: relation 3 of details:website and productpage: its interface and its provider are missing: add what juju status --relations prints',
     ])
-    expect(notes).toContainEqual(expect.stringContaining('it is presumed that details provides'))
   })
 
   test('relation documents out of Juju need an id, which a unit knows', () => {
@@ -225,7 +261,7 @@ describe('relation documents out of Juju', () => {
     })
     const asked = unit('details/0', { id: 3, endpoint: 'website', other: 'backend' })
     expect(run([old, asked]).unknown).toEqual([
-      'bookinfo: relation 3 of details:website and productpage: its interface is missing: add what juju status --relations prints',
+      'bookinfo: relation 3 of details:website and productpage: its interface and its provider are missing: add what juju status --relations prints',
     ])
     expect(run([old, TABLE.replace('Integration', 'Relation'), asked]).documents).toHaveLength(1)
   })
@@ -240,7 +276,7 @@ describe('relation documents out of Juju', () => {
     expect(run([BOOKINFO, TABLE, asked]).documents.map(({ remote }) => remote.application)).toEqual(['productpage'])
     expect(run([two, asked]).unknown).toContainEqual(expect.stringContaining('may be one of several applications'))
     const page = unit('productpage/0', { id: 3, endpoint: 'backend', other: 'website' })
-    expect(run([two, asked, page]).documents.map(({ remote }) => remote.application)).toEqual(['productpage'])
+    expect(run([two, TABLE, asked, page]).documents.map(({ remote }) => remote.application)).toEqual(['productpage'])
   })
 
   test.each([
@@ -328,9 +364,22 @@ describe('a relation across models', () => {
     ])
   })
 
+  test('a relation across models is not told apart from another one of the same offer', () => {
+    const two = unit(
+      'gateway/0',
+      ...[8, 9].map((id) => ({
+        ...{ id, endpoint: 'mesh', other: 'service-mesh', isCrossModel: true },
+        units: [`remote-0123456789abcdef0123456789abcde${id}/0`],
+      })),
+    )
+    const { documents, unknown } = run([FAR, two, HERE])
+    expect(documents).toEqual([])
+    expect(unknown.filter((one) => one.includes('the consumer of the offer is missing'))).toHaveLength(2)
+  })
+
   test('a relation across models needs the status of the other model', () => {
     expect(run([HERE, CONSUMER]).unknown).toEqual([
-      'bookinfo: relation 1 of details:service-mesh and far: the application behind microk8s:admin/istio.hub is missing: add juju status --format json of its model',
+      'bookinfo: relation 1 of details:service-mesh and far: the application behind microk8s:admin/istio.hub is missing: add juju status --format json of its model, or say --remote far=NAMESPACE/APPLICATION',
     ])
     expect(run([FAR, OFFERED]).unknown).toEqual([expect.stringContaining('the consumer of the offer is missing')])
   })

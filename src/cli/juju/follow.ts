@@ -1,0 +1,117 @@
+import { DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
+import { ApiError, describeRefusal } from '../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { Failure } from '../failure.ts'
+import { type ApplySet, planSet, readApplySet, type SetPlan, type Write, writeParent, writeSet } from './apply-set.ts'
+import type { Asked as Answer } from './ask.ts'
+import { type Asked, type Derived, deriveDocuments, type Unclear } from './documents.ts'
+import { namespaceOf, runsOnMachines } from './model.ts'
+import type { Model } from './outputs.ts'
+
+/** The writes that a model asks for. Nothing is written yet. */
+export type Intent = {
+  readonly namespace: string
+  readonly set: ApplySet
+  readonly plan: SetPlan
+  /** The applications of the model. */
+  readonly applications: readonly string[]
+  /** The applications that were there, and are gone. */
+  readonly gone: readonly string[]
+  readonly notes: readonly string[]
+  readonly unknown: readonly string[]
+}
+
+/** The effect of a round. */
+export type Round = Pick<Intent, 'namespace' | 'notes' | 'unknown'> & {
+  readonly writes: readonly Write[]
+  /** The applications whose end was told. */
+  readonly ended: readonly string[]
+  /** Sentences about what could not be done, each with what to do. The next round tries it again. */
+  readonly failures: readonly string[]
+}
+
+/** Compares a model with the documents of its namespace. Rejects with Failure if they cannot be read, or if the model has no namespace. */
+export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Asked): Promise<Intent> => {
+  const [model] = answer.models
+  if (runsOnMachines(model))
+    throw new Failure(`model ${model.name}: its applications run on machines, and are on no mesh of a cluster`)
+  const namespace = namespaceOf(model)
+  const derived = deriveDocuments(model, answer.models, { ...asked, configs: answer.configs, isAll: true })
+  const set = await readable(readApplySet(kubernetes, namespace))
+  const applications = Object.keys(model.status.applications)
+  return {
+    namespace,
+    set,
+    applications,
+    plan: planSet(set, derived.documents, (member) => derived.unclear.some((one) => isAbout(member, one))),
+    gone: goneFrom(set, model),
+    notes: derived.notes,
+    unknown: withReasons(derived, answer),
+  }
+}
+
+/** Adds the reasons why models could not be read, if something is not known without them. */
+const withReasons = ({ unknown }: Derived, { notes }: Answer): string[] =>
+  unknown.length > 0 ? [...unknown, ...notes] : []
+
+const goneFrom = ({ applications }: ApplySet, { status }: Model): string[] =>
+  applications.filter((name) => !Object.hasOwn(status.applications, name))
+
+/** Tells if a document may be about a part of the model that is not clear. */
+const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): boolean => {
+  if (metadata.labels?.[DOCUMENT_LABEL] === 'config')
+    return 'application' in unclear && unclear.endpoint === undefined && unclear.application === data.application
+  try {
+    const [relation, remote] = [JSON.parse(data.relation ?? ''), JSON.parse(data.remote ?? '')]
+    if ('id' in unclear) return relation.id === unclear.id
+    const own = { application: data.application, endpoint: relation.endpoint }
+    const pairs =
+      remote.namespace === undefined ? [[own, remote] as const, [remote, own] as const] : [[own, {}] as const]
+    return pairs.some(
+      ([side, peer]) =>
+        side.application === unclear.application &&
+        (unclear.endpoint === undefined || side.endpoint === unclear.endpoint) &&
+        (unclear.peer === undefined || peer.application === unclear.peer),
+    )
+  } catch {
+    // somebody has changed it, and it may be about anything
+    return true
+  }
+}
+
+/**
+ * Brings the documents of a model's namespace to the model, and tells the ends of applications. What is to be told is noted before anything else is
+ * written, and forgotten once it was told: a round that is cut short is made up for by the next one.
+ */
+export const carryOut = async (
+  kubernetes: Kubernetes,
+  { namespace, set, plan, applications, gone, notes, unknown }: Intent,
+  tellEnd: (application: string) => Promise<void>,
+): Promise<Round> => {
+  const parent = await readable(writeParent(kubernetes, set, [...new Set([...set.applications, ...applications])]))
+  const writes = await readable(writeSet(kubernetes, plan))
+  const failures: string[] = []
+  const ended: string[] = []
+  for (const application of gone)
+    try {
+      await tellEnd(application)
+      ended.push(application)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+      failures.push(`${namespace}/${application} is gone from the model, and its end is not told: ${error.message}`)
+    }
+  const left = [...applications, ...gone.filter((name) => !ended.includes(name))]
+  if (ended.length > 0) await readable(writeParent(kubernetes, { ...set, parent }, left))
+  const conflicts = writes.flatMap((write) => ('conflict' in write ? [write.conflict] : []))
+  return { namespace, notes, unknown, ended, writes, failures: [...conflicts, ...failures] }
+}
+
+const readable = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw new Failure(describeRefusal(error), 1, { cause: error })
+  }
+}

@@ -1,0 +1,224 @@
+import * as z from 'zod'
+import { describeIssues } from '../../platform/base/issues.ts'
+import { Failure } from '../failure.ts'
+
+/** A related application. Juju before 3.1.3 gives only its name. */
+const Related = z
+  .union([z.string(), z.object({ 'related-application': z.string(), interface: z.string().optional() })])
+  .transform((one) =>
+    typeof one === 'string'
+      ? { application: one, interface: undefined }
+      : { application: one['related-application'], interface: one.interface },
+  )
+
+const Endpoints = z.record(z.string(), z.object({ role: z.enum(['provider', 'requirer']), interface: z.string() }))
+
+const Application = z.object({
+  life: z.string().optional(),
+  relations: z.record(z.string(), z.array(Related)).default({}),
+  'subordinate-to': z.array(z.string()).default([]),
+  units: z.record(z.string(), z.object({ leader: z.boolean().default(false) })).default({}),
+})
+
+/** An entry that Juju could not read has only an error. */
+const Unreadable = z.object({ 'status-error': z.string() })
+
+const Status = z.object({
+  model: z.object({
+    name: z.string(),
+    type: z.string().optional(),
+    controller: z.string().default(''),
+    version: z.string().default(''),
+  }),
+  applications: z.record(z.string(), z.union([Unreadable, Application])),
+  'application-endpoints': z
+    .record(
+      z.string(),
+      z.union([
+        Unreadable,
+        z.object({
+          url: z.string(),
+          endpoints: Endpoints.default({}),
+          relations: z.record(z.string(), z.array(z.string())).default({}),
+        }),
+      ]),
+    )
+    .default({}),
+  offers: z
+    .record(z.string(), z.union([Unreadable, z.object({ application: z.string(), endpoints: Endpoints.default({}) })]))
+    .default({}),
+})
+
+const Databag = z
+  .record(z.string(), z.unknown())
+  .nullish()
+  .transform((data) => data ?? {})
+
+const OfUnit = z.object({ data: Databag })
+
+const RelationInfo = z.object({
+  'relation-id': z.int().nonnegative().optional(),
+  endpoint: z.string(),
+  'related-endpoint': z.string(),
+  'cross-model': z.boolean().default(false),
+  'application-data': Databag,
+  'local-unit': OfUnit.default({ data: {} }),
+  'related-units': z.record(z.string(), OfUnit).default({}),
+})
+
+const UNIT = /^[a-z][-a-z0-9]*\/\d+$/
+
+const Units = z.record(z.string().regex(UNIT), z.object({ 'relation-info': z.array(RelationInfo).default([]) }))
+
+const Offers = z.record(
+  z.string(),
+  z.object({
+    'offer-url': z.string(),
+    connections: z
+      .array(z.object({ 'source-model-uuid': z.string(), 'relation-id': z.int(), endpoint: z.string() }))
+      .default([]),
+  }),
+)
+
+const Models = z.object({ models: z.array(z.object({ name: z.string(), 'model-uuid': z.string() })) })
+
+export type Status = z.infer<typeof Status>
+export type Application = z.infer<typeof Application>
+export type RelationInfo = z.infer<typeof RelationInfo>
+
+/** A row of the table of relations: its sides, each `application:endpoint`. `status` is empty for an established relation. */
+export type Row = {
+  readonly provider: string
+  readonly requirer: string
+  readonly interface: string
+  readonly status: string
+}
+
+/** A consumer of an offer: the relation that it has in the model of the offer, and the name of its own model. */
+export type Connection = { readonly id: number; readonly model: string }
+
+/** A model: its status, and the given units, rows and connections of its offers. */
+export type Model = {
+  readonly name: string
+  readonly status: Status
+  readonly units: Map<string, readonly RelationInfo[]>
+  readonly rows: Row[]
+  readonly connections: Connection[]
+}
+
+type Input = { readonly path: string; readonly text: string }
+
+type Part = { readonly status: Status } | { readonly units: z.infer<typeof Units> } | { readonly rows: Row[] }
+
+/**
+ * Reads the output of Juju: `juju status --format json`, `juju show-unit --format json` and the table of `juju status --relations`. Units and tables
+ * belong to the preceding status, else to the first one. Throws Failure for other input.
+ */
+export const readModels = (inputs: readonly Input[]): Model[] => {
+  const parts = inputs.flatMap(partsOf)
+  const models: Model[] = []
+  const early: Part[] = []
+  for (const part of parts) {
+    const model = models.at(-1)
+    if ('status' in part) models.push(modelOf(part.status))
+    else if (model === undefined) early.push(part)
+    else add(model, part)
+  }
+  const [first] = models
+  if (first === undefined) throw new Failure('no output of juju status --format json was given')
+  for (const part of early) add(first, part)
+  return models
+}
+
+const modelOf = (status: Status): Model => ({
+  name: status.model.name,
+  status,
+  units: new Map(),
+  rows: [],
+  connections: [],
+})
+
+const add = ({ units, rows }: Model, part: Part): void => {
+  if ('rows' in part) rows.push(...part.rows)
+  if ('units' in part) for (const [name, unit] of Object.entries(part.units)) units.set(name, unit['relation-info'])
+}
+
+/** Reads a status alone. Throws Failure for other input. */
+export const readStatus = ({ path, text }: Input): Model => {
+  const part = partOf(path, parsed(text))
+  if ('status' in part) return modelOf(part.status)
+  throw new Failure(`${path}: ${EXPECTED}`)
+}
+
+/** Adds the units that a text has to the model. Throws Failure for other input. */
+export const addUnits = (model: Model, { path, text }: Input): void => {
+  const part = partOf(path, parsed(text))
+  if (!('units' in part)) throw new Failure(`${path}: ${EXPECTED}`)
+  add(model, part)
+}
+
+/** Adds the rows of a table of relations to the model. A table without relations has none. */
+export const addTable = ({ rows }: Model, text: string): void => {
+  rows.push(...(rowsIn(text.split('\n')) ?? []))
+}
+
+/** Reads the connections in `juju offers --format json`, and names their models by `juju models --format json`. Throws Failure for other input. */
+export const readConnections = (offers: Input, models: Input): Connection[] => {
+  const known = checked(models.path, Models, parsed(models.text)).models
+  return Object.values(checked(offers.path, Offers, parsed(offers.text))).flatMap(({ connections }) =>
+    connections.flatMap(({ 'source-model-uuid': uuid, 'relation-id': id }) =>
+      known.filter((one) => one['model-uuid'] === uuid).map(({ name }) => ({ id, model: name })),
+    ),
+  )
+}
+
+const EXPECTED = 'expected what juju status and juju show-unit print with --format json'
+
+/** Parses a text, which is one JSON value, or one value on each line with tables between them. */
+const partsOf = ({ path, text }: Input): Part[] => {
+  const whole = parsed(text)
+  if (whole !== undefined) return [partOf(path, whole)]
+  const lines = text.split('\n')
+  const values = lines.filter((line) => line.startsWith('{')).map((line) => partOf(path, parsed(line)))
+  const table = rowsIn(lines.filter((line) => !line.startsWith('{')))
+  if (values.length === 0 && table === undefined) throw new Failure(`${path}: ${EXPECTED}`)
+  return [...values, ...(table === undefined ? [] : [{ rows: table }])]
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const partOf = (path: string, value: unknown): Part => {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  if (isObject && 'applications' in value) return { status: checked(path, Status, value) }
+  const names = isObject ? Object.keys(value) : []
+  if (names.length > 0 && names.every((name) => UNIT.test(name))) return { units: checked(path, Units, value) }
+  throw new Failure(`${path}: ${EXPECTED}`)
+}
+
+const checked = <T>(path: string, schema: z.ZodType<T>, value: unknown): T => {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  throw new Failure(`${path}: ${describeIssues(result.error)}`)
+}
+
+/** Reads the table of relations, the only output in which Juju names the provider. Returns undefined if there is none. */
+const rowsIn = (lines: readonly string[]): Row[] | undefined => {
+  const start = lines.findIndex((line) => /^(Integration|Relation) provider\s+Requirer\s+Interface/.test(line))
+  if (start < 0) return undefined
+  const rows = lines.slice(start + 1).map((line) => line.trim().split(/\s+/))
+  const end = rows.findIndex((row) => row.length < 4)
+  return rows
+    .slice(0, end < 0 ? undefined : end)
+    .map(([provider = '', requirer = '', name = '', _type, status = '']) => ({
+      provider,
+      requirer,
+      interface: name,
+      status,
+    }))
+}

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { NAMESPACE } from '../../helpers/world.ts'
+import { followed } from './followed.ts'
+import { createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
+
+const OPTION = 'meshstep-config'
+
+const start = () => {
+  const model: StandInModel = {
+    ...emptyModel('b00'),
+    applications: {
+      details: { charm: 'details', revision: 1, units: [0], options: { [OPTION]: '{"labels":{"tier":"gold"}}' } },
+      reviews: { charm: 'reviews', revision: 1, units: [0], options: { [OPTION]: null } },
+    },
+  }
+  const config = ['details', 'reviews'].map((application) => ({ application, option: OPTION }))
+  const juju = createStandIn({ [NAMESPACE]: model })
+  return { model, juju, one: followed(juju, ['details', 'reviews'], { config }) }
+}
+
+test('an option that a charm does not have is an error, and changes nothing', async () => {
+  const { model, one } = start()
+  await one.round()
+  delete model.applications.details?.options?.[OPTION]
+  await expect(one.round()).rejects.toThrow(
+    'details has no option meshstep-config: juju config details lists those of its charm',
+  )
+  expect(one.world.object('ConfigMap', 'juju-config-details')?.data?.config).toBe('{"labels":{"tier":"gold"}}')
+})
+
+test('a config that Juju prints in another form is an error', async () => {
+  const { juju, one } = start()
+  juju.instead.config = { code: 0, stdout: 'tier: gold', stderr: '' }
+  await expect(one.round()).rejects.toThrow('juju config details: expected its settings as JSON')
+})
+
+test('an option is the config of its application, and follows it; one without a value is none', async () => {
+  const { model, one } = start()
+  expect((await one.round()).writes).toEqual([{ document: 'ConfigMap shop/juju-config-details', change: 'created' }])
+  expect(one.world.labels('details').template.tier).toBe('gold')
+  Object.assign(model.applications.details ?? {}, { options: { [OPTION]: '{"labels":{"tier":"silver"}}' } })
+  await one.round()
+  expect(one.world.labels('details').template.tier).toBe('silver')
+  Object.assign(model.applications.details ?? {}, { options: { [OPTION]: '' } })
+  expect((await one.round()).writes).toEqual([{ document: 'ConfigMap shop/juju-config-details', change: 'removed' }])
+  expect(one.world.labels('details').template.tier).toBeUndefined()
+})
+
+test('the config of an application that Juju cannot read stands', async () => {
+  const { juju, one } = start()
+  await one.round()
+  juju.instead.status = {
+    ...{ code: 0, stderr: '' },
+    stdout: JSON.stringify({
+      model: { name: NAMESPACE, type: 'caas', version: '3.6.4', controller: 'mk8scloud' },
+      applications: { reviews: { 'status-error': 'not found' } },
+    }),
+  }
+  expect((await one.round()).writes).toEqual([{ document: 'ConfigMap shop/juju-config-details', change: 'removed' }])
+})
+
+test('the config of an application that is gone goes with it', async () => {
+  const { model, one } = start()
+  await one.round()
+  delete model.applications.details
+  const { ended, writes } = await one.round()
+  expect([ended, writes]).toEqual([
+    ['details'],
+    [{ document: 'ConfigMap shop/juju-config-details', change: 'removed' }],
+  ])
+  expect(one.world.labels('details').template.tier).toBeUndefined()
+})
