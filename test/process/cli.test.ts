@@ -76,8 +76,9 @@ test.each<[readonly string[], RegExp]>([
   [['juju', '--every', 'soon'], /--every .* Expected a time such as 30s or 5m/],
   [['juju', '--remote', 'far'], /--remote .* Expected alias=namespace\/application/],
   [['juju', '--watch', '--dry-run'], /cannot be used with option/],
-  [['-o', 'svg', 'juju'], /^error: --output svg: expected table, json, yaml/],
-  [['juju', '--juju', '/nowhere/juju'], /^error: \/nowhere\/juju status .*snap install juju/],
+  [['-o', 'svg', 'juju', '--model', 'a'], /^error: --output svg: expected table, json, yaml/],
+  [['juju'], /^error: name the model with --model: juju models lists them\n$/],
+  [['juju', '--model', 'a', '--juju', '/nowhere/juju'], /^error: \/nowhere\/juju status .*snap install juju/],
   [['lint', '--token', 'se cret'], /^error: --token: expected printable ASCII without spaces\n$/],
 ])('%j is refused with 1, in one sentence', async (args, said) => {
   const { code, stdout, stderr } = await begin(['--server', NOBODY, ...args]).ended

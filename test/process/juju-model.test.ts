@@ -52,7 +52,7 @@ const ground = async () => {
       },
     ],
   }
-  const { folder, change } = await standIn(createStandIn({ bookinfo: model }, { current: 'bookinfo' }))
+  const { folder, change } = await standIn(createStandIn({ bookinfo: model }))
   const begin = (args: readonly string[], input = ''): Running => {
     const env = {
       ...{ PATH: `${folder}:${process.env.PATH}`, JUJU_DATA: folder, MESHSTEP_NAMESPACE: 'bookinfo' },
@@ -78,15 +78,15 @@ const ground = async () => {
 
 test('a model is shown, followed, and followed again when it changes', async () => {
   const { run, change, server } = await ground()
-  const planned = await run(['juju', '--dry-run'])
+  const planned = await run(['juju', '--model', 'bookinfo', '--dry-run'])
   expect(planned.code).toBe(2)
   expect(planned.stdout).toContain('+ ConfigMap bookinfo/juju-relation-1\n')
   expect(planned.stdout).toContain('~ StatefulSet bookinfo/details\n')
-  expect(await run(['juju'])).toEqual({
+  expect(await run(['juju', '--model', 'bookinfo'])).toEqual({
     ...{ code: 0, stderr: '' },
     stdout: '+ ConfigMap bookinfo/juju-relation-1\n+ ConfigMap bookinfo/juju-relation-3\n',
   })
-  expect(await run(['juju'])).toEqual({ code: 0, stdout: 'nothing changed\n', stderr: '' })
+  expect(await run(['juju', '--model', 'bookinfo'])).toEqual({ code: 0, stdout: 'nothing changed\n', stderr: '' })
   await settle(server)
   expect((await run(['get', 'relations'])).stdout).toMatch(/1 +service_mesh .* granted\n3 +http .* stands/)
 
@@ -96,10 +96,10 @@ test('a model is shown, followed, and followed again when it changes', async () 
     delete bookinfo.applications.details
     bookinfo.relations = []
   })
-  const foreseen = await run(['juju', '--dry-run'])
+  const foreseen = await run(['juju', '--model', 'bookinfo', '--dry-run'])
   expect(foreseen.stdout).toContain('- ConfigMap bookinfo/juju-relation-1\n')
   expect(foreseen.stdout).toContain('~ StatefulSet bookinfo/details\n')
-  expect(await run(['juju'])).toEqual({
+  expect(await run(['juju', '--model', 'bookinfo'])).toEqual({
     ...{ code: 0, stderr: '' },
     stdout:
       '- ConfigMap bookinfo/juju-relation-1\n- ConfigMap bookinfo/juju-relation-3\n- application bookinfo/details\n',
@@ -110,27 +110,27 @@ test('a model is shown, followed, and followed again when it changes', async () 
 
 test('a model that cannot be read changes nothing, and says what to do', async () => {
   const { run, change } = await ground()
-  await run(['juju'])
+  await run(['juju', '--model', 'bookinfo'])
   await change((world) => {
     world.isUp = false
   })
-  const { code, stdout, stderr } = await run(['juju'])
+  const { code, stdout, stderr } = await run(['juju', '--model', 'bookinfo'])
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toMatch(/^error: juju status .* connection refused \(is the controller up\? juju show-controller/)
-  expect((await run(['juju', '--dry-run'])).code).toBe(1)
+  expect((await run(['juju', '--model', 'bookinfo', '--dry-run'])).code).toBe(1)
   await change((world) => {
     world.isUp = true
   })
   expect((await run(['juju', '--model', 'nope'])).stderr).toContain(
     'juju models lists the models; name one with --model',
   )
-  expect((await run(['juju', '--juju', '/nowhere/juju'])).stderr).toContain('snap install juju')
-  expect(await run(['juju'])).toMatchObject({ code: 0, stdout: 'nothing changed\n' })
+  expect((await run(['juju', '--model', 'bookinfo', '--juju', '/nowhere/juju'])).stderr).toContain('snap install juju')
+  expect(await run(['juju', '--model', 'bookinfo'])).toMatchObject({ code: 0, stdout: 'nothing changed\n' })
 })
 
 test('a model is watched: changes are followed, failures are said, and a signal ends it', async () => {
   const { begin, change } = await ground()
-  const watching = begin(['juju', '--watch', '--every', '1s'])
+  const watching = begin(['juju', '--model', 'bookinfo', '--watch', '--every', '1s'])
   await until('the documents are made', () => watching.text().includes('+ ConfigMap bookinfo/juju-relation-3'))
   await change((world) => {
     world.isLoggedIn = false
@@ -147,7 +147,7 @@ test('a model is watched: changes are followed, failures are said, and a signal 
 
 test('documents are printed, of the model or of recorded outputs, and not applied', async () => {
   const { run } = await ground()
-  const printed = await run(['juju', '--print'])
+  const printed = await run(['juju', '--model', 'bookinfo', '--print'])
   expect(printed).toMatchObject({ code: 0, stderr: '' })
   expect(printed.stdout.match(/name: juju-relation-\d/g)).toEqual(['name: juju-relation-1', 'name: juju-relation-3'])
   const recorded = ['status.json', 'relations.txt', 'units.json'].map((name) => `${ROOT}test/fixtures/juju/${name}`)

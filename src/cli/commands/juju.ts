@@ -42,7 +42,7 @@ export const juju = (program: Command): void => {
       'Reads a model with the juju command, and keeps a relation document for each of its relations, in the namespace of the model. Documents of relations that are gone are deleted, and the end of an application that is gone is told. With files, or --print, it prints the documents instead. Exit code 2 if a relation cannot be derived.',
     )
     .argument('[file...]', 'recorded output of juju status and juju show-unit to read instead; - for stdin')
-    .option('-m, --model <name>', '[controller:][user/]model; the current one by default')
+    .addOption(new Option('-m, --model <name>', '[controller:][user/]model; juju models lists them').env('JUJU_MODEL'))
     .addOption(new Option('--juju <program>', 'the juju command').env('MESHSTEP_JUJU').default('juju'))
     .option('--timeout <seconds>', 'how long one call of juju may take', wholeNumber(1), 60)
     .option('--watch', 'go on until interrupted')
@@ -91,9 +91,12 @@ const ofFiles = (models: readonly Model[], options: Options): Derived[] =>
 
 /** Follows the model of the juju command: once, or until interrupted; or only shows what it asks for. */
 const follow = async (command: Command, options: Options): Promise<void> => {
+  const { model } = options
+  // the current model may be another one at the next call of juju
+  if (model === undefined) throw new Failure('name the model with --model: juju models lists them')
   const asked = askedIn(options)
   const run = createRun({ program: options.juju, timeoutMilliseconds: options.timeout * 1_000 })
-  const ask = () => askJuju(run, options.model, options.config)
+  const ask = () => askJuju(run, model, options.config)
   if (options.print) {
     const { models, configs, notes } = await ask()
     return printDocuments(command, [deriveDocuments(models[0], models, { ...asked, configs, isAll: true })], notes)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import about from '../../../package.json' with { type: 'json' }
-import { isNotFound, isVersionConflict } from '../../platform/kubernetes/api-error.ts'
+import { ApiError, describeRefusal, isNotFound, isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { isApplied } from '../../platform/kubernetes/applied.ts'
 import { applyObject, namesakeConflict, objectKey } from '../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
@@ -125,21 +125,42 @@ export const planSet = (
   }
 }
 
-/** A write that was done, or a document of somebody else that stands in its way. */
+/** A write that was done, or the reason why not, with what to do. */
 export type Write =
   | { readonly document: string; readonly change: 'created' | 'changed' | 'removed' }
-  | { readonly conflict: string }
+  | { readonly problem: string }
 
-/** Carries out the plan, and reports each write. Documents of others with a name of ours are conflicts, and stay as they are. */
+/**
+ * Carries out the plan, and reports each write. A write that is refused does not stop the others. Documents of others with a name of ours stay as they are.
+ */
 export const writeSet = async (kubernetes: Kubernetes, { apply, replace, prune }: SetPlan): Promise<Write[]> => {
-  for (const object of [...replace, ...prune]) await kubernetes.remove(object)
   const writes: Write[] = []
+  for (const object of prune)
+    writes.push(await tried(object, 'removed', () => kubernetes.remove(object).then(() => undefined)))
   for (const { desired, live } of apply) {
-    const conflict = await applied(kubernetes, desired, live)
-    const isNew = live === undefined && !replace.some(({ metadata }) => metadata.name === desired.metadata.name)
-    writes.push(conflict ?? { document: objectKey(desired), change: isNew ? 'created' : 'changed' })
+    const former = replace.find(({ metadata }) => metadata.name === desired.metadata.name)
+    const write = async () => {
+      if (former) await kubernetes.remove(former)
+      return await applied(kubernetes, desired, live)
+    }
+    writes.push(await tried(desired, (former ?? live) === undefined ? 'created' : 'changed', write))
   }
-  return [...writes, ...prune.map((object) => ({ document: objectKey(object), change: 'removed' }) as const)]
+  return writes
+}
+
+/** Reports a write, which resolves with a problem if there is one. */
+const tried = async (
+  object: KubernetesObject,
+  change: 'created' | 'changed' | 'removed',
+  write: () => Promise<string | undefined>,
+): Promise<Write> => {
+  try {
+    const problem = await write()
+    return problem === undefined ? { document: objectKey(object), change } : { problem }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { problem: describeRefusal(error) }
+  }
 }
 
 /** Applies a document. Resolves with the conflict if one of somebody else has its name. */
@@ -147,7 +168,7 @@ const applied = async (
   kubernetes: Kubernetes,
   desired: KubernetesObject,
   live: KubernetesObject | undefined,
-): Promise<Write | undefined> => {
+): Promise<string | undefined> => {
   try {
     await applyObject(kubernetes, { desired, live }, MANAGER)
     return undefined
@@ -157,8 +178,6 @@ const applied = async (
     const found = await kubernetes.find({ kind: 'ConfigMap', namespace, name })
     if (found === undefined) throw error
     const { object, manager } = namesakeConflict(desired, found, MANAGER)
-    return {
-      conflict: `${object} belongs to ${manager}, and is left as it is: delete it, or hand it over with kubectl label configmap -n ${namespace} ${name} ${PART_OF}=${desired.metadata.labels?.[PART_OF]}`,
-    }
+    return `${object} belongs to ${manager}, and is left as it is: delete it, or hand it over with kubectl label configmap -n ${namespace} ${name} ${PART_OF}=${desired.metadata.labels?.[PART_OF]}`
   }
 }

@@ -18,18 +18,14 @@ export type Asked = {
 const MOST_ATTEMPTS = 3
 
 /**
- * Asks Juju about a model, the current one by default: its status, its table of relations, its units, and the given options of charms. Of the models that it has relations to, it asks
+ * Asks Juju about a model: its status, its table of relations, its units, and the given options of charms. Of the models that it has relations to, it asks
  * only for the status. Rejects with Failure if anything about the model itself cannot be read.
  */
-export const askJuju = async (
-  run: RunJuju,
-  name: string | undefined,
-  options: readonly ConfigOption[] = [],
-): Promise<Asked> => {
+export const askJuju = async (run: RunJuju, name: string, options: readonly ConfigOption[] = []): Promise<Asked> => {
   const model = await askAgain(run, name)
   const { applications } = model.status
   const there = options.filter(({ application }) => Object.hasOwn(applications, application))
-  const configs = await askOptions(run, ofModel(name), there)
+  const configs = await askOptions(run, name, there)
   const notes: string[] = []
   const tried = async <T>(asking: Promise<T>): Promise<T | undefined> => {
     try {
@@ -46,7 +42,7 @@ export const askJuju = async (
   return { models: [model, ...others.filter((one) => one !== undefined)], configs, notes }
 }
 
-const askAgain = async (run: RunJuju, name: string | undefined): Promise<Model> => {
+const askAgain = async (run: RunJuju, name: string): Promise<Model> => {
   for (let attempt = 1; ; attempt += 1)
     try {
       return await askModel(run, name)
@@ -56,12 +52,12 @@ const askAgain = async (run: RunJuju, name: string | undefined): Promise<Model> 
     }
 }
 
-const askModel = async (run: RunJuju, name: string | undefined): Promise<Model> => {
+const askModel = async (run: RunJuju, name: string): Promise<Model> => {
   const model = await askStatus(run, name)
-  addTable(model, await run(['status', '--relations', ...ofModel(name)]))
+  addTable(model, await run(['status', '--relations', ofModel(name)]))
   const units = unitsToAsk(model)
   if (units.length > 0) {
-    const text = await run(['show-unit', '--format=json', ...ofModel(name), ...units])
+    const text = await run(['show-unit', '--format=json', ofModel(name), ...units])
     addUnits(model, { path: 'juju show-unit', text })
     const unanswered = units.filter((unit) => !model.units.has(unit))
     if (unanswered.length > 0) throw new Failure(`juju show-unit: ${unanswered.join(', ')} are not in its answer`)
@@ -69,12 +65,12 @@ const askModel = async (run: RunJuju, name: string | undefined): Promise<Model> 
   return model
 }
 
-const askStatus = async (run: RunJuju, name: string | undefined): Promise<Model> => {
-  const text = await run(['status', '--format=json', ...ofModel(name)])
+const askStatus = async (run: RunJuju, name: string): Promise<Model> => {
+  const text = await run(['status', '--format=json', ofModel(name)])
   return readStatus({ path: 'juju status', text })
 }
 
-const ofModel = (name: string | undefined): string[] => (name === undefined ? [] : [`--model=${name}`])
+const ofModel = (name: string): string => `--model=${name}`
 
 /** The units that know all: the leader of each application. Juju 4 shows of a unit what it publishes itself, so there all are asked. */
 const unitsToAsk = (model: Model): string[] =>
@@ -87,9 +83,9 @@ const unitsToAsk = (model: Model): string[] =>
   })
 
 /** Asks who consumes the offers, if there are any. */
-const askConnections = async (run: RunJuju, name: string | undefined, model: Model): Promise<Connection[]> => {
+const askConnections = async (run: RunJuju, name: string, model: Model): Promise<Connection[]> => {
   if (Object.keys(model.status.offers).length === 0) return []
-  const offers = { path: 'juju offers', text: await run(['offers', '--format=json', ...ofModel(name)]) }
+  const offers = { path: 'juju offers', text: await run(['offers', '--format=json', ofModel(name)]) }
   const { controller } = model.status.model
   const ofController = controller === '' ? [] : [`--controller=${controller}`]
   return readConnections(offers, {

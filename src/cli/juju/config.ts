@@ -10,12 +10,12 @@ const Settings = z.object({ settings: z.record(z.string(), z.object({ value: z.u
 /** Reads the values of options. An option without a value has none. Rejects with Failure if a charm does not have the option. */
 export const askOptions = async (
   run: RunJuju,
-  model: readonly string[],
+  model: string,
   options: readonly ConfigOption[],
 ): Promise<ReadonlyMap<string, string>> => {
   const values = new Map<string, string>()
   for (const { application, option } of options) {
-    const text = await run(['config', '--format=json', ...model, application])
+    const text = await run(['config', '--format=json', `--model=${model}`, application])
     const found = settingsIn(application, text)[option]
     if (found === undefined)
       throw new Failure(`${application} has no option ${option}: juju config ${application} lists those of its charm`)

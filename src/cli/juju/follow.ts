@@ -90,7 +90,7 @@ export const carryOut = async (
   tellEnd: (application: string) => Promise<void>,
 ): Promise<Round> => {
   const parent = await readable(writeParent(kubernetes, set, [...new Set([...set.applications, ...applications])]))
-  const writes = await readable(writeSet(kubernetes, plan))
+  const writes = await writeSet(kubernetes, plan)
   const failures: string[] = []
   const ended: string[] = []
   for (const application of gone)
@@ -103,8 +103,8 @@ export const carryOut = async (
     }
   const left = [...applications, ...gone.filter((name) => !ended.includes(name))]
   if (ended.length > 0) await readable(writeParent(kubernetes, { ...set, parent }, left))
-  const conflicts = writes.flatMap((write) => ('conflict' in write ? [write.conflict] : []))
-  return { namespace, notes, unknown, ended, writes, failures: [...conflicts, ...failures] }
+  const problems = writes.flatMap((write) => ('problem' in write ? [write.problem] : []))
+  return { namespace, notes, unknown, ended, writes, failures: [...problems, ...failures] }
 }
 
 const readable = async <T>(work: Promise<T>): Promise<T> => {

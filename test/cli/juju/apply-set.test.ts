@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { applySetId, MANAGER, PARENT } from '../../../src/cli/juju/apply-set.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
-import { NAMESPACE } from '../../helpers/world.ts'
+import { FORBIDDEN, NAMESPACE } from '../../helpers/world.ts'
 import { type Followed, followed } from './followed.ts'
 import { createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
 
@@ -90,6 +90,19 @@ describe('the set of documents', () => {
     ])
     expect(writes).toContainEqual({ document: 'ConfigMap shop/juju-relation-2', change: 'created' })
     expect(one.world.object('ConfigMap', 'juju-relation-1')?.data).toEqual({ note: 'mine' })
+  })
+
+  test('a document that the API server refuses does not keep the others from being written, nor from being pruned', async () => {
+    const { model, one } = start()
+    await one.round()
+    one.intercept = ({ method, path }) =>
+      method !== 'GET' && path.includes('juju-relation-1?') ? FORBIDDEN : undefined
+    const [first] = model.relations
+    if (first) first.interface = 'other'
+    model.relations.pop()
+    const { failures, writes } = await one.round()
+    expect(failures).toEqual([expect.stringContaining('APPLY ConfigMap shop/juju-relation-1: 403')])
+    expect(writes).toContainEqual({ document: 'ConfigMap shop/juju-relation-2', change: 'removed' })
   })
 
   test('a document that is handed over by the label of the set is taken', async () => {

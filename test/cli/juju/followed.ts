@@ -8,7 +8,7 @@ import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
 import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
 import { createKubernetes, type Kubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
-import { createWorld, NAMESPACE, named, service, type World, workload } from '../../helpers/world.ts'
+import { createWorld, type Intercept, NAMESPACE, named, service, type World, workload } from '../../helpers/world.ts'
 import { answer, type World as Juju } from './stand-in.ts'
 
 /** Runs the stand-in in this process. */
@@ -27,6 +27,8 @@ export type Followed = {
   round(): Promise<Round>
   /** Why the functions cannot be told of an end. */
   refuse(application: string): string | undefined
+  /** Answers the command in place of the API server. */
+  intercept: Intercept | undefined
   documents(): KubernetesObject[]
 }
 
@@ -48,7 +50,7 @@ export const followed = (
     if (event) waiting.push(event)
   })
   const kubernetes = createKubernetes({
-    transport: async (request) => world.api.handle(request),
+    transport: async (request) => (await one.intercept?.(request)) ?? world.api.handle(request),
     clock: world.clock,
     deadline: Number.MAX_SAFE_INTEGER,
   })
@@ -56,6 +58,7 @@ export const followed = (
     world,
     kubernetes,
     refuse: () => undefined,
+    intercept: undefined,
     round: async () => {
       const asked = await askJuju(runStandIn(juju), name, config)
       const intent = await intend(kubernetes, asked, { withPeers: false })

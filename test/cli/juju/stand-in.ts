@@ -50,7 +50,6 @@ export type World = {
   controller: string
   version: string
   models: Record<string, StandInModel>
-  current?: string
   isRegistered: boolean
   isUp: boolean
   isLoggedIn: boolean
@@ -66,10 +65,9 @@ export const emptyModel = (uuid: string, type: StandInModel['type'] = 'caas'): S
 
 export const createStandIn = (
   models: Record<string, StandInModel>,
-  { version = '3.6.4', current }: { version?: string; current?: string } = {},
+  { version = '3.6.4' }: { version?: string } = {},
 ): World => ({
   ...{ controller: 'mk8scloud', version, models, isRegistered: true, isUp: true, isLoggedIn: true, instead: {} },
-  ...(current !== undefined && { current }),
 })
 
 const refusal = (message: string): Answer => ({ code: 1, stdout: '', stderr: `ERROR ${message}\n` })
@@ -104,7 +102,7 @@ export const answer = (world: World, [command = '', ...args]: readonly string[])
   const instead = world.instead[command]
   if (instead !== undefined) return instead
   if (command === 'models') return json(modelsOf(world))
-  const asked = flags.flatMap((one) => /^--model=(.*)$/.exec(one)?.[1] ?? [])[0] ?? world.current
+  const asked = flags.flatMap((one) => /^--model=(.*)$/.exec(one)?.[1] ?? [])[0]
   if (asked === undefined)
     return refusal(
       'No selected model.\n\nOnly the controller model exists. Use "juju add-model" to create an initial model.',
