@@ -207,7 +207,7 @@ const ofModelItself = (context: Context, id: number, sides: readonly [Side, ...S
   const side = role === owner ? first : sides[1]
   if (side !== undefined) return documentOf(context, id, side, owner, kind)
   // what the peer publishes is known for sure to units of this side alone
-  if (READ_INTERFACES.has(kind)) {
+  if (READ_INTERFACES.has(kind) || READ_KEYS.has(kind)) {
     const remedy = `add juju show-unit --format json ${first.remote}/0`
     return { ...missing(context, `${name}: the data of ${first.application} are missing`, remedy), unclear: { id } }
   }

@@ -194,6 +194,23 @@ describe('relation documents out of Juju', () => {
     expect(JSON.stringify(documents)).not.toMatch(/hunter2|alert_rules/)
   })
 
+  test('relation documents out of Juju say nothing of a scrape relation whose requirer no output knows: its jobs would be lost', () => {
+    const model = status('bookinfo', {
+      db: application('db', { metrics: [related('prometheus', 'prometheus_scrape')] }),
+      prometheus: application('prometheus', { scrape: [related('db', 'prometheus_scrape')] }),
+    })
+    const table = TABLE.replace(/beacon:mesh .*/, 'db:metrics  prometheus:scrape  prometheus_scrape  regular')
+    const { documents, unknown } = run([
+      model,
+      table,
+      unit('db/0', { id: 4, endpoint: 'metrics', other: 'scrape', units: ['prometheus/0'] }),
+    ])
+    expect({ documents, unknown }).toEqual({
+      documents: [],
+      unknown: [expect.stringContaining('add juju show-unit --format json prometheus/0')],
+    })
+  })
+
   test('relation documents out of Juju name who applies them, where that is said', () => {
     const models = readModels(
       [BOOKINFO, TABLE, DETAILS].map((text, index) => ({
