@@ -56,8 +56,8 @@ export const humanRequesters =
   (policy) => {
     const asked = parseRequesters(policy)
     const relations = standing(state)
-    const isCarried = (name: string) =>
-      relations.some((relation) => isMessenger(relation) && name === requesterTitle(target, relation))
+    const carried = new Set(relations.filter(isMessenger).flatMap((relation) => titlesOfBothEnds(target, relation)))
+    const isCarried = (name: string) => carried.has(name)
     if (state === undefined || !asked.some(isCarried)) return asked
     const endpoints = endpointsOf(target, state)
     const named = relations.filter(({ endpoint }) => endpoints.includes(endpoint))
@@ -73,6 +73,12 @@ const endpointsOf = (target: Subject, state: State): string[] => {
   const related = listed.length === 0 || state.config?.policies === RELATED ? relatedPolicies(target, effective) : []
   return [...listed, ...related].map(({ relation }) => relation)
 }
+
+/** A beacon names the relation by its own endpoint. */
+const titlesOfBothEnds = (target: Subject, relation: RelationEntry): string[] => [
+  requesterTitle(target, relation),
+  requesterTitle(target, { ...relation, endpoint: relation.remote.endpoint ?? relation.endpoint }),
+]
 
 const requesterTitle = (subject: Subject, relation: RelationEntry): string =>
   `${relationName(relation)} of ${subjectName(subject)}`

@@ -477,7 +477,7 @@ describe('what decides besides policies', () => {
 })
 
 describe('an answer knows what the beacon remembers', () => {
-  const joined = async (mesh: Record<string, unknown>) => {
+  const joined = async (mesh: Record<string, unknown>, atBeacon?: string) => {
     const world = createMesh([...bookinfo, ...application('other')])
     const relation = (id: number, endpoint: string, role: 'provides' | 'requires') => ({
       relation: { id, endpoint, interface: endpoint === 'service-mesh' ? 'service_mesh' : 'http', role },
@@ -488,7 +488,7 @@ describe('an answer knows what the beacon remembers', () => {
     await world.send('relation-changed', {
       application: 'details',
       ...relation(1, 'service-mesh', 'requires'),
-      remote: { application: 'beacon', data: {} },
+      remote: { application: 'beacon', data: {}, ...(atBeacon !== undefined && { endpoint: atBeacon }) },
     })
     for (const [id, application] of [
       [3, 'productpage'],
@@ -513,6 +513,11 @@ describe('an answer knows what the beacon remembers', () => {
       allowed: false,
       relations: ['relation 3 (details) of shop/details', 'relation 4 (details) of shop/details'],
     })
+  })
+
+  test('an answer knows what the beacon remembers, and names the relation that a person made, where the beacon calls its endpoint otherwise', async () => {
+    const world = await joined({}, 'mesh')
+    expect(await world.explain()).toMatchObject({ allowed: true, relations: ['relation 3 (details) of shop/details'] })
   })
 
   test('an answer knows what the beacon remembers, and goes by its trust domain and its root namespace', async () => {
