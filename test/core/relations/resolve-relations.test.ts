@@ -65,7 +65,8 @@ describe('the data of a relation in effect', () => {
   test('the data of a relation in effect are the last readable ones while they cannot be read', () => {
     const entry = entryOf({ remote: { application: 'beacon', data: unreadable } })
     expect(relationOf(entry)).toMatchObject({ isUnknown: true, remote: { data: {} } })
-    const { problems, unknown } = resolved(entry)
+    const { problems, unknown, waiting } = resolved(entry)
+    expect(waiting).toEqual([])
     expect(problems).toEqual([
       expect.stringMatching(/^relation 1 \(service-mesh\): data: .*; the last readable data stays in effect$/),
     ])
@@ -223,6 +224,22 @@ describe('the view of a peer', () => {
     expect(seen({}, {})).toEqual(data)
     expect(seen({}, { status: 'ended' })).toBeUndefined()
     expect(seen({ status: 'ended' }, { status: 'ended' })).toEqual(data)
+  })
+
+  test('the view of a peer in another namespace has its data, whatever its status', () => {
+    const far = {
+      ...theirs({ status: 'ended', published: { digest: 'd' } }),
+      remote: { application: 'web', namespace: 'shop' },
+    }
+    const state = stateOf([far], { published: { d: { data: { a: 'b' } } } })
+    const peers: Peers = new Map([
+      ['mesh/beacon', { subject: { namespace: 'mesh', application: 'beacon' }, state, labels: {} }],
+    ])
+    const own = entryOf({ remote: { application: 'beacon', namespace: 'mesh' } })
+    expect(peerView(SUBJECT, stateOf([own]), relationKey(own), peers)).toMatchObject({
+      published: { data: { a: 'b' } },
+      isOver: true,
+    })
   })
 
   test('the view of a peer shows the hash of its side', () => {
