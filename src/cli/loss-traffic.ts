@@ -37,7 +37,9 @@ export const withTraffic = async (plan: Plan, server: Server, options: Prometheu
   try {
     for (const namespace of namespaces.slice(0, MOST_NAMESPACES)) {
       const hour = await ask(namespace, HOUR)
-      const isTold = lost.every((one) => namespaceOf(one.to) !== namespace || useOf(one, { hour }).is === 'used')
+      const isTold =
+        hour === undefined ||
+        lost.every((one) => namespaceOf(one.to) !== namespace || useOf(one, { hour }).is === 'used')
       recent.set(namespace, { hour, week: isTold ? undefined : await ask(namespace, WEEK) })
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
-import { APP, granted } from '../../ask/lint/place.ts'
+import { APP, forService, granted, policy } from '../../ask/lint/place.ts'
 import { createPlace, type Place } from '../../ask/preview/planned.ts'
 import { trafficApp } from '../../ask/traffic/place.ts'
 import { type Query, startFakePrometheus, vectorOf } from '../../helpers/fake-prometheus.ts'
@@ -121,6 +121,23 @@ describe('GET /traffic', () => {
     expect(view.flows).toMatchObject([{ from: 'shop/web', ifEnforced: 'passes' }])
     expect(view).not.toHaveProperty('wouldRefuse')
     expect(view.notes).toContain('Prometheus has no counts of what dry runs would have refused.')
+  })
+
+  test('what depends on a header is not known of a dry run', async () => {
+    const { url } = await startFakePrometheus(
+      http([{ reporter: 'waypoint', ...from('web'), ...DB, response_code: '200' }, 3]),
+    )
+    const place = await granted({}, { enforcement: 'audit' })
+    const { metadata, ...denied } = policy('header', {
+      ...{ ...forService('db'), action: 'DENY' },
+      rules: [{ when: [{ key: 'request.headers[x-test]', values: ['1'] }] }],
+    })
+    place.api.handle({
+      ...{ method: 'POST', path: '/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies', headers: {} },
+      body: JSON.stringify({ ...denied, metadata: { ...metadata, annotations: { 'istio.io/dry-run': 'true' } } }),
+    })
+    const view = (await (await trafficApp(place, url).request(QUESTION)).json()) as TrafficView
+    expect(view.flows).toMatchObject([{ from: 'shop/web', access: 'open', ifEnforced: 'unknown' }])
   })
 
   test('an application that no policy guards is open to a client that nobody knows', async () => {
