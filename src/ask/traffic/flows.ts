@@ -16,6 +16,8 @@ export type Flow = {
   /** Requests of HTTP, or connections of TCP, with those that were refused. Prometheus extrapolates, so a number is close and not exact. */
   readonly requests: number
   readonly refused: number
+  /** All or some requests went to the addresses of pods, and not of a Service. Only the client's own proxy knows that: absent without one. */
+  readonly straight?: 'all' | 'some'
 }
 
 export type Observed = {
@@ -61,7 +63,9 @@ export const readFlows = (
   const pairs = Map.groupBy(reports, ({ protocol, from, to }) => `${protocol} ${from} ${to}`)
   const counted = [...pairs.values()].flatMap((ofPair) => {
     const near = ofPair.filter(({ isOfClient }) => !isOfClient)
-    return [...near, ...ofPair.filter((one) => one.isOfClient && !near.some((other) => isSame(one, other)))]
+    const all = [...near, ...ofPair.filter((one) => one.isOfClient && !near.some((other) => isSame(one, other)))]
+    const straight = straightIn(ofPair)
+    return straight === undefined ? all : all.map((one) => ({ ...one, straight }))
   })
   const summed = [
     ...Map.groupBy(counted, ({ protocol, from, to, fromCluster = '', toCluster = '' }) =>
@@ -75,7 +79,18 @@ export const readFlows = (
 }
 
 type Labels = Series['labels']
-type Report = Omit<Flow, 'accounts'> & { readonly isOfClient: boolean; readonly account: string | undefined }
+type Report = Omit<Flow, 'accounts'> & {
+  readonly isOfClient: boolean
+  readonly isStraight: boolean
+  readonly account: string | undefined
+}
+
+/** The proxy of the destination guesses a Service from the port, so the proxies of clients decide. */
+const straightIn = (ofPair: readonly Report[]): Flow['straight'] => {
+  const ofClient = ofPair.filter(({ isOfClient }) => isOfClient)
+  if (!ofClient.some(({ isStraight }) => isStraight)) return undefined
+  return ofClient.every(({ isStraight }) => isStraight) ? 'all' : 'some'
+}
 
 const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'refused'>, known: Known): Report => {
   const said = (name: string) => saidIn(labels, name)
@@ -88,6 +103,7 @@ const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'r
     ...(toCluster !== undefined && { toCluster }),
     isOfClient: labels.reporter === 'source',
     account: accountIn(labels),
+    isStraight: said('destination_service') === undefined && said('destination_service_name') === undefined,
   }
 }
 
@@ -141,7 +157,7 @@ const isAlike = (one: string | undefined, other: string | undefined): boolean =>
 const sum = (reports: readonly Report[]): Flow[] => {
   const [first] = reports
   if (first === undefined) return []
-  const { isOfClient: _, account: __, ...flow } = first
+  const { isOfClient: _, isStraight: __, account: ___, ...flow } = first
   const accounts = [...new Set(reports.flatMap(({ account }) => account ?? []))].toSorted()
   const total = (key: 'requests' | 'refused') => rounded(reports.reduce((all, one) => all + one[key], 0))
   const refused = total('refused')

@@ -1,0 +1,106 @@
+import { subjectName } from '../../platform/base/subject.ts'
+import type { TrafficView } from '../traffic/traffic.ts'
+import { findBeacon, knowsAccount } from './beacon.ts'
+import type { Known, ProposedCluster } from './cluster.ts'
+import type { ProposedDocument } from './documents.ts'
+import { type Judged, judgeAll } from './judge.ts'
+import { parseName } from './relations.ts'
+import { addUp, evidence } from './seen.ts'
+import { draftTarget, reasonToLeave } from './target.ts'
+import { writeDocuments } from './write-documents.ts'
+
+/** A client or an application that a person has to look at. */
+export type Listed = {
+  /** `suspicious`: the client is kept out. `left`: the application is left as it is, and so open if it was. */
+  readonly kind: 'suspicious' | 'left'
+  readonly from?: string
+  readonly to: string
+  readonly sentence: string
+}
+
+export type Proposed = {
+  readonly namespace: string
+  readonly window: string
+  readonly documents: readonly ProposedDocument[]
+  readonly listed: readonly Listed[]
+  readonly notes: readonly string[]
+}
+
+export type Wanted = {
+  /** The targets, by name. @default all applications of the namespace */
+  readonly applications?: readonly string[] | undefined
+  /** The policies are dry runs. */
+  readonly isAudit?: boolean | undefined
+}
+
+/**
+ * Proposes documents with which all traffic that was seen stays allowed, and other traffic is refused. Clients that look like an attack are listed and kept
+ * out. Applications with a client that no relation can name are listed and left.
+ */
+export const propose = (
+  { window, flows, notes }: Pick<TrafficView, 'window' | 'flows' | 'notes'>,
+  cluster: ProposedCluster,
+  { applications, isAudit = false }: Wanted = {},
+): Proposed => {
+  const beacon = findBeacon(cluster)
+  const seen = addUp(flows, (target) => applicationBehind(target, cluster))
+  const judged = judgeAll(seen, { cluster, isAccountNamed: (client) => beacon.isOurs || knowsAccount(beacon, client) })
+  const touched = new Set(seen.map(({ to }) => to))
+  const targets = targetsOf(cluster, touched, applications).map((target): Target => {
+    const own = judged.filter((one) => one.seen.to === subjectName(target.subject))
+    return { target, judged: own, reason: reasonToLeave(target, own) }
+  })
+  const isGateway = (client: string) => cluster.applications.get(client)?.runs?.isGateway === true
+  const drafts = targets
+    .filter(({ reason }) => reason === undefined)
+    .map((one) => draftTarget(one.target, one.judged, { hasWaypoint: beacon.hasWaypoint, isGateway }))
+  const documents = writeDocuments(drafts, { cluster, beacon, window, isAudit })
+  return {
+    ...{ namespace: cluster.namespace, window, documents },
+    listed: targets.flatMap((one) => listedOf(one, window)),
+    notes: [...notes, ...(documents.length > 0 ? beacon.notes : [])],
+  }
+}
+
+type Target = {
+  readonly target: Known
+  readonly judged: readonly Judged[]
+  /** Why it is left as it is. */
+  readonly reason: string | undefined
+}
+
+/** Names the application behind a target, which may be one of its Services. */
+const applicationBehind = (target: string, { namespace, applications }: ProposedCluster): string => {
+  if (applications.get(target)?.runs !== undefined) return target
+  const owner = [...applications.values()].find(
+    ({ subject, services }) =>
+      subject.namespace === namespace && services.some(({ metadata }) => `${namespace}/${metadata.name}` === target),
+  )
+  return owner ? subjectName(owner.subject) : target
+}
+
+/** Lists what runs in the namespace, but for proxies of Gateways, and what was touched there and does not run. */
+const targetsOf = (
+  { namespace, applications }: ProposedCluster,
+  touched: ReadonlySet<string>,
+  names: readonly string[] | undefined,
+): Known[] => {
+  const known = [...applications.values()].filter(
+    ({ subject, runs }) =>
+      subject.namespace === namespace && (runs ? !runs.isGateway : touched.has(subjectName(subject))),
+  )
+  const others = [...touched].filter((name) => !applications.has(name))
+  const all = [...known, ...others.map((name) => ({ subject: parseName(name), services: [] }))]
+  return all
+    .filter(({ subject }) => names === undefined || names.includes(subject.application))
+    .toSorted((one, other) => (one.subject.application < other.subject.application ? -1 : 1))
+}
+
+const listedOf = ({ target, judged, reason }: Target, window: string): Listed[] => {
+  const to = subjectName(target.subject)
+  const clients = judged.flatMap(({ seen, verdict, reason: why }): Listed[] => {
+    const sentence = `${seen.from} → ${to}: ${why} (${evidence(seen, window)})`
+    return verdict === 'suspicious' ? [{ kind: 'suspicious', from: seen.from, to, sentence }] : []
+  })
+  return reason === undefined ? clients : [...clients, { kind: 'left', to, sentence: `${to}: ${reason}` }]
+}
