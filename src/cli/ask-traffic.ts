@@ -3,7 +3,6 @@ import { observe } from '../ask/traffic/observe.ts'
 import { createPrometheus } from '../ask/traffic/prometheus.ts'
 import { PrometheusUrl } from '../ask/traffic/prometheus-url.ts'
 import { secondsIn } from '../ask/traffic/time.ts'
-import type { TrafficView } from '../ask/traffic/traffic.ts'
 import { Failure } from './failure.ts'
 import { ErrorAnswer, type Server, withQuery } from './server.ts'
 
@@ -31,16 +30,19 @@ const parseUrl = (given: string): string => {
   throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
 }
 
-/** Asks for the traffic to a namespace in a window that is valid: the given Prometheus, else that of the functions. */
-export const askTraffic = async (
+type Asked = { readonly namespace: string; readonly window: string }
+
+/** Asks a question about the traffic to a namespace in a window that is valid: with what the given Prometheus knows, else the one of the functions. */
+export const askTraffic = async <T>(
   server: Server,
+  path: string,
+  asked: Asked & Readonly<Record<string, string | readonly string[] | undefined>>,
   { prometheus: url, prometheusTokenFile: tokenFile, prometheusCaFile: caFile }: PrometheusOptions,
-  asked: { readonly namespace: string; readonly window: string },
-): Promise<TrafficView> => {
-  if (url === undefined) return await server.get<TrafficView>('/traffic', asked)
+): Promise<T> => {
+  if (url === undefined) return await server.get<T>(path, asked)
   const observed = await observe(createPrometheus({ url, tokenFile, caFile }), asked.namespace, secondsIn(asked.window))
   try {
-    return await server.post<TrafficView>(withQuery('/traffic', asked), 'application/json', JSON.stringify(observed))
+    return await server.post<T>(withQuery(path, asked), 'application/json', JSON.stringify(observed))
   } catch (error) {
     if (error instanceof ErrorAnswer && error.status === 413) throw tooMuch(asked.namespace, error)
     throw error

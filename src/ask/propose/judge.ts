@@ -1,6 +1,6 @@
 import type { Known, ProposedCluster } from './cluster.ts'
 import type { Seen } from './seen.ts'
-import { declaresClients, isDeclared } from './standing.ts'
+import { beaconsOf, declaredTypes, declaresClients } from './standing.ts'
 
 /**
  * What a proposal does with a client of an application. `stands`: what was declared lets it in. `granted`: the proposal lets it in. `suspicious`: it looks
@@ -11,9 +11,13 @@ export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unsayable'
 export type Judged = {
   readonly seen: Seen
   readonly verdict: Verdict
+  /** The types of policies that are needed for what was seen, and that nothing declares. */
+  readonly lacks: readonly PolicyType[]
   /** Why a person has to look at it. */
   readonly reason?: string
 }
+
+export type PolicyType = 'app' | 'unit'
 
 /** A client is taken for a scanner if it touched this number of applications, and sent none of them more than this number of requests. */
 export const SCAN = { targets: 5, requests: 10 } as const
@@ -28,6 +32,7 @@ type Facts = {
   readonly isScanning: boolean
   /** A beacon names the account of the client, or can. */
   readonly isAccountNamed: boolean
+  readonly hasWaypoint: boolean
 }
 
 type Rule = readonly ['suspicious' | 'unsayable', (facts: Facts) => string | false]
@@ -63,16 +68,27 @@ const RULES: readonly Rule[] = [
   ],
 ]
 
-export const judge = (facts: Facts): Judged => {
+/** Judges a client of an application. */
+const judge = (facts: Facts): Judged => {
   const { seen, target } = facts
-  if (isDeclared(target, seen.from) || (declaresClients(target) && seen.access === 'allowed'))
-    return { seen, verdict: 'stands' }
+  const declared = declaredTypes(target, seen.from)
+  const lacks = neededTypes(facts).filter((type) => !declared.includes(type))
+  const isGuarded = beaconsOf(target).length > 0 && seen.access !== 'open'
+  const isRespected = declared.length > 0 && (lacks.length === 0 || isGuarded)
+  if (isRespected || (declaresClients(target) && seen.access === 'allowed'))
+    return { seen, verdict: 'stands', lacks: [] }
   for (const [verdict, holds] of RULES) {
     const reason = holds(facts)
-    if (reason !== false) return { seen, verdict, reason }
+    if (reason !== false) return { seen, verdict, lacks, reason }
   }
-  return { seen, verdict: 'granted' }
+  return { seen, verdict: 'granted', lacks }
 }
+
+/** A Gateway sends requests past the waypoint. Without a waypoint or a Service, the pods are what is guarded. */
+const neededTypes = ({ seen, target, client, hasWaypoint }: Facts): PolicyType[] =>
+  !hasWaypoint || target.services.length === 0 || client?.runs?.isGateway === true
+    ? ['unit']
+    : [...(seen.isToService ? ['app' as const] : []), ...(seen.isToPods ? ['unit' as const] : [])]
 
 /** The answer on access is about the Service of the target's name. Without one, nothing passes there whatever policies say. */
 const isRefusedNow = ({ seen, target }: Facts): boolean =>
@@ -90,11 +106,12 @@ const sharing = (client: Known | undefined): string | false => {
 
 type Context = {
   readonly cluster: ProposedCluster
+  readonly hasWaypoint: boolean
   isAccountNamed(client: Known): boolean
 }
 
 /** Judges each client of each application. */
-export const judgeAll = (all: readonly Seen[], { cluster, isAccountNamed }: Context): Judged[] => {
+export const judgeAll = (all: readonly Seen[], { cluster, hasWaypoint, isAccountNamed }: Context): Judged[] => {
   const { namespace, applications } = cluster
   const scanning = new Set(
     [...Map.groupBy(all, ({ from }) => from)]
@@ -107,7 +124,7 @@ export const judgeAll = (all: readonly Seen[], { cluster, isAccountNamed }: Cont
       ? []
       : [
           judge({
-            ...{ seen, target, client, isScanning: scanning.has(seen.from) },
+            ...{ seen, target, client, hasWaypoint, isScanning: scanning.has(seen.from) },
             isNear: seen.from.startsWith(`${namespace}/`),
             isAccountNamed: client !== undefined && isAccountNamed(client),
           }),

@@ -9,6 +9,8 @@ import { addUp, evidence } from './seen.ts'
 import { draftTarget, reasonToLeave } from './target.ts'
 import { writeDocuments } from './write-documents.ts'
 
+export { readCluster } from './read-cluster.ts'
+
 /** A client or an application that a person has to look at. */
 export type Listed = {
   /** `suspicious`: the client is kept out. `left`: the application is left as it is, and so open if it was. */
@@ -44,16 +46,17 @@ export const propose = (
 ): Proposed => {
   const beacon = findBeacon(cluster)
   const seen = addUp(flows, (target) => applicationBehind(target, cluster))
-  const judged = judgeAll(seen, { cluster, isAccountNamed: (client) => beacon.isOurs || knowsAccount(beacon, client) })
+  const { hasWaypoint } = beacon
+  const isAccountNamed = (client: Known) => beacon.isOurs || knowsAccount(beacon, client)
+  const judged = judgeAll(seen, { cluster, hasWaypoint, isAccountNamed })
   const touched = new Set(seen.map(({ to }) => to))
   const targets = targetsOf(cluster, touched, applications).map((target): Target => {
     const own = judged.filter((one) => one.seen.to === subjectName(target.subject))
     return { target, judged: own, reason: reasonToLeave(target, own) }
   })
-  const isGateway = (client: string) => cluster.applications.get(client)?.runs?.isGateway === true
   const drafts = targets
     .filter(({ reason }) => reason === undefined)
-    .map((one) => draftTarget(one.target, one.judged, { hasWaypoint: beacon.hasWaypoint, isGateway }))
+    .map((one) => draftTarget(one.target, one.judged, hasWaypoint))
   const documents = writeDocuments(drafts, { cluster, beacon, window, isAudit })
   return {
     ...{ namespace: cluster.namespace, window, documents },

@@ -33,8 +33,12 @@ export const declaresClients = ({ state }: Known): boolean => {
   return policies.length + meshPolicies.length > 0 || coordinator !== undefined || worker !== undefined
 }
 
-/** Tells if a relation of an endpoint that policies name stands for a client. */
-export const isDeclared = (target: Known, client: string): boolean => {
-  const endpoints = new Set((target.state?.config?.policies ?? []).map(({ relation }) => relation))
-  return standingOf(target).some(({ endpoint, remote }) => endpoints.has(endpoint) && remote === client)
+/** Lists the types of the policies that name the endpoint of a relation with a client. */
+export const declaredTypes = (target: Known, client: string): ('app' | 'unit')[] => {
+  const endpoints = new Set(
+    standingOf(target)
+      .filter(({ remote }) => remote === client)
+      .map(({ endpoint }) => endpoint),
+  )
+  return (target.state?.config?.policies ?? []).flatMap(({ type, relation }) => (endpoints.has(relation) ? [type] : []))
 }

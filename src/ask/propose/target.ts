@@ -5,7 +5,7 @@ import { podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import type { Known } from './cluster.ts'
 import { type Endpoint, endpointFor } from './endpoint.ts'
-import type { Judged } from './judge.ts'
+import type { Judged, PolicyType } from './judge.ts'
 import { podPorts, servicePorts } from './ports.ts'
 import type { Seen } from './seen.ts'
 import { beaconsOf, declaresClients } from './standing.ts'
@@ -47,34 +47,28 @@ const unfitness = ({ subject, runs, problem }: Known): string | undefined => {
 }
 
 /** Drafts the policies and relations for the clients of an application that are granted access. */
-export const draftTarget = (
-  target: Known,
-  judged: readonly Judged[],
-  { hasWaypoint, isGateway }: { readonly hasWaypoint: boolean; isGateway(client: string): boolean },
-): TargetDraft => {
-  const granted = judged.filter(({ verdict }) => verdict === 'granted').map(({ seen }) => seen)
-  const services = hasWaypoint ? target.services : []
-  const passesBy = ({ from }: Seen) => services.length === 0 || isGateway(from)
-  const toService = granted.filter((seen) => !passesBy(seen) && seen.isToService)
-  const toPods = granted.filter((seen) => passesBy(seen) || seen.isToPods)
+export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoint: boolean): TargetDraft => {
+  const { application } = target.subject
+  const granted = judged.filter(({ verdict }) => verdict === 'granted')
+  const lacking = (type: PolicyType) => granted.filter(({ lacks }) => lacks.includes(type)).map(({ seen }) => seen)
+  const [toService, toPods] = [lacking('app'), lacking('unit')]
   const isNew = !declaresClients(target)
-  const forService = (toService.length > 0 || isNew) && services.length > 0
+  const forService = toService.length > 0 || (isNew && hasWaypoint && target.services.length > 0)
   const forPods = toPods.length > 0 || (isNew && !forService)
-  const near = endpointFor(target, toService, target.subject.application, [])
+  const near = endpointFor(target, toService, application, [])
   const far = endpointFor(
     target,
     toPods,
-    forService ? `${target.subject.application}-pods` : target.subject.application,
+    forService ? `${application}-pods` : application,
     forService ? [near.name] : [],
   )
-  const [app, unit] = [
-    forService ? appPolicies(target, near, toService) : NOTHING,
-    forPods ? unitPolicy(target, far, toPods) : NOTHING,
-  ]
+  const app = forService ? appPolicies(target, near, toService) : NOTHING
+  const unit = forPods ? unitPolicy(target, far, toPods) : NOTHING
   return {
-    ...{ target, granted, standing: judged.filter(({ verdict }) => verdict === 'stands').map(({ seen }) => seen) },
+    ...{ target, granted: granted.map(({ seen }) => seen) },
+    standing: judged.filter(({ verdict }) => verdict === 'stands').map(({ seen }) => seen),
     policies: [...app.policies, ...unit.policies],
-    relations: [...(forService ? lacking(near, toService) : []), ...(forPods ? lacking(far, toPods) : [])],
+    relations: [...unrelated(near, toService), ...unrelated(far, toPods)],
     remarks: [...app.remarks, ...unit.remarks],
   }
 }
@@ -83,7 +77,7 @@ type Part = { readonly policies: readonly Policy[]; readonly remarks: readonly s
 
 const NOTHING: Part = { policies: [], remarks: [] }
 
-const lacking = (endpoint: Endpoint, clients: readonly Seen[]) =>
+const unrelated = (endpoint: Endpoint, clients: readonly Seen[]) =>
   clients.filter(({ from }) => !endpoint.related.includes(from)).map((seen) => ({ seen, endpoint }))
 
 const appPolicies = ({ subject, services }: Known, { name }: Endpoint, clients: readonly Seen[]): Part => {

@@ -1,7 +1,7 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { Window } from '../../ask/traffic/window.ts'
+import type { Command } from 'commander'
+import type { TrafficView } from '../../ask/traffic/traffic.ts'
 import { askTraffic, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
-import { FORMATS, outputOf, withServer } from '../options.ts'
+import { FORMATS, outputOf, parseWindow, withServer } from '../options.ts'
 import { print, printAs, say } from '../output.ts'
 import { trafficMermaid, trafficTable } from '../traffic.ts'
 
@@ -18,16 +18,10 @@ export const traffic = (program: Command): void => {
     .action((options: PrometheusOptions & { window: string }, command: Command) => {
       const output = outputOf(command, [...FORMATS, 'mermaid'])
       return withServer(command, async ({ server, namespace }) => {
-        const view = await askTraffic(server, options, { namespace, window: options.window })
+        const view = await askTraffic<TrafficView>(server, '/traffic', { namespace, window: options.window }, options)
         if (output === 'mermaid') print(trafficMermaid(view))
         else printAs(output, view, trafficTable)
         if (output === 'table') for (const note of view.notes) say(note)
       })
     })
-}
-
-const parseWindow = (given: string): string => {
-  const parsed = Window.safeParse(given)
-  if (parsed.success) return parsed.data
-  throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
 }
