@@ -1,3 +1,4 @@
+import { OUTSIDE } from '../../../src/ask/authorization/query.ts'
 import { type Proposed, propose, type Wanted } from '../../../src/ask/propose/propose.ts'
 import { readCluster } from '../../../src/ask/propose/read-cluster.ts'
 import type { AccessNow, Classified } from '../../../src/ask/traffic/classify.ts'
@@ -17,8 +18,6 @@ export type Asked = {
   readonly port: number
   readonly via: 'service' | 'pod'
 }
-
-const OUTSIDE = '203.0.113.1'
 
 /** What `GET /explain` says of a request. A client without a name is outside the mesh. A side that does not exist reaches nothing. */
 export const explain = async (place: Place, { from, to, port, via }: Asked): Promise<Verdict> => {
@@ -61,7 +60,7 @@ export const proposeIn = async (place: Place, flows: readonly Classified[], want
 }
 
 /** Applies documents one after another, as `kubectl apply -f` does, and lets everything follow. */
-export const applyDocuments = async (place: Place, { documents }: Proposed): Promise<void> => {
+export const applyDocuments = async (place: Place, { documents }: Pick<Proposed, 'documents'>): Promise<void> => {
   for (const { document } of documents) {
     const object = apply(place, document)
     const sent = sourceEvent({ type: 'ADDED', object })
