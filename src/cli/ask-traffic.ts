@@ -3,8 +3,9 @@ import { observe } from '../ask/traffic/observe.ts'
 import { createPrometheus } from '../ask/traffic/prometheus.ts'
 import { PrometheusUrl } from '../ask/traffic/prometheus-url.ts'
 import { secondsIn } from '../ask/traffic/time.ts'
+import type { TrafficView } from '../ask/traffic/traffic.ts'
 import { Failure } from './failure.ts'
-import { ErrorAnswer, type Server, withQuery } from './server.ts'
+import { ErrorAnswer, type Query, type Server, withQuery } from './server.ts'
 
 /** The options that `withPrometheus` adds. */
 export type PrometheusOptions = {
@@ -32,12 +33,16 @@ const parseUrl = (given: string): string => {
 
 type Asked = { readonly namespace: string; readonly window: string }
 
-/** Asks a question about the traffic to a namespace in a window that is valid: with what the given Prometheus knows, else the one of the functions. */
-export const askTraffic = async <T>(
+/** Asks for the traffic to a namespace in a window that is valid: the given Prometheus, else that of the functions. */
+export const askTraffic = (server: Server, options: PrometheusOptions, asked: Asked): Promise<TrafficView> =>
+  askAbout(server, options, '/traffic', asked)
+
+/** Asks a question about traffic: with what the given Prometheus knows, else with what that of the functions does. */
+export const askAbout = async <T>(
   server: Server,
-  path: string,
-  asked: Asked & Readonly<Record<string, string | readonly string[] | undefined>>,
   { prometheus: url, prometheusTokenFile: tokenFile, prometheusCaFile: caFile }: PrometheusOptions,
+  path: string,
+  asked: Asked & Query,
 ): Promise<T> => {
   if (url === undefined) return await server.get<T>(path, asked)
   const observed = await observe(createPrometheus({ url, tokenFile, caFile }), asked.namespace, secondsIn(asked.window))

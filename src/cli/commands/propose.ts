@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Proposed } from '../../ask/propose/propose.ts'
-import { askTraffic, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
+import { askAbout, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { Failure } from '../failure.ts'
 import { outputOf, parseApplication, parseWindow, withServer } from '../options.ts'
 import { print, say } from '../output.ts'
@@ -36,7 +36,7 @@ export const propose = (program: Command): void => {
           audit: audit && 'true',
           application: names.map(({ application }) => application),
         }
-        const proposed = await askTraffic<Proposed>(server, '/propose', asked, options)
+        const proposed = await askAbout<Proposed>(server, options, '/propose', asked)
         if (output === 'json')
           print(
             JSON.stringify(

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { TrafficView } from '../../ask/traffic/traffic.ts'
 import { askTraffic, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { FORMATS, outputOf, parseWindow, withServer } from '../options.ts'
 import { print, printAs, say } from '../output.ts'
@@ -18,7 +17,7 @@ export const traffic = (program: Command): void => {
     .action((options: PrometheusOptions & { window: string }, command: Command) => {
       const output = outputOf(command, [...FORMATS, 'mermaid'])
       return withServer(command, async ({ server, namespace }) => {
-        const view = await askTraffic<TrafficView>(server, '/traffic', { namespace, window: options.window }, options)
+        const view = await askTraffic(server, options, { namespace, window: options.window })
         if (output === 'mermaid') print(trafficMermaid(view))
         else printAs(output, view, trafficTable)
         if (output === 'table') for (const note of view.notes) say(note)
