@@ -37,7 +37,7 @@ type Facts = {
 
 type Rule = readonly ['suspicious' | 'unsayable', (facts: Facts) => string | false]
 
-/** The first rule that holds decides. docs/traffic.md has a sentence for each. */
+/** The first rule that holds decides. docs/how-to/adopt-a-namespace.md has a sentence for each. */
 const RULES: readonly Rule[] = [
   ['suspicious', ({ seen }) => seen.from === 'unknown' && 'no proxy knows who it is'],
   ['suspicious', ({ seen: { http, tcp, refused } }) => refused >= http + tcp && 'it was refused each time'],

@@ -31,8 +31,8 @@ const seenIn = ({ from }: Classified, to: string, flows: readonly Classified[]):
     http: sum(({ protocol, requests }) => (protocol === 'http' ? requests : 0)),
     tcp: sum(({ protocol, requests }) => (protocol === 'tcp' ? requests : 0)),
     refused: sum(({ refused }) => refused),
-    isToService: flows.some(({ straight }) => straight !== 'all'),
-    isToPods: flows.some(({ straight }) => straight !== undefined),
+    isToService: flows.some(({ ways = ['service'] }) => ways.includes('service')),
+    isToPods: flows.some(({ ways = [] }) => ways.includes('pod')),
     access: widest(flows.map(({ access }) => access)),
   }
 }

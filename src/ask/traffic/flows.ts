@@ -1,6 +1,8 @@
 import type { Series } from './prometheus.ts'
 import { rounded } from './rounded.ts'
 
+export type Way = 'service' | 'pod'
+
 /** Traffic of one client to one target in a window. */
 export type Flow = {
   /** `namespace/application`, `namespace/sa/account` for a client that only its identity names, or `unknown`. */
@@ -16,8 +18,8 @@ export type Flow = {
   /** Requests of HTTP, or connections of TCP, with those that were refused. Prometheus extrapolates, so a number is close and not exact. */
   readonly requests: number
   readonly refused: number
-  /** All or some requests went to the addresses of pods, and not of a Service. Only the client's own proxy knows that: absent without one. */
-  readonly straight?: 'all' | 'some'
+  /** The addresses that the client used: those of Services, of pods, or both. Absent where no proxy knows, as without one of the client or a waypoint. */
+  readonly ways?: readonly Way[]
 }
 
 export type Observed = {
@@ -64,8 +66,8 @@ export const readFlows = (
   const counted = [...pairs.values()].flatMap((ofPair) => {
     const near = ofPair.filter(({ isOfClient }) => !isOfClient)
     const all = [...near, ...ofPair.filter((one) => one.isOfClient && !near.some((other) => isSame(one, other)))]
-    const straight = straightIn(ofPair)
-    return straight === undefined ? all : all.map((one) => ({ ...one, straight }))
+    const ways = waysIn(ofPair)
+    return ways === undefined ? all : all.map((one) => ({ ...one, ways }))
   })
   const summed = [
     ...Map.groupBy(counted, ({ protocol, from, to, fromCluster = '', toCluster = '' }) =>
@@ -81,15 +83,15 @@ export const readFlows = (
 type Labels = Series['labels']
 type Report = Omit<Flow, 'accounts'> & {
   readonly isOfClient: boolean
-  readonly isStraight: boolean
+  readonly way: Way | undefined
   readonly account: string | undefined
 }
 
-/** The proxy of the destination guesses a Service from the port, so the proxies of clients decide. */
-const straightIn = (ofPair: readonly Report[]): Flow['straight'] => {
-  const ofClient = ofPair.filter(({ isOfClient }) => isOfClient)
-  if (!ofClient.some(({ isStraight }) => isStraight)) return undefined
-  return ofClient.every(({ isStraight }) => isStraight) ? 'all' : 'some'
+/** The proxies of a client know of all that it sends. */
+const waysIn = (ofPair: readonly Report[]): Way[] | undefined => {
+  const ways = ofPair.flatMap(({ way }) => way ?? [])
+  const isWhole = ofPair.some(({ isOfClient }) => isOfClient) || ways.length === ofPair.length
+  return isWhole ? [...new Set(ways)].toSorted() : undefined
 }
 
 const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'refused'>, known: Known): Report => {
@@ -103,8 +105,14 @@ const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'r
     ...(toCluster !== undefined && { toCluster }),
     isOfClient: labels.reporter === 'source',
     account: accountIn(labels),
-    isStraight: said('destination_service') === undefined && said('destination_service_name') === undefined,
+    way: wayIn(labels),
   }
+}
+
+/** The proxy of a destination guesses a Service by the port, so that it does not know. */
+const wayIn = (labels: Labels): Way | undefined => {
+  if (labels.reporter !== 'source' && labels.reporter !== 'waypoint') return undefined
+  return saidIn(labels, 'destination_service') === undefined ? 'pod' : 'service'
 }
 
 /** Returns a label's value, or undefined where a proxy does not know it. */
@@ -157,7 +165,7 @@ const isAlike = (one: string | undefined, other: string | undefined): boolean =>
 const sum = (reports: readonly Report[]): Flow[] => {
   const [first] = reports
   if (first === undefined) return []
-  const { isOfClient: _, isStraight: __, account: ___, ...flow } = first
+  const { isOfClient: _, way: __, account: ___, ...flow } = first
   const accounts = [...new Set(reports.flatMap(({ account }) => account ?? []))].toSorted()
   const total = (key: 'requests' | 'refused') => rounded(reports.reduce((all, one) => all + one[key], 0))
   const refused = total('refused')

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { parseSide } from '../../../src/ask/authorization/side.ts'
 import type { Plan } from '../../../src/ask/preview/preview.ts'
 import type { Proposed } from '../../../src/ask/propose/propose.ts'
-import type { Flow } from '../../../src/ask/traffic/flows.ts'
+import type { Flow, Way } from '../../../src/ask/traffic/flows.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { related, requires } from '../../helpers/beacon-world.ts'
 import { runs } from '../../helpers/runs.ts'
@@ -24,7 +24,7 @@ type Application = {
   readonly config: Readonly<Record<string, unknown>> | undefined
 }
 
-type Seen = Pick<Flow, 'from' | 'to' | 'protocol' | 'requests' | 'refused'> & { readonly straight?: 'all' | 'some' }
+type Seen = Pick<Flow, 'from' | 'to' | 'protocol' | 'requests' | 'refused' | 'ways'>
 
 type Spec = {
   readonly applications: readonly Application[]
@@ -58,12 +58,12 @@ const flow: fc.Arbitrary<Seen> = fc
     protocol: some<'http' | 'tcp'>('http', 'tcp'),
     requests: fc.integer({ min: 1, max: 5_000 }),
     refused: some(0, 0, 0, 1, Number.MAX_SAFE_INTEGER),
-    straight: some(undefined, undefined, undefined, 'some', 'all'),
+    ways: some<readonly Way[] | undefined>(undefined, ['service'], ['service'], ['service', 'pod'], ['pod']),
   })
-  .map(({ straight, ...one }) => ({
+  .map(({ ways, ...one }) => ({
     ...one,
     refused: Math.min(one.refused, one.requests),
-    ...(straight && { straight: straight as 'some' | 'all' }),
+    ...(ways && { ways }),
   }))
 
 const spec: fc.Arbitrary<Spec> = fc.record({
@@ -187,7 +187,7 @@ const expectedOf = (
 ): Verdict | undefined => {
   const to = `shop/${one.name}`
   const seen = given.flows.find((flow) => flow.from === from && flow.to === to && isHonest(flow, given))
-  const isUsed = seen && (via === 'pod' ? seen.straight !== undefined : seen.straight !== 'all')
+  const isUsed = seen && (seen.ways ?? ['service']).includes(via)
   if (isUsed) return was === 'allowed' ? 'allowed' : undefined
   if (seen && !isGuardedByWaypoint(one, given)) return undefined
   return isLeft || isDeclared(given, from, to) ? undefined : 'denied'

@@ -252,7 +252,7 @@ describe('what is there is respected:', () => {
       }),
     )
     await place.happen(event('relation-changed', related(3, 'use', { application: 'web' }, { application: 'db' })))
-    const { documents } = await proposeIn(place, [flow({ straight: 'some' })], { applications: ['db'] })
+    const { documents } = await proposeIn(place, [flow({ ways: ['service', 'pod'] })], { applications: ['db'] })
     expect(configOf(documents, 'db')).toMatch(/- \/a\n {2}- type: unit\n {4}relation: db\n$/)
   })
 })
