@@ -97,6 +97,6 @@ await copyPage('dist')
 // of the official client there are facts alone
 await writeMaterials(
   'dist',
-  [metafile, fork.metafile, otlp.metafile, page.metafile, traffic.metafile],
+  [metafile, fork.metafile, otlp.metafile, page.metafile, traffic.metafile, propose.metafile],
   [LIBRARY_FILE, MODELS],
 )

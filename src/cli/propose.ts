@@ -10,7 +10,7 @@ export const proposedYaml = (proposed: Proposed): string => {
   )
   const listed = listedLines(proposed)
   return [
-    commented([documents.length > 0 ? head : `${head} Nothing is missing.`]),
+    commented([documents.length > 0 ? head : `${head} Nothing is needed.`]),
     ...texts,
     ...(listed.length > 0 ? [commented(listed)] : []),
   ].join('')

@@ -54,9 +54,9 @@ test('what a person has to look at stands at the end, by its kind', () => {
   expect(proposedYaml(proposed({ listed })).endsWith(lines.map((line) => `# ${line}\n`).join(''))).toBe(true)
 })
 
-test('that nothing is missing is said in words', () => {
+test('that nothing is needed is said in words', () => {
   expect(proposedYaml(proposed({ documents: [] }))).toBe(
-    '# Proposed for shop by the traffic of the last 24h. Nothing is missing.\n',
+    '# Proposed for shop by the traffic of the last 24h. Nothing is needed.\n',
   )
 })
 

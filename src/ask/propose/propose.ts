@@ -1,4 +1,5 @@
 import { subjectName } from '../../platform/base/subject.ts'
+import { secondsIn, timeText } from '../traffic/time.ts'
 import type { TrafficView } from '../traffic/traffic.ts'
 import { findBeacon, knowsAccount } from './beacon.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
@@ -40,10 +41,14 @@ export type Wanted = {
  * out. Applications with a client that no relation can name are listed and left.
  */
 export const propose = (
-  { window, flows, notes }: Pick<TrafficView, 'window' | 'flows' | 'notes'>,
+  { window, flows, coveredSeconds }: Pick<TrafficView, 'window' | 'flows' | 'coveredSeconds'>,
   cluster: ProposedCluster,
   { applications, isAudit = false }: Wanted = {},
 ): Proposed => {
+  const { namespace } = cluster
+  // where nothing is counted, silence says nothing
+  if (flows.length === 0 && coveredSeconds === undefined)
+    return { namespace, window, documents: [], listed: [], notes: [NOT_SCRAPED] }
   const beacon = findBeacon(cluster)
   const seen = addUp(flows, (target) => applicationBehind(target, cluster))
   const { hasWaypoint } = beacon
@@ -59,11 +64,22 @@ export const propose = (
     .map((one) => draftTarget(one.target, one.judged, hasWaypoint))
   const documents = writeDocuments(drafts, { cluster, beacon, window, isAudit })
   return {
-    ...{ namespace: cluster.namespace, window, documents },
+    ...{ namespace, window, documents },
     listed: targets.flatMap((one) => listedOf(one, window)),
-    notes: [...notes, ...(documents.length > 0 ? beacon.notes : [])],
+    notes: documents.length > 0 ? [...coverage(window, coveredSeconds), ...beacon.notes] : [],
   }
 }
+
+const NOT_SCRAPED =
+  'Prometheus knows no proxy of Istio (it has no istio_build), so nothing is proposed: does it scrape the mesh?'
+
+const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] =>
+  // the first sample is a little later than the beginning of the window
+  coveredSeconds >= 0.95 * secondsIn(window)
+    ? []
+    : [
+        `Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: clients that came before are not in the proposal.`,
+      ]
 
 type Target = {
   readonly target: Known

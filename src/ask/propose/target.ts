@@ -30,6 +30,8 @@ export const reasonToLeave = (target: Known, judged: readonly Judged[]): string 
   const isClosing = beaconsOf(target).length === 0
   const isWidening = !declaresClients(target) || judged.some(({ verdict }) => verdict === 'granted')
   if (unfit !== undefined || !(isClosing || isWidening)) return unfit
+  if (target.runs?.isOnMesh === false)
+    return 'its pods are not all on the mesh, so no proxy counts all that they are sent'
   if (isWidening && ownWorkload(target.state?.config) !== undefined)
     return 'its config deploys its workload: add the policies there, as no other document may take its place'
   const unsayable = judged.find(({ verdict }) => verdict === 'unsayable')

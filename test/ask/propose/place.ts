@@ -19,6 +19,14 @@ export type Asked = {
   readonly via: 'service' | 'pod'
 }
 
+/** Puts the namespace `shop` on the mesh, as another owner does. */
+export const enrol = ({ api }: Pick<Place, 'api'>): void => {
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels: ON_MESH } }
+  send(api, '/api/v1/namespaces/shop?fieldManager=admin', namespace)
+}
+
+const ON_MESH = { 'istio.io/dataplane-mode': 'ambient' }
+
 /** What `GET /explain` says of a request. A client without a name is outside the mesh. A side that does not exist reaches nothing. */
 export const explain = async (place: Place, { from, to, port, via }: Asked): Promise<Verdict> => {
   const query = new URLSearchParams({ to, port: `${port}`, via, autoAllowWaypoint: 'false' })
@@ -56,7 +64,7 @@ export const proposeIn = async (place: Place, flows: readonly Classified[], want
     'shop',
     flows.map(({ from }) => from),
   )
-  return propose({ window: '24h', flows, notes: [] }, cluster, wanted)
+  return propose({ window: '24h', flows, coveredSeconds: 86_400 }, cluster, wanted)
 }
 
 /** Applies documents one after another, as `kubectl apply -f` does, and lets everything follow. */
@@ -70,12 +78,12 @@ export const applyDocuments = async (place: Place, { documents }: Pick<Proposed,
 
 const apply = ({ api }: Place, document: KubernetesObject): KubernetesObject => {
   const { namespace, name } = document.metadata
-  const { status, body } = api.handle({
-    method: 'PATCH',
-    path: `/api/v1/namespaces/${namespace}/configmaps/${name}?fieldManager=kubectl&force=true`,
-    headers: { 'content-type': 'application/apply-patch+yaml' },
-    body: JSON.stringify(document),
-  })
+  return send(api, `/api/v1/namespaces/${namespace}/configmaps/${name}?fieldManager=kubectl&force=true`, document)
+}
+
+const send = (api: Place['api'], path: string, object: object): KubernetesObject => {
+  const headers = { 'content-type': 'application/apply-patch+yaml' }
+  const { status, body } = api.handle({ method: 'PATCH', path, headers, body: JSON.stringify(object) })
   if (status >= 300) throw new Error(body)
   return JSON.parse(body)
 }

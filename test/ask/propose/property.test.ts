@@ -10,7 +10,7 @@ import { runs } from '../../helpers/runs.ts'
 import { event } from '../../helpers/world.ts'
 import { foretold } from '../preview/foretold.ts'
 import { createPlace, type Place } from '../preview/planned.ts'
-import { type Asked, applyDocuments, classified, explain, proposeIn, type Verdict } from './place.ts'
+import { type Asked, applyDocuments, classified, enrol, explain, proposeIn, type Verdict } from './place.ts'
 
 const NAMES = ['db', 'web', 'api'] as const
 type Name = (typeof NAMES)[number]
@@ -27,6 +27,8 @@ type Application = {
 type Seen = Pick<Flow, 'from' | 'to' | 'protocol' | 'requests' | 'refused' | 'ways'>
 
 type Spec = {
+  /** The namespace is on the mesh, so that all traffic is counted. */
+  readonly isEnrolled: boolean
   readonly applications: readonly Application[]
   readonly beacon: object | undefined
   /** A client in another namespace. */
@@ -67,6 +69,7 @@ const flow: fc.Arbitrary<Seen> = fc
   }))
 
 const spec: fc.Arbitrary<Spec> = fc.record({
+  isEnrolled: some(true, true, true, true, true, false),
   applications: fc.tuple(application('db'), application('web'), application('api')),
   beacon: some(undefined, undefined, {}, {}, { waypoint: false }),
   mon: fc.record({ isOnMesh: fc.boolean(), isKnown: fc.boolean() }),
@@ -116,7 +119,7 @@ const servicesOf = (application: Application): KubernetesObject[] => {
 
 const ofBeacon = { application: 'beacon' }
 
-const make = async ({ applications, beacon, mon, relations }: Spec): Promise<Place> => {
+const make = async ({ isEnrolled, applications, beacon, mon, relations }: Spec): Promise<Place> => {
   const place = createPlace([])
   place.api.seed(
     [
@@ -131,6 +134,7 @@ const make = async ({ applications, beacon, mon, relations }: Spec): Promise<Pla
     ],
     { manager: 'juju' },
   )
+  if (isEnrolled) enrol(place)
   if (mon.isKnown) await place.happen(event('config-changed', { namespace: 'other', application: 'mon', config: {} }))
   if (beacon) await place.happen(event('config-changed', { ...ofBeacon, config: { mesh: beacon } }))
   for (const { name, config } of applications)
@@ -181,13 +185,16 @@ const everythingOf = ({ applications }: Spec): Asked[] =>
 
 /** What must come of a request to an application; undefined where nothing is promised. */
 const expectedOf = (
-  { from, via }: Asked,
+  asked: Asked,
   one: Application,
   { given, was, isLeft }: { given: Spec; was: Verdict | undefined; isLeft: boolean },
 ): Verdict | undefined => {
+  const { from, via } = asked
   const to = `shop/${one.name}`
   const seen = given.flows.find((flow) => flow.from === from && flow.to === to && isHonest(flow, given))
   const isUsed = seen && (seen.ways ?? ['service']).includes(via)
+  // what a person declared of a client stays as it is, and is of the Service of the application's name
+  if (isDeclared(given, from, to) && asked.to !== to) return undefined
   if (isUsed) return was === 'allowed' ? 'allowed' : undefined
   if (seen && !isGuardedByWaypoint(one, given)) return undefined
   return isLeft || isDeclared(given, from, to) ? undefined : 'denied'

@@ -3,8 +3,17 @@ import type { Classified } from '../../../src/ask/traffic/classify.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { related, requires } from '../../helpers/beacon-world.ts'
 import { event, named, service, workload } from '../../helpers/world.ts'
-import { createPlace, type Place } from '../preview/planned.ts'
-import { applyDocuments, proposeIn } from './place.ts'
+import * as planned from '../preview/planned.ts'
+import { applyDocuments, enrol, explain, proposeIn } from './place.ts'
+
+type Place = planned.Place
+
+/** Applications in `shop`, which is on the mesh. */
+const createPlace = (applications: readonly string[]): Place => {
+  const place = planned.createPlace(applications)
+  enrol(place)
+  return place
+}
 
 const flow = (of: Partial<Classified> = {}): Classified => ({
   ...{ from: 'shop/web', to: 'shop/db', protocol: 'http', requests: 12, refused: 0 },
@@ -102,6 +111,12 @@ describe('an application is left as it is, and listed,', () => {
   const WEB = running({ name: 'web' })
 
   test.each<[string, KubernetesObject[], Partial<Classified>, string]>([
+    [
+      'that is not on the mesh',
+      [WEB, running({ labels: { 'app.kubernetes.io/name': 'db', 'istio.io/dataplane-mode': 'none' } })],
+      {},
+      'its pods are not all on the mesh, so no proxy counts all that they are sent',
+    ],
     ['that does not run', [WEB], {}, 'it is neither a StatefulSet nor a Deployment'],
     [
       'whose pods no policy selects',
@@ -235,11 +250,7 @@ describe('what is there is respected:', () => {
     }))
     place.api.seed(taken, { manager: 'somebody' })
     const { documents } = await proposeIn(place, [flow({ from: 'shop/api' })], { applications: ['db'] })
-    expect(documents.map(({ document }) => document.metadata.name)).toEqual([
-      'relation-4-2',
-      'config-db-2',
-      'relation-5',
-    ])
+    expect(documents.map(({ document }) => document.metadata.name)).toEqual(['relation-4-2', 'config-db-2'])
     expect(documents[0]?.document.data?.relation).toContain('id: 4,')
   })
 
@@ -254,5 +265,93 @@ describe('what is there is respected:', () => {
     await place.happen(event('relation-changed', related(3, 'use', { application: 'web' }, { application: 'db' })))
     const { documents } = await proposeIn(place, [flow({ ways: ['service', 'pod'] })], { applications: ['db'] })
     expect(configOf(documents, 'db')).toMatch(/- \/a\n {2}- type: unit\n {4}relation: db\n$/)
+  })
+})
+
+describe('what is proposed takes effect:', () => {
+  const OTHER = { 'app.kubernetes.io/name': 'mon', 'istio.io/dataplane-mode': 'ambient' }
+  const mon = (): KubernetesObject[] => {
+    const object = named(JSON.parse(JSON.stringify(workload('Deployment', 'mon')).replaceAll('"web"', '"mon"')))
+    const template = { ...(object.spec?.template as object), metadata: { labels: OTHER } }
+    return [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
+      { ...object, metadata: { name: 'mon', namespace: 'other' }, spec: { ...object.spec, template } },
+    ]
+  }
+  const asked = { to: 'shop/db', port: 80, via: 'service' } as const
+
+  test('what is proposed takes effect: a client of another namespace names itself there', async () => {
+    const place = createPlace(['db', 'web'])
+    place.api.seed(mon(), { manager: 'juju' })
+    await place.happen(event('config-changed', { namespace: 'other', application: 'mon', config: {} }))
+    const proposed = await proposeIn(place, [flow({ from: 'other/mon' })])
+    expect([proposed.listed, remotes(proposed.documents)]).toEqual([
+      [],
+      [
+        'db db { application: mon, namespace: other, data: {} }',
+        'mon require-cmr-mesh { application: db, namespace: shop, data: {} }',
+        'db provide-cmr-mesh { application: mon, namespace: other, data: {} }',
+        'db service-mesh { application: beacon, data: {} }',
+        'web service-mesh { application: beacon, data: {} }',
+      ],
+    ])
+    await applyDocuments(place, proposed)
+    expect(await explain(place, { from: 'other/mon', ...asked })).toBe('allowed')
+    expect(await explain(place, { from: 'shop/web', ...asked })).toBe('denied')
+    expect(await proposeIn(place, [flow({ from: 'other/mon', access: 'allowed' })])).toMatchObject({ documents: [] })
+  })
+
+  test('what is proposed takes effect: a beacon of another namespace is told of who joins', async () => {
+    const place = createPlace(['db', 'web'])
+    place.api.seed(mon(), { manager: 'juju' })
+    const beacon = { namespace: 'other', application: 'beacon' }
+    await place.happen(event('config-changed', { ...beacon, config: { mesh: {} } }))
+    await place.happen(event('relation-changed', requires(1, { application: 'web' }, beacon)))
+    const told = { ...requires(1, { application: 'web' }), ...beacon }
+    const relation = { id: 1, endpoint: 'mesh', interface: 'service_mesh', role: 'provides' }
+    const remote = { application: 'web', namespace: 'shop', data: {} }
+    await place.happen(event('relation-changed', { ...told, relation, remote }))
+    const proposed = await proposeIn(place, [flow()])
+    expect(remotes(proposed.documents)).toEqual([
+      'db db { application: web, data: {} }',
+      'db service-mesh { application: beacon, namespace: other, data: {} }',
+      'beacon mesh { application: db, namespace: shop, data: {} }',
+    ])
+    await applyDocuments(place, proposed)
+    expect(await explain(place, { from: 'shop/web', ...asked })).toBe('allowed')
+    expect(await explain(place, { from: 'shop/db', ...asked })).toBe('denied')
+  })
+
+  test('what is proposed takes effect: a Gateway, which passes the waypoint by, is let in at the pods', async () => {
+    const place = createPlace(['db'])
+    const labels = { 'app.kubernetes.io/name': 'way', 'gateway.networking.k8s.io/gateway-name': 'way' }
+    const proxy = workload('Deployment', 'way')
+    const spec = { serviceAccountName: 'way', containers: [{ name: 'c', image: 'x:1' }] }
+    place.api.seed(
+      [
+        {
+          ...proxy,
+          spec: { ...proxy.spec, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+        },
+      ],
+      { manager: 'istio' },
+    )
+    const { documents, listed: nobody } = await proposeIn(place, [flow({ from: 'shop/way' })])
+    expect([nobody, remotes(documents)]).toEqual([
+      [],
+      ['db db-pods { application: way, data: {} }', 'db service-mesh { application: beacon, data: {} }'],
+    ])
+    expect(configOf(documents, 'db')).toMatch(
+      /relation: db\n(.*\n)+ {2}- type: unit\n {4}relation: db-pods\n {4}ports:\n {6}- 80\n$/,
+    )
+  })
+
+  test('what is proposed takes effect: dry runs refuse nobody', async () => {
+    const place = createPlace(['db', 'web'])
+    await place.happen(event('config-changed', { application: 'beacon', config: { mesh: {} } }))
+    const proposed = await proposeIn(place, [flow()], { isAudit: true })
+    expect(configOf(proposed.documents, 'db')).toMatch(/^enforcement: audit\npolicies:\n/)
+    await applyDocuments(place, proposed)
+    expect(await explain(place, { from: 'shop/db', ...asked })).toBe('allowed')
   })
 })

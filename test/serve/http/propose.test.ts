@@ -6,12 +6,20 @@ import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import { createApp } from '../../../src/serve/http/app.ts'
 import { createPropose } from '../../../src/serve/http/propose.ts'
 import { createTraffic } from '../../../src/serve/http/traffic.ts'
-import { createPlace, type Place } from '../../ask/preview/planned.ts'
+import { createPlace as createAnyPlace, type Place } from '../../ask/preview/planned.ts'
+import { enrol } from '../../ask/propose/place.ts'
+
+/** Applications in `shop`, which is on the mesh. */
+const createPlace = (applications: readonly string[]): Place => {
+  const place = createAnyPlace(applications)
+  enrol(place)
+  return place
+}
 
 const silent = () => undefined
 
 /** Answers about what was proposed for the applications of a place, to anybody, or to a user without a right. */
-const appOf = ({ api, clock }: Place, isAuthenticated = false) => {
+const appOf = ({ api, clock }: Pick<Place, 'api' | 'clock'>, isAuthenticated = false) => {
   const dependencies = {
     ...{ features, clock, environment: { resolver: '10.96.0.10' }, timeoutMilliseconds: 10_000 },
     connect: (deadline: number) =>
@@ -52,18 +60,26 @@ describe('POST /propose', () => {
     expect(proposed.documents[1]?.comments).toEqual([
       'shop/web → shop/db: 12 HTTP requests in the last 2h, none refused.',
     ])
-    expect(proposed.notes).toEqual([expect.stringContaining('no port')])
+    expect(proposed.notes).toEqual([])
   })
 
-  test('POST /propose is about the applications that are named, and their clients on the mesh', async () => {
+  test('POST /propose is about the applications that are named', async () => {
     const response = await ask(createPlace(['db', 'web', 'api']), 'namespace=shop&application=db')
     expect(titles((await response.json()) as Proposed)).toEqual([
       'config-beacon of beacon',
       'relation-1 of db',
       'config-db of db',
       'relation-2 of db',
-      'relation-3 of web',
     ])
+  })
+
+  test.each<[string, object, string]>([
+    ['nothing is counted', { http: [], tcp: [], denied: [] }, 'knows no proxy of Istio'],
+    ['less is counted than was asked', { ...JSON.parse(OBSERVED), coveredSeconds: 7_200 }, 'for 2 hours only'],
+  ])('POST /propose says if %s', async (_, observed, part) => {
+    const asked = { method: 'POST', body: JSON.stringify(observed) }
+    const response = await appOf(createPlace(['db', 'web'])).request('/propose?namespace=shop', asked)
+    expect(((await response.json()) as Proposed).notes).toEqual([expect.stringContaining(part)])
   })
 
   test('POST /propose looks back a day, and writes dry runs where that is asked', async () => {
