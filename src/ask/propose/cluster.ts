@@ -24,6 +24,8 @@ export type Known = {
   readonly services: readonly KubernetesObject[]
   /** Its memory. Absent where nothing was told of it. */
   readonly state?: State | undefined
+  /** Its policies follow from its relations, by `policies: related` of its own or of its beacon. */
+  readonly isRelated?: boolean | undefined
   /** Why its memory cannot be read. */
   readonly problem?: string | undefined
 }

@@ -2,7 +2,7 @@ import type { Config } from '../../core/state/config.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import { knowsAccount } from './beacon.ts'
 import { evidence, type Seen } from './seen.ts'
-import { declaresClients } from './standing.ts'
+import { declaresClients, listedPolicies } from './standing.ts'
 import type { TargetDraft } from './target.ts'
 import type { Setting } from './write-documents.ts'
 
@@ -11,7 +11,7 @@ export const targetConfig = ({ target, policies }: TargetDraft, { beacon, isAudi
   const { config = {} } = target.state ?? {}
   // a dry run of what is enforced already would open it
   const isDry = isAudit && beacon.isThere && !declaresClients(target)
-  return { ...config, ...(isDry && { enforcement: 'audit' }), policies: [...(config.policies ?? []), ...policies] }
+  return { ...config, ...(isDry && { enforcement: 'audit' }), policies: [...listedPolicies(target), ...policies] }
 }
 
 /** The sentences above the config of a target. */

@@ -1,6 +1,6 @@
 import type { Known } from './cluster.ts'
 import type { Seen } from './seen.ts'
-import { type Standing, standingOf } from './standing.ts'
+import { listedPolicies, type Standing, standingOf } from './standing.ts'
 
 /** An endpoint that a policy names, and the clients that are related to it already. */
 export type Endpoint = Pick<Standing, 'interface' | 'role'> & {
@@ -22,11 +22,12 @@ export const endpointFor = (
   taken: readonly string[],
 ): Endpoint => {
   const names = new Set(clients.map(({ from }) => from))
-  const declared = (target.state?.config?.policies ?? []).map(({ relation }) => relation)
+  const declared = listedPolicies(target).map(({ relation }) => relation)
   const standing = standingOf(target)
   const used = new Set([...standing.map(({ endpoint }) => endpoint), ...declared, ...taken])
   const fitting = [...Map.groupBy(standing, ({ endpoint }) => endpoint)].filter(
     ([endpoint, relations]) =>
+      target.isRelated !== true &&
       ![...declared, ...taken].includes(endpoint) &&
       relations.every((one) => !WITH_MEANING.has(one.interface) && one.role !== 'peers' && names.has(one.remote)),
   )

@@ -1,6 +1,6 @@
 import type { Known, ProposedCluster } from './cluster.ts'
 import type { Seen } from './seen.ts'
-import { beaconsOf, declaredTypes, declaresClients } from './standing.ts'
+import { beaconsOf, declaredTypes, declaresClients, type PolicyType } from './standing.ts'
 
 /**
  * What a proposal does with a client of an application. `stands`: what was declared lets it in. `granted`: the proposal lets it in. `suspicious`: it looks
@@ -17,8 +17,6 @@ export type Judged = {
   readonly reason?: string
 }
 
-export type PolicyType = 'app' | 'unit'
-
 /** A client is taken for a scanner if it touched this number of applications, and sent none of them more than this number of requests. */
 export const SCAN = { targets: 5, requests: 10 } as const
 
@@ -33,6 +31,8 @@ type Facts = {
   /** A beacon names the account of the client, or can. */
   readonly isAccountNamed: boolean
   readonly hasWaypoint: boolean
+  /** The types of policies that are needed for what was seen, and that nothing declares. */
+  readonly lacks: readonly PolicyType[]
 }
 
 type Rule = readonly ['suspicious' | 'unsayable', (facts: Facts) => string | false]
@@ -63,29 +63,39 @@ const RULES: readonly Rule[] = [
   ['unsayable', ({ client }) => sharing(client)],
   [
     'unsayable',
+    ({ target, seen, lacks }) =>
+      target.isRelated === true &&
+      lacks.includes(seen.from === seen.to ? 'app' : 'unit') &&
+      'policies: related has no relation for the way that it goes',
+  ],
+  [
+    'unsayable',
     ({ client, isAccountNamed }) =>
       !isAccountNamed && `it runs as the ServiceAccount ${client?.runs?.account}, and the beacon does not say so`,
   ],
 ]
 
 /** Judges a client of an application. */
-const judge = (facts: Facts): Judged => {
-  const { seen, target } = facts
+const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
+  const { target } = known
   const declared = declaredTypes(target, seen.from)
-  const lacks = neededTypes(facts).filter((type) => !declared.includes(type))
+  const lacks = neededTypes(seen, known).filter((type) => !declared.includes(type))
   const isGuarded = beaconsOf(target).length > 0 && seen.access !== 'open'
   const isRespected = declared.length > 0 && (lacks.length === 0 || isGuarded)
   if (isRespected || (declaresClients(target) && seen.access === 'allowed'))
     return { seen, verdict: 'stands', lacks: [] }
   for (const [verdict, holds] of RULES) {
-    const reason = holds(facts)
+    const reason = holds({ ...known, seen, lacks })
     if (reason !== false) return { seen, verdict, lacks, reason }
   }
   return { seen, verdict: 'granted', lacks }
 }
 
 /** A Gateway sends requests past the waypoint. Without a waypoint or a Service, the pods are what is guarded. */
-const neededTypes = ({ seen, target, client, hasWaypoint }: Facts): PolicyType[] =>
+const neededTypes = (
+  seen: Seen,
+  { target, client, hasWaypoint }: Pick<Facts, 'target' | 'client' | 'hasWaypoint'>,
+): PolicyType[] =>
   !hasWaypoint || target.services.length === 0 || client?.runs?.isGateway === true
     ? ['unit']
     : [...(seen.isToService ? ['app' as const] : []), ...(seen.isToPods ? ['unit' as const] : [])]
@@ -123,8 +133,8 @@ export const judgeAll = (all: readonly Seen[], { cluster, hasWaypoint, isAccount
     return target === undefined
       ? []
       : [
-          judge({
-            ...{ seen, target, client, hasWaypoint, isScanning: scanning.has(seen.from) },
+          judge(seen, {
+            ...{ target, client, hasWaypoint, isScanning: scanning.has(seen.from) },
             isNear: seen.from.startsWith(`${namespace}/`),
             isAccountNamed: client !== undefined && isAccountNamed(client),
           }),

@@ -9,7 +9,7 @@ import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts
 import type { Known, ProposedCluster } from './cluster.ts'
 import { parseName } from './relations.ts'
 import { createRunning } from './running.ts'
-import { beaconsOf } from './standing.ts'
+import { beaconsOf, withRelated } from './standing.ts'
 
 type Reading = {
   readonly memories: Pick<Memories, 'read'>
@@ -33,13 +33,12 @@ export const readCluster = async (
   for (const home of elsewhere)
     if (await reading.sees(home)) far.push(...[(await ifPermitted(readNamespace(reading, home))) ?? []].flat())
   const all = [near, ...far]
+  const known = new Map(all.flatMap(({ applications }) => applications).map((one) => [subjectName(one.subject), one]))
+  const isMeant = (name: string) => wanted.has(name) || parseName(name).namespace === namespace
   return {
     namespace,
     applications: new Map(
-      all
-        .flatMap(({ applications }) => applications)
-        .map((known) => [subjectName(known.subject), known] as const)
-        .filter(([name, { subject }]) => subject.namespace === namespace || wanted.has(name)),
+      [...known].filter(([name]) => isMeant(name)).map(([name, one]) => [name, withRelated(one, known)]),
     ),
     configMaps: new Set(all.flatMap(({ configMaps }) => configMaps)),
     highestIds: new Map(all.map((one) => [one.namespace, one.highestId])),

@@ -2,7 +2,7 @@ import { isSameNamespace, type Subject, subjectName } from '../../platform/base/
 import type { Known, ProposedCluster } from './cluster.ts'
 import type { ToldRelation } from './documents.ts'
 import { evidence, type Seen } from './seen.ts'
-import { beaconsOf, standingOf } from './standing.ts'
+import { beaconsOf, listedPolicies, standingOf } from './standing.ts'
 import type { TargetDraft } from './target.ts'
 import type { Setting } from './write-documents.ts'
 
@@ -52,7 +52,7 @@ const tells = (known: Known | undefined, remote: Subject): boolean =>
 /** The relations by which targets and clients of the namespace join the mesh of the beacon. */
 export const meshRelations = (drafts: readonly TargetDraft[], { cluster, beacon }: Setting): ToldRelation[] => {
   const targets = drafts
-    .filter(({ target, policies }) => policies.length > 0 || (target.state?.config?.policies ?? []).length > 0)
+    .filter(({ target, policies }) => policies.length > 0 || target.isRelated || listedPolicies(target).length > 0)
     .map(({ target }) => target)
   const clients = drafts
     .flatMap(({ granted, standing }) => [...granted, ...standing])

@@ -5,10 +5,10 @@ import { podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import type { Known } from './cluster.ts'
 import { type Endpoint, endpointFor } from './endpoint.ts'
-import type { Judged, PolicyType } from './judge.ts'
+import type { Judged } from './judge.ts'
 import { podPorts, servicePorts } from './ports.ts'
 import type { Seen } from './seen.ts'
-import { beaconsOf, declaresClients } from './standing.ts'
+import { beaconsOf, declaresClients, type PolicyType } from './standing.ts'
 
 /** What is proposed for an application as a target. */
 export type TargetDraft = {
@@ -27,14 +27,14 @@ export type TargetDraft = {
 /** Returns the reason why an application is left as it is, or undefined. */
 export const reasonToLeave = (target: Known, judged: readonly Judged[]): string | undefined => {
   const unfit = unfitness(target)
-  const isClosing = beaconsOf(target).length === 0
+  const unsayable = judged.find(({ verdict }) => verdict === 'unsayable')
   const isWidening = !declaresClients(target) || judged.some(({ verdict }) => verdict === 'granted')
-  if (unfit !== undefined || !(isClosing || isWidening)) return unfit
+  const isTouched = isWidening || unsayable !== undefined || beaconsOf(target).length === 0
+  if (unfit !== undefined || !isTouched) return unfit
   if (target.runs?.isOnMesh === false)
     return 'its pods are not all on the mesh, so no proxy counts all that they are sent'
-  if (isWidening && ownWorkload(target.state?.config) !== undefined)
+  if (isWidening && target.isRelated !== true && ownWorkload(target.state?.config) !== undefined)
     return 'its config deploys its workload: add the policies there, as no other document may take its place'
-  const unsayable = judged.find(({ verdict }) => verdict === 'unsayable')
   return unsayable && `its client ${unsayable.seen.from} cannot be named: ${unsayable.reason}`
 }
 
@@ -54,6 +54,8 @@ export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoin
   const granted = judged.filter(({ verdict }) => verdict === 'granted')
   const lacking = (type: PolicyType) => granted.filter(({ lacks }) => lacks.includes(type)).map(({ seen }) => seen)
   const [toService, toPods] = [lacking('app'), lacking('unit')]
+  const standing = judged.filter(({ verdict }) => verdict === 'stands').map(({ seen }) => seen)
+  const known = { target, granted: granted.map(({ seen }) => seen), standing, policies: [], remarks: [] }
   const isNew = !declaresClients(target)
   const forService = toService.length > 0 || (isNew && hasWaypoint && target.services.length > 0)
   const forPods = toPods.length > 0 || (isNew && !forService)
@@ -64,11 +66,12 @@ export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoin
     forService ? `${application}-pods` : application,
     forService ? [near.name] : [],
   )
+  // a relation is enough
+  if (target.isRelated) return { ...known, relations: [...unrelated(near, toService), ...unrelated(far, toPods)] }
   const app = forService ? appPolicies(target, near, toService) : NOTHING
   const unit = forPods ? unitPolicy(target, far, toPods) : NOTHING
   return {
-    ...{ target, granted: granted.map(({ seen }) => seen) },
-    standing: judged.filter(({ verdict }) => verdict === 'stands').map(({ seen }) => seen),
+    ...known,
     policies: [...app.policies, ...unit.policies],
     relations: [...unrelated(near, toService), ...unrelated(far, toPods)],
     remarks: [...app.remarks, ...unit.remarks],

@@ -30,7 +30,7 @@ type Spec = {
   /** The namespace is on the mesh, so that all traffic is counted. */
   readonly isEnrolled: boolean
   readonly applications: readonly Application[]
-  readonly beacon: object | undefined
+  readonly beacon: { readonly waypoint?: boolean; readonly policies?: string } | undefined
   /** A client in another namespace. */
   readonly mon: { readonly isOnMesh: boolean; readonly isKnown: boolean }
   readonly relations: readonly { readonly from: Name; readonly to: Name }[]
@@ -48,7 +48,7 @@ const application = (name: Name): fc.Arbitrary<Application> =>
     account: some(name, name, name, name, 'default', `${name}-runner`),
     isLabelled: some(true, true, true, true, true, false),
     isJoined: fc.boolean(),
-    config: some(undefined, undefined, {}, { policies: [POLICY] }, { enrolment: 'rolling' }),
+    config: some<Application['config']>(undefined, undefined, {}, { policies: [POLICY] }, { policies: 'related' }),
   })
 
 const CLIENTS = [...NAMES.map((name) => `shop/${name}`), 'other/mon', 'shop/ghost', 'unknown', 'gone/x']
@@ -71,7 +71,7 @@ const flow: fc.Arbitrary<Seen> = fc
 const spec: fc.Arbitrary<Spec> = fc.record({
   isEnrolled: some(true, true, true, true, true, false),
   applications: fc.tuple(application('db'), application('web'), application('api')),
-  beacon: some(undefined, undefined, {}, {}, { waypoint: false }),
+  beacon: some<Spec['beacon']>(undefined, undefined, {}, {}, { waypoint: false }, { policies: 'related' }),
   mon: fc.record({ isOnMesh: fc.boolean(), isKnown: fc.boolean() }),
   relations: fc.uniqueArray(
     fc.record({ from: some(...NAMES), to: some(...NAMES) }).filter(({ from, to }) => from !== to),
@@ -153,10 +153,16 @@ const isHonest = ({ from, refused, requests }: Seen, { mon }: Pick<Spec, 'mon'>)
   refused < requests &&
   (from === 'other/mon' ? mon.isOnMesh && mon.isKnown : NAMES.some((name) => from === `shop/${name}`))
 
-/** Both sides know a relation by the same endpoint. */
-const isDeclared = ({ applications, relations }: Spec, from: string, to: string): boolean =>
-  applications.some(({ name, config }) => `shop/${name}` === to && config?.policies !== undefined) &&
-  relations.some((one) => [`shop/${one.from}`, `shop/${one.to}`].toSorted().join() === [from, to].toSorted().join())
+/** Both sides know a relation by the same endpoint. Where policies follow from relations, only what provides lets the other in. */
+const isDeclared = ({ applications, beacon, relations }: Spec, from: string, to: string): boolean => {
+  const { config, isJoined = false } = applications.find(({ name }) => `shop/${name}` === to) ?? {}
+  const isRelated = config?.policies === 'related' || (!config?.policies && isJoined && beacon?.policies === 'related')
+  return relations.some(
+    (one) =>
+      (`shop/${one.from}` === from && `shop/${one.to}` === to && (isRelated || config?.policies !== undefined)) ||
+      (`shop/${one.to}` === from && `shop/${one.from}` === to && Array.isArray(config?.policies)),
+  )
+}
 
 /** All that a client may ask of an application: each port of its Services, and ports of its pods. */
 const questionsTo = (one: Application): Omit<Asked, 'from'>[] => [
@@ -174,7 +180,7 @@ const questionsTo = (one: Application): Omit<Asked, 'from'>[] => [
 
 /** A waypoint tells requests to a Service from others; without one who may reach a Service may reach the pods. */
 const isGuardedByWaypoint = ({ service }: Application, { beacon }: Spec): boolean =>
-  !['none', 'headless'].includes(service) && (beacon as { waypoint?: boolean } | undefined)?.waypoint !== false
+  !['none', 'headless'].includes(service) && beacon?.waypoint !== false
 
 const EVERYBODY = ['unknown', 'other/mon', ...NAMES.map((name) => `shop/${name}`)]
 

@@ -254,6 +254,24 @@ describe('what is there is respected:', () => {
     expect(documents[0]?.document.data?.relation).toContain('id: 4,')
   })
 
+  test.each([
+    ['the application', { policies: 'related' }, {}],
+    ['its beacon', {}, { policies: 'related' }],
+  ])(
+    'what is there is respected: a relation is enough, where %s says that policies follow from relations',
+    async (_, config, mesh) => {
+      const place = await withRelation(config)
+      await place.happen(event('config-changed', { application: 'beacon', config: { mesh } }))
+      const flows = [flow(), flow({ from: 'shop/api' })]
+      const { documents } = await proposeIn(place, flows, { applications: ['db'] })
+      expect(remotes(documents)).toEqual(['db db { application: api, data: {} }'])
+      expect(documents).toHaveLength(1)
+      expect(await listed(place, flow({ ways: ['pod'] }))).toEqual([
+        'left: shop/db: its client shop/web cannot be named: policies: related has no relation for the way that it goes',
+      ])
+    },
+  )
+
   test('what is there is respected: a client that is declared and comes another way gets what it lacks', async () => {
     const place = createPlace(['db', 'web'])
     await place.happen(
