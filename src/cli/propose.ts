@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import type { Proposed } from '../ask/propose/propose.ts'
+import type { Proposed } from '../ask/propose/proposal.ts'
 
 /** Writes the documents as YAML, each below the sentences that give its reason, and at the end what a person has to look at. */
 export const proposedYaml = (proposed: Proposed): string => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import type { Proposed } from '../../src/ask/propose/propose.ts'
+import type { Proposed } from '../../src/ask/propose/proposal.ts'
 import { listedLines, proposedYaml } from '../../src/cli/propose.ts'
 
 const document = {

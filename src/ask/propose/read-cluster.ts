@@ -11,7 +11,7 @@ import { parseName } from './relations.ts'
 import { createRunning } from './running.ts'
 import { beaconsOf, withRelated } from './standing.ts'
 
-type Reading = {
+export type Reading = {
   readonly memories: Pick<Memories, 'read'>
   readonly kubernetes: Kubernetes
   /** Tells if the asker may know of a namespace. */

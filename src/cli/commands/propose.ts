@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Proposed } from '../../ask/propose/propose.ts'
+import type { Proposed } from '../../ask/propose/proposal.ts'
 import { askAbout, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { Failure } from '../failure.ts'
 import { outputOf, parseApplication, parseWindow, withServer } from '../options.ts'

@@ -1,5 +1,5 @@
 import { OUTSIDE } from '../../../src/ask/authorization/query.ts'
-import { type Proposed, propose, type Wanted } from '../../../src/ask/propose/propose.ts'
+import { type Proposed, propose, type Wanted } from '../../../src/ask/propose/proposal.ts'
 import { readCluster } from '../../../src/ask/propose/read-cluster.ts'
 import type { AccessNow, Classified } from '../../../src/ask/traffic/classify.ts'
 import type { Flow } from '../../../src/ask/traffic/flows.ts'

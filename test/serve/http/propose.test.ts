@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Proposed } from '../../../src/ask/propose/propose.ts'
+import type { Proposed } from '../../../src/ask/propose/proposal.ts'
 import { createAuthenticate } from '../../../src/core/access/authenticate.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
