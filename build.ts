@@ -14,7 +14,7 @@ import { copyPage, LIBRARY_FILE } from './tools/bundle/page.ts'
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/(kubeconfig|fork|otlp|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
+    onResolve({ filter: /\/(kubeconfig|fork|otlp|propose|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
       kind === 'dynamic-import' ? { path: basename(path, '.ts'), namespace: 'beside' } : undefined,
     )
     onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
@@ -66,6 +66,12 @@ const traffic = await build({
   entryPoints: ['src/ask/traffic/traffic.ts'],
   outfile: 'dist/traffic.mjs',
 })
+const propose = await build({
+  ...common,
+  metafile: true,
+  entryPoints: ['src/ask/propose/propose.ts'],
+  outfile: 'dist/propose.mjs',
+})
 const otlp = await build({
   ...common,
   metafile: true,
@@ -91,6 +97,6 @@ await copyPage('dist')
 // of the official client there are facts alone
 await writeMaterials(
   'dist',
-  [metafile, fork.metafile, otlp.metafile, page.metafile, traffic.metafile],
+  [metafile, fork.metafile, otlp.metafile, page.metafile, traffic.metafile, propose.metafile],
   [LIBRARY_FILE, MODELS],
 )

@@ -31,6 +31,8 @@ export const WINGS: readonly Wing[] = [
     name: 'ask',
     holds: 'questions: code that reads, and never writes',
     rooms: {
+      propose:
+        'documents for traffic that was seen, so that it stays allowed and nothing else is; a file of its own beside the bundle',
       traffic:
         'flows that a Prometheus has seen, and if relations and policies stand for them; a file of its own beside the bundle',
       lint: 'findings: probable mistakes',

@@ -5,7 +5,7 @@ import { PrometheusUrl } from '../ask/traffic/prometheus-url.ts'
 import { secondsIn } from '../ask/traffic/time.ts'
 import type { TrafficView } from '../ask/traffic/traffic.ts'
 import { Failure } from './failure.ts'
-import { ErrorAnswer, type Server, withQuery } from './server.ts'
+import { ErrorAnswer, type Query, type Server, withQuery } from './server.ts'
 
 /** The options that `withPrometheus` adds. */
 export type PrometheusOptions = {
@@ -31,16 +31,23 @@ const parseUrl = (given: string): string => {
   throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
 }
 
+type Asked = { readonly namespace: string; readonly window: string }
+
 /** Asks for the traffic to a namespace in a window that is valid: the given Prometheus, else that of the functions. */
-export const askTraffic = async (
+export const askTraffic = (server: Server, options: PrometheusOptions, asked: Asked): Promise<TrafficView> =>
+  askAbout(server, options, '/traffic', asked)
+
+/** Asks a question about traffic: with what the given Prometheus knows, else with what that of the functions does. */
+export const askAbout = async <T>(
   server: Server,
   { prometheus: url, prometheusTokenFile: tokenFile, prometheusCaFile: caFile }: PrometheusOptions,
-  asked: { readonly namespace: string; readonly window: string },
-): Promise<TrafficView> => {
-  if (url === undefined) return await server.get<TrafficView>('/traffic', asked)
+  path: string,
+  asked: Asked & Query,
+): Promise<T> => {
+  if (url === undefined) return await server.get<T>(path, asked)
   const observed = await observe(createPrometheus({ url, tokenFile, caFile }), asked.namespace, secondsIn(asked.window))
   try {
-    return await server.post<TrafficView>(withQuery('/traffic', asked), 'application/json', JSON.stringify(observed))
+    return await server.post<T>(withQuery(path, asked), 'application/json', JSON.stringify(observed))
   } catch (error) {
     if (error instanceof ErrorAnswer && error.status === 413) throw tooMuch(asked.namespace, error)
     throw error

@@ -10,6 +10,7 @@ import { juju } from './commands/juju.ts'
 import { lint } from './commands/lint.ts'
 import { map } from './commands/map.ts'
 import { plan } from './commands/plan.ts'
+import { propose } from './commands/propose.ts'
 import { record } from './commands/record.ts'
 import { relate } from './commands/relate.ts'
 import { replay } from './commands/replay.ts'
@@ -64,6 +65,7 @@ for (const command of [
   tail,
   map,
   traffic,
+  propose,
   record,
   replay,
   resend,

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { Window } from '../ask/traffic/window.ts'
 import type { Name } from '../serve/page/relating.ts'
 import { Failure } from './failure.ts'
 import type { Format } from './output.ts'
@@ -27,7 +28,7 @@ type Given = {
 export const FORMATS = ['table', 'json', 'yaml'] as const
 
 /** Commands with their own formats. */
-const OF_THEIR_OWN = ['lint', 'map', 'traffic']
+const OF_THEIR_OWN = ['lint', 'map', 'propose', 'traffic']
 
 /** Runs a command with a connection, and closes it afterwards. */
 export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
@@ -66,6 +67,13 @@ export const wholeNumber =
     const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`
     throw new InvalidArgumentError(`Expected a whole number ${range}.`)
   }
+
+/** Parses the time to look back. For an invalid one commander names the option, and exits with 1. */
+export const parseWindow = (given: string): string => {
+  const parsed = Window.safeParse(given)
+  if (parsed.success) return parsed.data
+  throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
+}
 
 /** `[namespace/]application` */
 export const parseApplication = (given: string, namespace: string): Name => {

@@ -4,7 +4,7 @@ import { Failure } from './failure.ts'
 
 /** A client of the functions, over HTTP. */
 export type Server = {
-  get<T>(path: string, query?: Record<string, string | undefined>): Promise<T>
+  get<T>(path: string, query?: Query): Promise<T>
   /** Reads all pages of a list. */
   getAll<T>(path: string): Promise<T[]>
   post<T>(path: string, contentType: string, body: string): Promise<T>
@@ -85,10 +85,13 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
 const nextPage = ({ headers }: Response): string | undefined =>
   /<(\?[^>]*)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
 
+/** Parameters by name. One without a value is left out, and one with several is repeated. */
+export type Query = Readonly<Record<string, string | readonly string[] | undefined>>
+
 /** Adds the parameters that have a value. */
-export const withQuery = (path: string, query: Record<string, string | undefined>): string => {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value] as [string, string]],
+export const withQuery = (path: string, query: Query): string => {
+  const given = Object.entries(query).flatMap(([name, value = []]) =>
+    [value].flat().map((one): [string, string] => [name, one]),
   )
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`
 }

@@ -77,6 +77,7 @@ describe('Dockerfile', () => {
         'fork.mjs',
         'otlp.mjs',
         'page.mjs',
+        'propose.mjs',
         'schemas.mjs',
         'traffic.mjs',
         'NOTICES.txt',

@@ -68,6 +68,8 @@ test.each<[readonly string[], RegExp]>([
   [['explain', 'a:b', 'c', '--port', '80'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
   [['get', 'applications', 'a:b'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
   [['traffic', '--window', '8d'], /--window .* expected from 1m to 7d/],
+  [['propose', '--window', '8d'], /--window .* expected from 1m to 7d/],
+  [['propose', '-o', 'table'], /^error: --output table: expected yaml, json/],
   [['traffic', '--prometheus', 'prometheus:9090'], /--prometheus .* expected a URL with http or https/],
   [
     ['traffic', '--prometheus', NOBODY, '--prometheus-ca-file', '/nowhere'],
@@ -344,6 +346,40 @@ describe('the command', () => {
     expect(await run([...losing, '--fail-on', 'used'])).toMatchObject({
       ...{ code: 3, stdout },
       stderr: 'it is not known if used access is lost (1): name a Prometheus with --prometheus\n',
+    })
+  })
+
+  test('the command proposes documents for the traffic that was seen, and a plan of them loses none of it', async () => {
+    const { url } = await startFakePrometheus((response, { form }) => {
+      const labels = { reporter: 'waypoint', destination_service: 'details.bookinfo.svc', response_code: '200' }
+      const isAsked = form.get('query')?.includes('istio_requests_total')
+      const client = { source_workload: 'productpage', source_workload_namespace: 'bookinfo' }
+      response.end(
+        vectorOf(
+          isAsked
+            ? [
+                [{ ...labels, ...client }, 5],
+                [labels, 2],
+              ]
+            : [],
+        ),
+      )
+    })
+    const { run } = await withMesh()
+    const asked = ['details', '--prometheus', url, '--window', '2h']
+    const { code, stdout, stderr } = await run(['propose', ...asked])
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining('unknown → bookinfo/details: no proxy knows who it is (2 HTTP'),
+    ])
+    expect(stdout).toMatch(/^# Proposed for bookinfo by the traffic of the last 2h\./)
+    const plan = await run(['plan', '-f', '-'], stdout)
+    expect(plan.stdout).not.toContain('- productpage → details :9080')
+    const list = JSON.parse((await run(['propose', ...asked, '-o', 'json'])).stdout)
+    expect(list).toMatchObject({ kind: 'List', items: expect.any(Array) })
+    expect(await run(['propose', 'a/b', 'c/d', '--prometheus', url])).toMatchObject({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringContaining('expected applications of one namespace, got a, c'),
     })
   })
 

@@ -25,6 +25,9 @@ test.each([
       [422, 413],
       [503, 503],
     ])
+    status = 200
+    const proposed = await fetch(`${server.url}/propose?namespace=bookinfo`)
+    expect(await proposed.json()).toMatchObject({ listed: [{ kind: 'left', to: 'bookinfo/details' }] })
     await server.end('SIGTERM')
   },
 )

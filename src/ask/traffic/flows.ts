@@ -1,6 +1,8 @@
 import type { Series } from './prometheus.ts'
 import { rounded } from './rounded.ts'
 
+export type Way = 'service' | 'pod'
+
 /** Traffic of one client to one target in a window. */
 export type Flow = {
   /** `namespace/application`, `namespace/sa/account` for a client that only its identity names, or `unknown`. */
@@ -16,6 +18,8 @@ export type Flow = {
   /** Requests of HTTP, or connections of TCP, with those that were refused. Prometheus extrapolates, so a number is close and not exact. */
   readonly requests: number
   readonly refused: number
+  /** The addresses that the client used: those of Services, of pods, or both. Absent where no proxy knows, as without one of the client or a waypoint. */
+  readonly ways?: readonly Way[]
 }
 
 export type Observed = {
@@ -61,7 +65,9 @@ export const readFlows = (
   const pairs = Map.groupBy(reports, ({ protocol, from, to }) => `${protocol} ${from} ${to}`)
   const counted = [...pairs.values()].flatMap((ofPair) => {
     const near = ofPair.filter(({ isOfClient }) => !isOfClient)
-    return [...near, ...ofPair.filter((one) => one.isOfClient && !near.some((other) => isSame(one, other)))]
+    const all = [...near, ...ofPair.filter((one) => one.isOfClient && !near.some((other) => isSame(one, other)))]
+    const ways = waysIn(ofPair)
+    return ways === undefined ? all : all.map((one) => ({ ...one, ways }))
   })
   const summed = [
     ...Map.groupBy(counted, ({ protocol, from, to, fromCluster = '', toCluster = '' }) =>
@@ -75,7 +81,18 @@ export const readFlows = (
 }
 
 type Labels = Series['labels']
-type Report = Omit<Flow, 'accounts'> & { readonly isOfClient: boolean; readonly account: string | undefined }
+type Report = Omit<Flow, 'accounts'> & {
+  readonly isOfClient: boolean
+  readonly way: Way | undefined
+  readonly account: string | undefined
+}
+
+/** The proxies of a client know of all that it sends. */
+const waysIn = (ofPair: readonly Report[]): Way[] | undefined => {
+  const ways = ofPair.flatMap(({ way }) => way ?? [])
+  const isWhole = ofPair.some(({ isOfClient }) => isOfClient) || ways.length === ofPair.length
+  return isWhole ? [...new Set(ways)].toSorted() : undefined
+}
 
 const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'refused'>, known: Known): Report => {
   const said = (name: string) => saidIn(labels, name)
@@ -88,7 +105,14 @@ const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'r
     ...(toCluster !== undefined && { toCluster }),
     isOfClient: labels.reporter === 'source',
     account: accountIn(labels),
+    way: wayIn(labels),
   }
+}
+
+/** The proxy of a destination guesses a Service by the port, so that it does not know. */
+const wayIn = (labels: Labels): Way | undefined => {
+  if (labels.reporter !== 'source' && labels.reporter !== 'waypoint') return undefined
+  return saidIn(labels, 'destination_service') === undefined ? 'pod' : 'service'
 }
 
 /** Returns a label's value, or undefined where a proxy does not know it. */
@@ -141,7 +165,7 @@ const isAlike = (one: string | undefined, other: string | undefined): boolean =>
 const sum = (reports: readonly Report[]): Flow[] => {
   const [first] = reports
   if (first === undefined) return []
-  const { isOfClient: _, account: __, ...flow } = first
+  const { isOfClient: _, way: __, account: ___, ...flow } = first
   const accounts = [...new Set(reports.flatMap(({ account }) => account ?? []))].toSorted()
   const total = (key: 'requests' | 'refused') => rounded(reports.reduce((all, one) => all + one[key], 0))
   const refused = total('refused')

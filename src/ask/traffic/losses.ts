@@ -67,7 +67,7 @@ type Passed = { readonly requests: number; readonly connections: number; readonl
 const NOTHING = { requests: 0, connections: 0, seconds: 0 }
 
 const passed = (lost: AccessChange, { flows }: TrafficView): Passed => {
-  const own = flows.filter((flow) => isOfTarget(lost, flow) && isOfClient(lost, flow))
+  const own = flows.filter((flow) => isOfTarget(lost, flow) && isOfWay(lost, flow) && isOfClient(lost, flow))
   const sum = (protocol: Flow['protocol']) =>
     own.reduce((all, one) => (one.protocol === protocol ? all + one.requests - one.refused : all), 0)
   const [requests, connections] = [sum('http'), sum('tcp')]
@@ -103,6 +103,8 @@ const rateText = (count: number, what: string, seconds: number): string => {
 }
 
 const isOfTarget = ({ to }: AccessChange, flow: Flow): boolean => plainNames(to).includes(flow.to)
+
+const isOfWay = ({ via }: AccessChange, { ways = [via] }: Flow): boolean => ways.includes(via)
 
 /** Removes the kind of a name: proxies tell applications, pods and Gateways by the name of their workload alone. */
 const plainNames = (name: string): string[] => {

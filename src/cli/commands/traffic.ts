@@ -1,7 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
-import { Window } from '../../ask/traffic/window.ts'
+import type { Command } from 'commander'
 import { askTraffic, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
-import { FORMATS, outputOf, withServer } from '../options.ts'
+import { FORMATS, outputOf, parseWindow, withServer } from '../options.ts'
 import { print, printAs, say } from '../output.ts'
 import { trafficMermaid, trafficTable } from '../traffic.ts'
 
@@ -24,10 +23,4 @@ export const traffic = (program: Command): void => {
         if (output === 'table') for (const note of view.notes) say(note)
       })
     })
-}
-
-const parseWindow = (given: string): string => {
-  const parsed = Window.safeParse(given)
-  if (parsed.success) return parsed.data
-  throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
 }

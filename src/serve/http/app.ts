@@ -18,6 +18,7 @@ import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
 import { checkHostAndOrigin } from './host-and-origin.ts'
 import { isReceived } from './incoming.ts'
+import type { Propose } from './propose.ts'
 import { createRouter } from './router.ts'
 import type { NameSender } from './sender-name.ts'
 import type { StepStream } from './step-stream.ts'
@@ -34,6 +35,8 @@ export type AppOptions = {
   lint?: Lint | undefined
   /** Answers `GET /traffic`, and `POST /traffic` with what was observed. */
   traffic?: Traffic | undefined
+  /** Answers `GET /propose`, and `POST /propose` with what was observed. */
+  propose?: Propose | undefined
   /** Answers `GET /steps`. */
   steps?: StepStream | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
@@ -61,6 +64,7 @@ export const createApp = ({
   applications,
   lint,
   traffic,
+  propose,
   steps,
   preview,
   nameSender = async () => '',
@@ -117,13 +121,18 @@ export const createApp = ({
       const sender = await nameSender(context)
       return await intake.take(context.req.raw, plan, sender, await isReceived(context))
     })
-  if (traffic)
-    app.post('/traffic', async (context) => {
+  for (const [path, question] of Object.entries({ '/traffic': traffic, '/propose': propose })) {
+    if (question === undefined) continue
+    const ask = async (context: Context, body?: Uint8Array): Promise<Response> => {
       const { searchParams } = new URL(context.req.url)
-      const classify = async (body: Uint8Array): Promise<Response> =>
-        context.json(await traffic(searchParams, context.req.header('authorization'), body))
-      return await intake.take(context.req.raw, classify, await nameSender(context), await isReceived(context))
+      return context.json(await question(searchParams, context.req.header('authorization'), body))
+    }
+    app.get(path, (context) => ask(context))
+    app.post(path, async (context) => {
+      const about = (body: Uint8Array) => ask(context, body)
+      return await intake.take(context.req.raw, about, await nameSender(context), await isReceived(context))
     })
+  }
   app.post('/:function', take)
   if (explain)
     app.get('/explain', async (context) => {
@@ -142,11 +151,6 @@ export const createApp = ({
     app.get('/lint', async (context) => {
       const { searchParams } = new URL(context.req.url)
       return context.json(await lint(searchParams, context.req.header('authorization')))
-    })
-  if (traffic)
-    app.get('/traffic', async (context) => {
-      const { searchParams } = new URL(context.req.url)
-      return context.json(await traffic(searchParams, context.req.header('authorization')))
     })
   if (steps)
     app.get('/steps', async (context) => {
@@ -177,7 +181,7 @@ export const createApp = ({
       failureOf(
         new Refused(
           context.req.method === 'POST' ? 400 : 404,
-          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan or /traffic, GET /explain, /lint, /traffic, /steps, /applications or /applications/{namespace}/{application}`,
+          `${context.req.method} ${context.req.path}: expected POST / or POST /{function}, POST /plan, /traffic or /propose, GET /explain, /lint, /traffic, /propose, /steps, /applications or /applications/{namespace}/{application}`,
         ),
       ),
     ),

@@ -38,6 +38,7 @@ import { deadLetterKubernetesEvent, MANAGER } from './dead-letter-kubernetes-eve
 import { createDeadLetterSink } from './dead-letter-sink.ts'
 import { createExplain, type Explain } from './explain.ts'
 import { portProblem } from './process-lifecycle.ts'
+import { createPropose } from './propose.ts'
 import { createNameSender, type NameSender } from './sender-name.ts'
 import type { Settings } from './settings.ts'
 import { logStep } from './step-log.ts'
@@ -173,6 +174,7 @@ export const createService = ({
   const applications = createApplications({ ...reading, checkAdmissionPolicy })
   const lint = createLint(reading)
   const traffic = createTraffic({ ...reading, settings })
+  const propose = createPropose({ ...reading, traffic })
   const preview = createPreview({ ...reading, functions: all, transport })
   const nameSender = createNameSender(reading)
   const taking = isReading ? {} : { handle: telemetry?.handle(handle) ?? handle, steps }
@@ -182,6 +184,7 @@ export const createService = ({
     applications,
     lint,
     traffic,
+    propose,
     preview,
     nameSender,
     // a page of another host has no token, so a token makes the check of hosts unnecessary

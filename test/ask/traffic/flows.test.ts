@@ -33,6 +33,7 @@ const read = (observed: Partial<Observed>) => readFlows({ http: [], tcp: [], den
 
 const EAST = { fromCluster: 'east', toCluster: 'east' }
 const FLOW = { from: 'shop/web', to: 'shop/db', ...EAST, accounts: ['shop/web'] }
+const TO_SERVICE = { ...FLOW, ways: ['service'] }
 
 describe('each flow counts once', () => {
   const near = seen('destination', WEB, DB)
@@ -53,7 +54,27 @@ describe('each flow counts once', () => {
       10,
     ],
   ])('%s', (_, tcp, requests) => {
-    expect(read({ tcp })).toEqual({ flows: [{ ...FLOW, protocol: 'tcp', requests, refused: 0 }], hops: 0 })
+    const { flows, hops } = read({ tcp })
+    expect([flows.map(({ ways: _, ...flow }) => flow), hops]).toEqual([
+      [{ ...FLOW, protocol: 'tcp', requests, refused: 0 }],
+      0,
+    ])
+  })
+
+  const straight = { ...far, destination_service: 'unknown', destination_service_name: '' }
+  test.each<[string, Series[], string[] | undefined]>([
+    ['to a Service, if the client’s proxy says so', [series(near, 10), series(far, 11)], ['service']],
+    ['to a Service, if a waypoint reports it', [series(seen('waypoint', WEB, DB), 7)], ['service']],
+    ['to pods, if the client’s proxy knows no Service', [series(near, 10), series(straight, 11)], ['pod']],
+    ['to both', [series(near, 10), series(straight, 5), series(far, 5)], ['pod', 'service']],
+    ['a way that is not known, by the destination alone, which guesses', [series(near, 10)], undefined],
+    [
+      'a way that is not known, if something passed the waypoint by',
+      [series(seen('waypoint', WEB, DB), 7), series(near, 10)],
+      undefined,
+    ],
+  ])('a client goes %s', (_, tcp, ways) => {
+    expect(read({ tcp }).flows.map((flow) => flow.ways)).toEqual([ways])
   })
 
   test('connections to and from a waypoint are counted apart: the waypoint reports the requests', () => {
@@ -61,7 +82,7 @@ describe('each flow counts once', () => {
     const tcp = [series(seen('source', WEB, to), 3), series(seen('destination', WAYPOINT, DB), 4)]
     const http = [series({ ...seen('waypoint', WEB, DB), response_code: '200' }, 30)]
     expect(read({ http, tcp })).toEqual({
-      flows: [{ ...FLOW, protocol: 'http', requests: 30, refused: 0 }],
+      flows: [{ ...TO_SERVICE, protocol: 'http', requests: 30, refused: 0 }],
       hops: 7,
     })
   })
@@ -79,7 +100,7 @@ describe('what is refused', () => {
     const http = ['200', '403', '503'].map((response_code, index) =>
       series({ ...seen('waypoint', WEB, DB), response_code }, 10 ** index),
     )
-    expect(read({ http }).flows).toEqual([{ ...FLOW, protocol: 'http', requests: 111, refused: 10 }])
+    expect(read({ http }).flows).toEqual([{ ...TO_SERVICE, protocol: 'http', requests: 111, refused: 10 }])
   })
 
   test('a ztunnel counts a refused connection as opened as well', () => {

@@ -57,6 +57,13 @@ describe('the traffic of a loss', () => {
     ['silence', recent([]), 'silent', 'not used for 7 days'],
     ['silence of what was refused', recent([flow({ refused: 60 })]), 'silent', 'not used for 7 days'],
     ['silence for as long as proxies are scraped', recent([], [], 172_800), 'silent', 'not used for 2 days'],
+    ['silence of what went another way', recent([flow({ ways: ['pod'] })]), 'silent', 'not used for 7 days'],
+    [
+      'what went this way as well',
+      recent([flow({ requests: 720, ways: ['pod', 'service'] })]),
+      'used',
+      '12 requests/min in the last hour',
+    ],
     ['a time that is shorter than an hour', recent([flow()], [], 600), 'used', '6 requests/min in the last 10 minutes'],
     ['no silence, if no proxies are scraped', { ...recent([]), week: view('7d', []) }, 'unknown', 'use not known'],
     ['an hour alone', { hour: view('1h', [], 3_600) }, 'unknown', 'not used in the last hour'],

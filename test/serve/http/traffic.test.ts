@@ -36,7 +36,7 @@ describe('GET /traffic', () => {
     )
     const response = await trafficApp(await granted(), url).request(QUESTION)
     expect(response.status).toBe(200)
-    const row = { to: 'shop/db', protocol: 'http', refused: 0, relations: [] }
+    const row = { to: 'shop/db', protocol: 'http', refused: 0, relations: [], ways: ['service'] }
     expect(await response.json()).toEqual({
       namespace: 'shop',
       window: '2h',

@@ -1,0 +1,51 @@
+import type { Known } from './cluster.ts'
+import type { Seen } from './seen.ts'
+import { listedPolicies, type Standing, standingOf } from './standing.ts'
+
+/** An endpoint that a policy names, and the clients that are related to it already. */
+export type Endpoint = Pick<Standing, 'interface' | 'role'> & {
+  readonly name: string
+  readonly related: readonly string[]
+}
+
+/** Interfaces whose relations mean something else than that two applications are related. */
+const WITH_MEANING: ReadonlySet<string> = new Set(['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'])
+
+/**
+ * Chooses the endpoint for clients: a present one whose applications are all among them, that no policy names, else a new one. So the policy lets in nobody
+ * else.
+ */
+export const endpointFor = (
+  target: Known,
+  clients: readonly Seen[],
+  name: string,
+  taken: readonly string[],
+): Endpoint => {
+  const names = new Set(clients.map(({ from }) => from))
+  const declared = listedPolicies(target).map(({ relation }) => relation)
+  const standing = standingOf(target)
+  const used = new Set([...standing.map(({ endpoint }) => endpoint), ...declared, ...taken])
+  const fitting = [...Map.groupBy(standing, ({ endpoint }) => endpoint)].filter(
+    ([endpoint, relations]) =>
+      target.isRelated !== true &&
+      ![...declared, ...taken].includes(endpoint) &&
+      relations.every((one) => !WITH_MEANING.has(one.interface) && one.role !== 'peers' && names.has(one.remote)),
+  )
+  const [found] = fitting.toSorted(([, one], [, other]) => other.length - one.length)
+  const [first] = found?.[1] ?? []
+  if (found !== undefined && first !== undefined)
+    return {
+      name: found[0],
+      interface: first.interface,
+      role: first.role,
+      related: found[1].map(({ remote }) => remote),
+    }
+  return { name: unused(name, used), interface: interfaceOf(clients), role: 'provides', related: [] }
+}
+
+const unused = (name: string, used: ReadonlySet<string>): string => {
+  const names = [name, ...Array.from(used, (_, index) => `${name}-${index + 2}`)]
+  return names.find((one) => !used.has(one)) ?? name
+}
+
+const interfaceOf = (clients: readonly Seen[]): string => (clients.every(({ tcp }) => tcp === 0) ? 'http' : 'tcp')

@@ -1,0 +1,143 @@
+import type { Known, ProposedCluster } from './cluster.ts'
+import type { Seen } from './seen.ts'
+import { beaconsOf, declaredTypes, declaresClients, type PolicyType } from './standing.ts'
+
+/**
+ * What a proposal does with a client of an application. `stands`: what was declared lets it in. `granted`: the proposal lets it in. `suspicious`: it looks
+ * like an attack, a probe or a scan, and is kept out until a person decides. `unsayable`: no relation can name it, and its target is left as it is.
+ */
+export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unsayable'
+
+export type Judged = {
+  readonly seen: Seen
+  readonly verdict: Verdict
+  /** The types of policies that are needed for what was seen, and that nothing declares. */
+  readonly lacks: readonly PolicyType[]
+  /** Why a person has to look at it. */
+  readonly reason?: string
+}
+
+/** A client is taken for a scanner if it touched this number of applications, and sent none of them more than this number of requests. */
+export const SCAN = { targets: 5, requests: 10 } as const
+
+type Facts = {
+  readonly seen: Seen
+  readonly target: Known
+  /** The application of the client's name. */
+  readonly client: Known | undefined
+  /** The client is in the namespace of the target. */
+  readonly isNear: boolean
+  readonly isScanning: boolean
+  /** A beacon names the account of the client, or can. */
+  readonly isAccountNamed: boolean
+  readonly hasWaypoint: boolean
+  /** The types of policies that are needed for what was seen, and that nothing declares. */
+  readonly lacks: readonly PolicyType[]
+}
+
+type Rule = readonly ['suspicious' | 'unsayable', (facts: Facts) => string | false]
+
+/** The first rule that holds decides. docs/how-to/adopt-a-namespace.md has a sentence for each. */
+const RULES: readonly Rule[] = [
+  ['suspicious', ({ seen }) => seen.from === 'unknown' && 'no proxy knows who it is'],
+  ['suspicious', ({ seen: { http, tcp, refused } }) => refused >= http + tcp && 'it was refused each time'],
+  ['suspicious', (facts) => isRefusedNow(facts) && 'what is declared refuses it now'],
+  [
+    'suspicious',
+    ({ isScanning }) =>
+      isScanning && `it touched ${SCAN.targets} applications or more, each with ${SCAN.requests} requests at most`,
+  ],
+  [
+    'suspicious',
+    ({ isNear, client }) =>
+      !isNear &&
+      client?.state === undefined &&
+      'it is in another namespace, and meshstep knows no application of its name there',
+  ],
+  [
+    'suspicious',
+    ({ isNear, client }) => !isNear && !hasIdentity(client) && 'it is outside the mesh, in another namespace',
+  ],
+  ['unsayable', ({ client }) => client?.runs === undefined && 'it is neither a StatefulSet nor a Deployment'],
+  ['unsayable', ({ client }) => client?.runs?.hasSidecar === true && 'it has a sidecar, or may have one'],
+  ['unsayable', ({ client }) => sharing(client)],
+  [
+    'unsayable',
+    ({ target, seen, lacks }) =>
+      target.isRelated === true &&
+      lacks.includes(seen.from === seen.to ? 'app' : 'unit') &&
+      'policies: related has no relation for the way that it goes',
+  ],
+  [
+    'unsayable',
+    ({ client, isAccountNamed }) =>
+      !isAccountNamed && `it runs as the ServiceAccount ${client?.runs?.account}, and the beacon does not say so`,
+  ],
+]
+
+/** Judges a client of an application. */
+const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
+  const { target } = known
+  const declared = declaredTypes(target, seen.from)
+  const lacks = neededTypes(seen, known).filter((type) => !declared.includes(type))
+  const isGuarded = beaconsOf(target).length > 0 && seen.access !== 'open'
+  const isRespected = declared.length > 0 && (lacks.length === 0 || isGuarded)
+  if (isRespected || (declaresClients(target) && seen.access === 'allowed'))
+    return { seen, verdict: 'stands', lacks: [] }
+  for (const [verdict, holds] of RULES) {
+    const reason = holds({ ...known, seen, lacks })
+    if (reason !== false) return { seen, verdict, lacks, reason }
+  }
+  return { seen, verdict: 'granted', lacks }
+}
+
+/** A Gateway sends requests past the waypoint. Without a waypoint or a Service, the pods are what is guarded. */
+const neededTypes = (
+  seen: Seen,
+  { target, client, hasWaypoint }: Pick<Facts, 'target' | 'client' | 'hasWaypoint'>,
+): PolicyType[] =>
+  !hasWaypoint || target.services.length === 0 || client?.runs?.isGateway === true
+    ? ['unit']
+    : [...(seen.isToService ? ['app' as const] : []), ...(seen.isToPods ? ['unit' as const] : [])]
+
+/** The answer on access is about the Service of the target's name. Without one, nothing passes there whatever policies say. */
+const isRefusedNow = ({ seen, target }: Facts): boolean =>
+  seen.access === 'none' && target.services.some(({ metadata }) => metadata.name === target.subject.application)
+
+const hasIdentity = (client: Known | undefined): boolean =>
+  client?.runs !== undefined && (client.runs.isOnMesh || client.runs.isGateway)
+
+const sharing = (client: Known | undefined): string | false => {
+  const { account, sharedWith = [] } = client?.runs ?? {}
+  return (
+    sharedWith.length > 0 && `it runs as the ServiceAccount ${account}, as ${sharedWith.slice(0, 3).join(', ')} does`
+  )
+}
+
+type Context = {
+  readonly cluster: ProposedCluster
+  readonly hasWaypoint: boolean
+  isAccountNamed(client: Known): boolean
+}
+
+/** Judges each client of each application. */
+export const judgeAll = (all: readonly Seen[], { cluster, hasWaypoint, isAccountNamed }: Context): Judged[] => {
+  const { namespace, applications } = cluster
+  const scanning = new Set(
+    [...Map.groupBy(all, ({ from }) => from)]
+      .filter(([, seen]) => seen.length >= SCAN.targets && seen.every(({ http, tcp }) => http + tcp <= SCAN.requests))
+      .map(([from]) => from),
+  )
+  return all.flatMap((seen) => {
+    const [target, client] = [applications.get(seen.to), applications.get(seen.from)]
+    return target === undefined
+      ? []
+      : [
+          judge(seen, {
+            ...{ target, client, hasWaypoint, isScanning: scanning.has(seen.from) },
+            isNear: seen.from.startsWith(`${namespace}/`),
+            isAccountNamed: client !== undefined && isAccountNamed(client),
+          }),
+        ]
+  })
+}

@@ -1,0 +1,71 @@
+import type { Subject } from '../../platform/base/subject.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { type PodLike, podLabels, podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import { controllerNamed, isLive } from '../../platform/kubernetes/pods.ts'
+import { isHeadless, isServiceOf, type Spec } from '../../platform/kubernetes/services.ts'
+import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
+import { countEnrolled, isGateway, lonePodName, serviceAccountName, someMayHaveSidecar } from '../authorization/pods.ts'
+import { tcpPorts } from '../authorization/protocol.ts'
+import type { Known, Runs } from './cluster.ts'
+
+type Objects = {
+  /** Of the namespace. */
+  readonly labels: Readonly<Record<string, string>>
+  readonly workloads: readonly KubernetesObject[]
+  readonly services: readonly KubernetesObject[]
+  readonly pods: readonly KubernetesObject[]
+}
+
+/** What runs in a namespace, by the names of applications. */
+export type Running = {
+  readonly names: readonly string[]
+  of(subject: Subject): Pick<Known, 'runs' | 'services'>
+}
+
+export const createRunning = ({ labels, workloads, services, pods }: Objects): Running => {
+  const live = pods.filter(isLive)
+  const byController = Map.groupBy(live, (pod) => keyOf(controllerNamed(pod)))
+  // a StatefulSet goes before a Deployment of the same name
+  const byName = new Map(workloads.toReversed().map((workload) => [workload.metadata.name, workload]))
+  const lone = live.filter((pod) => !['StatefulSet', 'Deployment'].includes(controllerNamed(pod)?.kind ?? ''))
+  const users = [
+    ...workloads.map((one) => ({ name: one.metadata.name, account: serviceAccountName(podTemplate(one)) })),
+    ...lone.map((pod) => ({ name: lonePodName(pod), account: serviceAccountName(pod as PodLike) })),
+  ]
+  const runsOf = (workload: KubernetesObject): Runs => {
+    const template = podTemplate(workload)
+    const observed = { template, running: byController.get(keyOf({ kind: workload.kind, ...workload.metadata })) ?? [] }
+    const account = serviceAccountName(template)
+    const { on, of } = countEnrolled(observed, labels)
+    const sharing = users.filter((one) => one.account === account && one.name !== workload.metadata.name)
+    return {
+      ...{ template, account, isOnMesh: on === of, isGateway: isGateway(template) },
+      sharedWith: [...new Set(sharing.map(({ name }) => name))].toSorted(),
+      hasSidecar: someMayHaveSidecar(observed, labels),
+    }
+  }
+  return {
+    names: [...byName.keys()],
+    of: (subject) => {
+      const workload = byName.get(subject.application)
+      if (workload === undefined) return { services: [] }
+      const runs = runsOf(workload)
+      return { runs, services: services.filter((service) => isGuardable(service, subject, runs)) }
+    },
+  }
+}
+
+const keyOf = (of: { readonly kind: string; readonly name: string } | undefined): string => `${of?.kind} ${of?.name}`
+
+/** Tells if a Service leads to the pods of an application, by an address that a waypoint can serve. */
+const isGuardable = (service: KubernetesObject, subject: Subject, { template }: Runs): boolean => {
+  const { selector = {} } = (service.spec ?? {}) as Spec
+  return (
+    isServiceOf(subject, service) &&
+    Object.keys(selector).length > 0 &&
+    hasLabels(podLabels(template), selector) &&
+    service.spec?.type !== 'ExternalName' &&
+    !isHeadless(service) &&
+    tcpPorts(service).length > 0
+  )
+}

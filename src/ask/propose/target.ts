@@ -1,0 +1,123 @@
+import type { Policy } from '../../core/policies/models.ts'
+import { ownWorkload } from '../../core/workload/config.ts'
+import { subjectName } from '../../platform/base/subject.ts'
+import { podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import type { Known } from './cluster.ts'
+import { type Endpoint, endpointFor } from './endpoint.ts'
+import type { Judged } from './judge.ts'
+import { podPorts, servicePorts } from './ports.ts'
+import type { Seen } from './seen.ts'
+import { beaconsOf, declaresClients, type PolicyType } from './standing.ts'
+
+/** What is proposed for an application as a target. */
+export type TargetDraft = {
+  readonly target: Known
+  /** The policies that its config lacks. */
+  readonly policies: readonly Policy[]
+  /** The clients that get a relation, with its endpoint. */
+  readonly relations: readonly { readonly seen: Seen; readonly endpoint: Endpoint }[]
+  /** The clients that are granted access, and those for which something stands. */
+  readonly granted: readonly Seen[]
+  readonly standing: readonly Seen[]
+  /** Sentences on what the ports are taken from. */
+  readonly remarks: readonly string[]
+}
+
+/** Returns the reason why an application is left as it is, or undefined. */
+export const reasonToLeave = (target: Known, judged: readonly Judged[]): string | undefined => {
+  const unfit = unfitness(target)
+  const unsayable = judged.find(({ verdict }) => verdict === 'unsayable')
+  const isWidening = !declaresClients(target) || judged.some(({ verdict }) => verdict === 'granted')
+  const isTouched = isWidening || unsayable !== undefined || beaconsOf(target).length === 0
+  if (unfit !== undefined || !isTouched) return unfit
+  if (target.runs?.isOnMesh === false)
+    return 'its pods are not all on the mesh, so no proxy counts all that they are sent'
+  if (isWidening && target.isRelated !== true && ownWorkload(target.state?.config) !== undefined)
+    return 'its config deploys its workload: add the policies there, as no other document may take its place'
+  return unsayable && `its client ${unsayable.seen.from} cannot be named: ${unsayable.reason}`
+}
+
+/** Returns the reason why no policy of meshstep would hold for an application. */
+const unfitness = ({ subject, runs, problem }: Known): string | undefined => {
+  if (problem !== undefined) return `its memory cannot be read (${problem})`
+  if (runs === undefined) return 'it is neither a StatefulSet nor a Deployment'
+  if (runs.hasSidecar) return 'it has a sidecar, or may have one'
+  return podLabels(runs.template)[NAME_LABEL] === subject.application
+    ? undefined
+    : `its pods do not have the label ${NAME_LABEL}: ${subject.application}, by which policies select them`
+}
+
+/** Drafts the policies and relations for the clients of an application that are granted access. */
+export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoint: boolean): TargetDraft => {
+  const { application } = target.subject
+  const granted = judged.filter(({ verdict }) => verdict === 'granted')
+  const lacking = (type: PolicyType) => granted.filter(({ lacks }) => lacks.includes(type)).map(({ seen }) => seen)
+  const [toService, toPods] = [lacking('app'), lacking('unit')]
+  const standing = judged.filter(({ verdict }) => verdict === 'stands').map(({ seen }) => seen)
+  const known = { target, granted: granted.map(({ seen }) => seen), standing, policies: [], remarks: [] }
+  const isNew = !declaresClients(target)
+  const forService = toService.length > 0 || (isNew && hasWaypoint && target.services.length > 0)
+  const forPods = toPods.length > 0 || (isNew && !forService)
+  const near = endpointFor(target, toService, application, [])
+  const far = endpointFor(
+    target,
+    toPods,
+    forService ? `${application}-pods` : application,
+    forService ? [near.name] : [],
+  )
+  // a relation is enough
+  if (target.isRelated) return { ...known, relations: [...unrelated(near, toService), ...unrelated(far, toPods)] }
+  const app = forService ? appPolicies(target, near, toService) : NOTHING
+  const unit = forPods ? unitPolicy(target, far, toPods) : NOTHING
+  return {
+    ...known,
+    policies: [...app.policies, ...unit.policies],
+    relations: [...unrelated(near, toService), ...unrelated(far, toPods)],
+    remarks: [...app.remarks, ...unit.remarks],
+  }
+}
+
+type Part = { readonly policies: readonly Policy[]; readonly remarks: readonly string[] }
+
+const NOTHING: Part = { policies: [], remarks: [] }
+
+const unrelated = (endpoint: Endpoint, clients: readonly Seen[]) =>
+  clients.filter(({ from }) => !endpoint.related.includes(from)).map((seen) => ({ seen, endpoint }))
+
+const appPolicies = ({ subject, services }: Known, { name }: Endpoint, clients: readonly Seen[]): Part => {
+  const isHttpAlone = clients.length > 0 && clients.every(({ tcp }) => tcp === 0)
+  const parts = services.map((service) => {
+    const ports = servicePorts(service, isHttpAlone)
+    const { name: title } = service.metadata
+    return {
+      policy: {
+        ...{ type: 'app' as const, relation: name, endpoints: [{ ports }] },
+        ...(title !== subject.application && { service: title }),
+      },
+      remark:
+        ports.length === 1
+          ? `Port ${ports[0]} is the only one of the Service ${title} that may have been used.`
+          : `Metrics name no port: ${ports.join(', ')} are those of the Service ${title}. Take out what is not used.`,
+    }
+  })
+  return {
+    policies: parts.map(({ policy }) => policy),
+    remarks: clients.length > 0 ? parts.map(({ remark }) => remark) : [],
+  }
+}
+
+const unitPolicy = ({ subject, runs, services }: Known, { name }: Endpoint, clients: readonly Seen[]): Part => {
+  // the port of a pod need not be one of a Service
+  const ports =
+    clients.some(({ isToPods }) => isToPods) || runs === undefined ? undefined : podPorts(services, runs.template)
+  const pods = `the pods of ${subjectName(subject)}`
+  const remark =
+    ports === undefined
+      ? `Metrics name no port: all of ${pods} are allowed.`
+      : `Ports ${ports.join(', ')} are those of ${pods} behind its Services.`
+  return {
+    policies: [{ type: 'unit', relation: name, ...(ports && { ports }) }],
+    remarks: clients.length > 0 ? [remark] : [],
+  }
+}
