@@ -5,7 +5,7 @@ import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 import { writeMaterials } from './tools/bundle/materials.ts'
 import { MODELS, modelsInside } from './tools/bundle/models.ts'
 import { common, TOO_OLD, uuidsOfNode } from './tools/bundle/options.ts'
-import { copyPage, LIBRARY_FILE } from './tools/bundle/page.ts'
+import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 
 /**
  * Loaded when they are asked for, or only by some: kept beside the bundle, so that an event never waits for them. They are required from
@@ -98,5 +98,5 @@ await copyPage('dist')
 await writeMaterials(
   'dist',
   [metafile, fork.metafile, otlp.metafile, page.metafile, traffic.metafile, propose.metafile],
-  [LIBRARY_FILE, MODELS],
+  [...LIBRARY_FILES, MODELS],
 )

@@ -16,7 +16,7 @@ export const WINGS: readonly Wing[] = [
     name: 'serve',
     holds: 'the process, and its answers over HTTP',
     rooms: {
-      page: 'the live page, the map and its layout, which the command draws too; the files of `browser/` are served unchanged',
+      page: 'the live page and its map; the files of `browser/` are served unchanged, and the command uses their layout and drawing',
       http: 'the server: bodies, errors as answers, settings, dead letters, questions',
       telemetry: 'traces and metrics; a file of its own beside the bundle, loaded where a receiver is named',
       schemas: 'JSON Schemas, and the reference that is generated from them',

@@ -7,7 +7,7 @@ import { build } from 'esbuild'
 import { writeMaterials } from './bundle/materials.ts'
 import { modelsInside } from './bundle/models.ts'
 import { common, REQUIRE, uuidsOfNode } from './bundle/options.ts'
-import { copyPage, LIBRARY_FILE } from './bundle/page.ts'
+import { copyPage, LIBRARY_FILES } from './bundle/page.ts'
 
 const run = promisify(execFile)
 
@@ -45,4 +45,4 @@ await mkdir(LIB)
 const { metafile } = await bundle()
 await copyPage(LIB)
 await declare()
-await writeMaterials(LIB, [metafile], [LIBRARY_FILE])
+await writeMaterials(LIB, [metafile], LIBRARY_FILES)

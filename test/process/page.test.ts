@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { beforeAll, expect, test } from 'vitest'
-import { LIBRARY, OWN_FILES } from '../../src/serve/page/assets.ts'
+import { LIBRARIES, OWN_FILES } from '../../src/serve/page/assets.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 import { ensureBundle, post, serve, startCluster } from './helpers.ts'
 
@@ -15,7 +15,7 @@ test('the bundle of the page serves it with all its files, and the map, and take
   const server = await serve({ entry: 'dist/page.mjs', environment })
   const page = await fetch(server.url, { headers: { accept: 'text/html' } })
   expect(await page.text()).toMatch(/^<!doctype html>/)
-  for (const file of [...OWN_FILES, LIBRARY])
+  for (const file of [...OWN_FILES, ...Object.keys(LIBRARIES)])
     expect([file, (await fetch(`${server.url}/page/${file}`)).status]).toEqual([file, 200])
   const map = (await (await fetch(`${server.url}/map`)).json()) as { nodes: { id: string }[] }
   expect(map.nodes.map(({ id }) => id)).toEqual(['shop/web'])
@@ -28,7 +28,7 @@ test('nothing of the page is in the bundle of the functions', async () => {
   const [functions, page] = await Promise.all(
     ['server.cjs', 'page.mjs'].map((name) => readFile(`dist/${name}`, 'utf8')),
   )
-  for (const word of ['dagre', 'cytoscape', '<!doctype html>']) {
+  for (const word of ['elk-worker', 'cytoscape', '<!doctype html>']) {
     expect([word, functions?.includes(word)]).toEqual([word, false])
     expect([word, page?.includes(word)]).toEqual([word, true])
   }

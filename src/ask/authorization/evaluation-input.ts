@@ -2,6 +2,7 @@ import { undiscovered } from '../../mesh/istio/acceptance.ts'
 import { readAuthorizationPolicy, type UnreadablePolicy } from '../../mesh/istio/authorization-policy.ts'
 import { ROOT_NAMESPACE, readMeshConfig } from '../../mesh/istio/mesh-config.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
+import { perObjects } from '../../platform/base/per-object.ts'
 import { describeWait } from '../../platform/base/wait.ts'
 import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
 import { type Client, resolveClient } from './client.ts'
@@ -28,7 +29,7 @@ export const buildInput = (query: Query, observed: ObservedCluster): EvaluationI
   const { notes: meshNotes, ...mesh } = resolveMesh(query, observed)
   const { peerAuthentications, notes: odd } = readPeerAuthentications(observed)
   const snapshot: ClusterSnapshot = {
-    ...readPolicies(observed),
+    ...readPolicies(observed.policies ?? NONE, observed.untaken ?? NONE),
     ...mesh,
     doubts: [...doubtsOf(ends), ...discoveryDoubts(ends, observed)],
     unknownPods: destination.unknownPods,
@@ -147,17 +148,22 @@ export const resolveMesh = (
   }
 }
 
-const readPolicies = ({
-  policies = [],
-  untaken = [],
-}: ObservedCluster): Pick<ClusterSnapshot, 'policies' | 'unreadable'> => {
-  const pending = new Map(untaken.map((one) => [one.object, describeWait(one)]))
-  const read = policies.map((object) => asUntaken(readAuthorizationPolicy(object), pending.get(object)))
-  return {
-    policies: read.flatMap((one) => ('policy' in one ? [one.policy] : [])),
-    unreadable: read.flatMap((one) => ('policy' in one ? [] : [one])),
-  }
-}
+const NONE: readonly never[] = []
+
+/** Many questions about one cluster share its policies. */
+const readPolicies = perObjects(
+  (
+    policies: NonNullable<ObservedCluster['policies']>,
+    untaken: NonNullable<ObservedCluster['untaken']>,
+  ): Pick<ClusterSnapshot, 'policies' | 'unreadable'> => {
+    const pending = new Map(untaken.map((one) => [one.object, describeWait(one)]))
+    const read = policies.map((object) => asUntaken(readAuthorizationPolicy(object), pending.get(object)))
+    return {
+      policies: read.flatMap((one) => ('policy' in one ? [one.policy] : [])),
+      unreadable: read.flatMap((one) => ('policy' in one ? [] : [one])),
+    }
+  },
+)
 
 /**
  * Marks a policy that Istio has not taken as unreadable, because proxies may not enforce it yet. The target is kept where it cannot have changed: in a

@@ -36,6 +36,12 @@ export const findBeacon = (subject: Subject, state: State | undefined): Subject 
   return relation && remoteSubject(subject, relation)
 }
 
+/** Selects the part of an application's memory that decides on requests. */
+export const decidingPart = (subject: Subject, state: State | undefined): object => ({
+  beacon: findBeacon(subject, state),
+  mesh: findMesh([state]),
+})
+
 /** Finds the mesh config: the application's own, or that of its beacon. */
 export const findMesh = (states: readonly (State | undefined)[]): MeshConfig | undefined =>
   states.map((state) => state?.config?.mesh).find((mesh) => mesh !== undefined)

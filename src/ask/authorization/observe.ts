@@ -5,6 +5,7 @@ import type { State } from '../../core/state/state.ts'
 import { unenforced } from '../../mesh/istio/acceptance.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../../mesh/istio/mesh-config.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
+import { perObjects } from '../../platform/base/per-object.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { ifPermitted, ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
@@ -79,10 +80,21 @@ export const observeForQuery = async (
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
   return {
     ...{ ...seen, from: sender, to: receiver, memory, beacon, gatewayClasses },
-    untaken: unenforced([...(policies ?? []), ...services], configs).filter(({ is }) => is === 'pending'),
+    untaken: untakenOf(policies ?? NONE, services, ...configs),
     meshConfigs: configs,
   }
 }
+
+const NONE: readonly KubernetesObject[] = []
+
+/** Many questions about one cluster share its lists. */
+const untakenOf = perObjects(
+  (
+    policies: readonly KubernetesObject[],
+    services: readonly KubernetesObject[],
+    ...configs: readonly KubernetesObject[]
+  ): readonly Unenforced[] => unenforced([...policies, ...services], configs).filter(({ is }) => is === 'pending'),
+)
 
 /** Treats the named objects as taken by the mesh, even if they are pending. Without names, it treats all objects so. */
 export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>): ObservedCluster => ({

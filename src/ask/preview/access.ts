@@ -17,10 +17,39 @@ export type Access = Change & { readonly port: number }
  * Lists the current access through a Service as changes from no access. It includes access that is open because no policy applies. `from` is absent for a
  * client outside the mesh.
  */
-export const accessNow = async (from: Subject | undefined, to: Subject, reading: Reading): Promise<Access[]> =>
-  (await inputsFor(from, to, reading)).flatMap(({ port, input }) =>
-    compareRequests([undefined, input]).changes.map((change) => ({ ...change, port })),
-  )
+export const accessNow = async (from: Subject | undefined, to: Subject, reading: Reading): Promise<readonly Access[]> =>
+  (await accessAndHomes(from, to, reading)).access
+
+/** The access as `accessNow` lists it, and the namespaces whose policies may decide. */
+export type AccessAndHomes = { readonly access: readonly Access[]; readonly homes: readonly string[] }
+
+/** Lists the access as `accessNow` does, with what it depends on. */
+export const accessAndHomes = async (
+  from: Subject | undefined,
+  to: Subject,
+  reading: Reading,
+): Promise<AccessAndHomes> => {
+  const asked = await inputsFor(from, to, reading)
+  return {
+    access: asked.flatMap(({ port, input }) =>
+      compareRequests([undefined, input]).changes.map((change) => ({ ...change, port })),
+    ),
+    homes: [...new Set(asked.flatMap(({ input }) => (input ? homesOf(input) : [])))].toSorted(),
+  }
+}
+
+const homesOf = ({ request: { to }, snapshot }: EvaluationInput): string[] => {
+  const { rootNamespace, otherRoots = [], services, others = [] } = snapshot
+  const workloads = [snapshot, ...others].flatMap((one) => one.workloads)
+  const waypoints = [
+    ...services.flatMap(({ waypoint, canary }) => [waypoint, canary]),
+    ...workloads.map(({ waypoint }) => waypoint),
+  ]
+  return [
+    ...[to.namespace, rootNamespace, ...otherRoots],
+    ...[...workloads, ...waypoints.filter((one) => one !== undefined)].map(({ namespace }) => namespace),
+  ]
+}
 
 /**
  * The result for a client if dry runs were enforced: `partly refused` if some requests would still pass, `no dry run` if none is about them, as no

@@ -1,4 +1,4 @@
-import type { AuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import { type AuthorizationPolicy, targetsOf } from '../../mesh/istio/authorization-policy.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
@@ -145,17 +145,22 @@ const narrowed = ([before, after]: Pair): Pair => {
   return [narrow(before), narrow(after)]
 }
 
-/** Tells if a policy may apply. It does not if it refers only to other Services, or selects other pods. */
-const mayHoldFor =
-  ({ request: { to }, snapshot }: EvaluationInput) =>
-  ({ spec: { targetRefs = [], selector } }: AuthorizationPolicy): boolean => {
+/** Tells if a policy may apply. It does not if it refers only to other Services, or selects pods of other namespaces, or other pods. */
+const mayHoldFor = ({ request: { to }, snapshot }: EvaluationInput): ((policy: AuthorizationPolicy) => boolean) => {
+  const workloads = [snapshot, ...(snapshot.others ?? [])].flatMap((one) => one.workloads)
+  // unknown pods are assumed to have the name of their application
+  const pods = [...workloads.map(({ labels }) => labels), to.gateway?.labels ?? { [NAME_LABEL]: to.application }]
+  const { rootNamespace, otherRoots = [] } = snapshot
+  const homes = new Set([to.namespace, rootNamespace, ...otherRoots, ...workloads.map(({ namespace }) => namespace)])
+  return ({ metadata: { namespace }, spec }) => {
+    const targets = targetsOf(spec)
     const isElsewhere =
-      targetRefs.length > 0 && targetRefs.every(({ kind, name }) => kind === 'Service' && name !== to.service)
-    const workloads = [snapshot, ...(snapshot.others ?? [])].flatMap((one) => one.workloads)
-    // unknown pods are assumed to have the name of their application
-    const pods = [...workloads.map(({ labels }) => labels), to.gateway?.labels ?? { [NAME_LABEL]: to.application }]
-    return !isElsewhere && pods.some((labels) => hasLabels(labels, selector?.matchLabels))
+      targets.length === 0
+        ? !homes.has(namespace)
+        : targets.every(({ kind, name }) => kind === 'Service' && (name !== to.service || namespace !== to.namespace))
+    return !isElsewhere && pods.some((labels) => hasLabels(labels, spec.selector?.matchLabels))
   }
+}
 
 /** Merges changes into as few as possible: one for all methods and paths, for all methods of a path, for all paths of a method, or for one of each. */
 const merged = (cells: readonly Cell[], asked: Partial<Change>): Change[] => {

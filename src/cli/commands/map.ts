@@ -5,7 +5,7 @@ import { mermaid, svg } from '../map.ts'
 import { outputOf, withServer } from '../options.ts'
 import { print } from '../output.ts'
 
-const DRAW: Readonly<Record<'mermaid' | 'svg' | 'json', (graph: Graph) => string>> = {
+const DRAW: Readonly<Record<'mermaid' | 'svg' | 'json', (graph: Graph) => string | Promise<string>>> = {
   mermaid,
   svg,
   json: ({ nodes, edges }) =>
@@ -21,7 +21,7 @@ export const map = (program: Command): void => {
     .action((_: unknown, command: Command) => {
       const output = outputOf(command, ['mermaid', 'svg', 'json'])
       return withServer(command, async ({ server, namespace }) =>
-        print(DRAW[output](graphOf(await server.get<ApplicationView[]>(`/applications/${namespace}`)))),
+        print(await DRAW[output](graphOf(await server.get<ApplicationView[]>(`/applications/${namespace}`)))),
       )
     })
 }

@@ -145,7 +145,9 @@ const guardedBy = async (
   { unenforced }: Pick<Situation, 'unenforced'>,
 ): Promise<Unenforced[]> => {
   const own = new Set(unenforced.map(({ held }) => held))
-  const objects = policies.filter((policy) => mesh.isGuarding(policy, [subject.application]))
+  const objects = policies.filter(
+    (policy) => policy.metadata.namespace === subject.namespace && mesh.isGuarding(policy, [subject.application]),
+  )
   const configs = await meshConfigs(mesh, kubernetes, subject.namespace, { objects, witnesses: policies })
   return mesh.unenforced(objects, [...policies, ...configs]).filter(({ held }) => !own.has(held))
 }

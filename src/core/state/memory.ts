@@ -8,7 +8,7 @@ import { pythonJson } from '../../platform/base/python-json.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { ApiError } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { memoryLabels } from '../../platform/kubernetes/ownership-labels.ts'
 import { migrate, NewerVersion } from './migrate.ts'
 import { withNearNames } from './near-names.ts'
@@ -35,6 +35,12 @@ export const FULL_BYTES = MAXIMUM_BYTES - 64 * 1024
 const MEMORY_MANAGER = 'meshstep'
 
 export const memoryName = (application: string): string => `juju-service-mesh-${application}-labels`
+
+/** Returns the application of a memory with this name, or undefined for any other object. */
+export const memoryOwner = ({ kind, namespace, name = '' }: Reference): Subject | undefined => {
+  const application = kind === 'ConfigMap' ? /^juju-service-mesh-(.+)-labels$/.exec(name)?.[1] : undefined
+  return application === undefined || namespace === undefined ? undefined : { namespace, application }
+}
 
 /** Names the memory's ConfigMap in messages and results. */
 export const memoryObject = ({ namespace, application }: Subject): string =>

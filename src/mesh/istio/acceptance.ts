@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Unenforced } from '../../core/policies/unenforced.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
+import { perObject } from '../../platform/base/per-object.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
@@ -29,11 +30,11 @@ const AMBIENT = ['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound'
 /** Tells if Istio wrote a condition. The API server itself gives a new Gateway conditions that wait for a controller. */
 const isOfIstio = ({ reason }: Condition): boolean => reason !== 'Pending'
 
-const conditionsOf = ({ status }: KubernetesObject): Condition[] => {
+const conditionsOf = perObject(({ status }: KubernetesObject): readonly Condition[] => {
   const { conditions } = (status ?? {}) as { conditions?: unknown }
   if (!Array.isArray(conditions)) return []
   return conditions.flatMap((condition) => Condition.safeParse(condition).data ?? []).filter(isOfIstio)
-}
+})
 
 /**
  * Lists the objects that Istio refuses, or has not taken yet. An object is taken once it has a condition of its generation. This is only checked if Istio
@@ -44,21 +45,19 @@ export const unenforced = (
   objects: readonly KubernetesObject[],
   witnesses: readonly KubernetesObject[] = [],
 ): Unenforced[] => {
-  const read = objects.map((object) => ({ object, conditions: conditionsOf(object) }))
-  const written = new Set(
-    [...read.map(({ conditions }) => conditions), ...witnesses.map(conditionsOf)].flat().map(typeOf),
-  )
+  const written = new Set<string>()
+  // there may be a thousand witnesses for each application
+  for (const some of [objects, witnesses])
+    for (const one of some) for (const { type } of conditionsOf(one)) written.add(type)
   const isAmbient = AMBIENT.some((type) => written.has(type)) || witnesses.some(isConfigOfSupported)
   const isWritten = { ambient: isAmbient, gateway: written.has('Accepted') }
-  return read.flatMap(({ object, conditions }) => ownValue(JUDGES, object.kind)?.(object, conditions, isWritten) ?? [])
+  return objects.flatMap((object) => ownValue(JUDGES, object.kind)?.(object, conditionsOf(object), isWritten) ?? [])
 }
 
 const isConfigOfSupported = (object: KubernetesObject): boolean => {
   const version = object.kind === 'ConfigMap' ? readMeshConfig(object)?.version : undefined
   return version !== undefined && !isOlder(version, LOWEST)
 }
-
-const typeOf = ({ type }: Condition): string => type
 
 type Judge = (
   object: KubernetesObject,

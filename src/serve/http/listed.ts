@@ -1,11 +1,10 @@
+import { memoryOwner } from '../../core/state/memory.ts'
 import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
 import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
 
 const LISTED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service']
-
-const MEMORY = /^juju-service-mesh-.*-labels$/
 
 /** A selector with equalities only, such as `app=web,tier=front`. */
 const EQUALITIES = /^[^=!,()\s]+=[^=!,()\s]+(,[^=!,()\s]+=[^=!,()\s]+)*$/
@@ -35,7 +34,7 @@ export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
     find: async (reference) => {
       const { kind, namespace, name } = reference
       if (namespace === undefined || name === undefined) return await once.find(reference)
-      if (kind === 'ConfigMap' && MEMORY.test(name)) {
+      if (memoryOwner(reference)) {
         const found = (await listed(kind, namespace, MEMORY_SELECTOR))?.get(name)
         return found ?? (await once.find(reference))
       }

@@ -15,16 +15,34 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** The page's own files, in `src/serve/page/browser`. */
-export const OWN_FILES = ['page.css', 'page.js', 'map.js', 'live.js', 'html.js', 'icon.svg'] as const
+export const OWN_FILES = [
+  ...['page.css', 'icon.svg', 'page.js', 'address.js', 'html.js', 'labels.js', 'layout.js', 'live.js', 'map.js'],
+  ...['marks.js', 'rows.js', 'style.js', 'svg.js', 'view.js'],
+] as const
 
-export const LIBRARY = 'cytoscape.min.js'
+/** The files of libraries, and where npm puts them. The layout is made by a worker, which loads a script of its own. */
+export const LIBRARIES: Readonly<Record<string, string>> = {
+  'cytoscape.min.js': 'node_modules/cytoscape/dist/cytoscape.min.js',
+  'elk-api.js': 'node_modules/elkjs/lib/elk-api.js',
+  'elk-worker.min.js': 'node_modules/elkjs/lib/elk-worker.min.js',
+}
 
-/** Serves the files of a folder, and cytoscape from the URL `library`. */
-const createAssets = (folder: URL, library: URL): Assets => {
+const BUNDLED = new URL('./page/', import.meta.url)
+const ROOT = new URL('../../../', import.meta.url)
+
+/** Finds a file of the page: in `page/` beside a bundle, else in the sources, or in node_modules. */
+export const findFile = (name: string): URL => {
+  if (existsSync(BUNDLED)) return new URL(name, BUNDLED)
+  return new URL(LIBRARIES[name] ?? `src/serve/page/browser/${name}`, ROOT)
+}
+
+/** Serves the files of the page. */
+export const findAssets = (): Assets => {
+  const names = new Set<string>([...OWN_FILES, ...Object.keys(LIBRARIES)])
   const read = new Map<string, Promise<Asset>>()
   return async (name) => {
-    if (name !== LIBRARY && !OWN_FILES.some((one) => one === name)) return undefined
-    const known = read.get(name) ?? load(name === LIBRARY ? library : new URL(name, folder))
+    if (!names.has(name)) return undefined
+    const known = read.get(name) ?? load(findFile(name))
     read.set(name, known)
     return await known
   }
@@ -34,12 +52,4 @@ const load = async (url: URL): Promise<Asset> => {
   const body = new Uint8Array(await readFile(url))
   const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
   return { body, type: TYPES[url.pathname.split('.').at(-1) ?? ''] ?? 'application/octet-stream', tag }
-}
-
-/** Serves the files of the page: from `page/` beside a bundle, else from the sources, with cytoscape from node_modules. */
-export const findAssets = (): Assets => {
-  const bundled = new URL('./page/', import.meta.url)
-  if (existsSync(bundled)) return createAssets(bundled, new URL(LIBRARY, bundled))
-  const library = new URL(`../../../node_modules/cytoscape/dist/${LIBRARY}`, import.meta.url)
-  return createAssets(new URL('./browser/', import.meta.url), library)
 }

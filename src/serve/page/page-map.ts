@@ -1,15 +1,5 @@
 import type { NodeKind } from '../../ask/views/node-kind.ts'
 
-/** A box around a namespace, or around a group in it. `x` and `y` are its upper left corner. */
-export type Frame = {
-  readonly id: string
-  readonly kind: 'namespace' | 'group'
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
-}
-
 export type MapNode = {
   readonly namespace: string
   readonly application: string
@@ -30,10 +20,6 @@ export type MapNode = {
   readonly ports: readonly number[]
   /** The coordinator of its cluster. */
   readonly group?: string
-  readonly x: number
-  readonly y: number
-  readonly width: number
-  readonly height: number
 }
 
 export type MapEdge = {
@@ -50,16 +36,13 @@ export type MapEdge = {
   readonly relations: readonly { readonly id: number; readonly label: string; readonly interface: string }[]
 }
 
-/** The applications of namespaces with the allowed traffic between them and their positions, in JSON. */
+/** The applications of namespaces with the allowed traffic between them, in JSON. */
 export type PageMap = {
   readonly namespaces: readonly string[]
   /** The namespaces on the map. */
   readonly shown: readonly string[]
   readonly nodes: readonly MapNode[]
   readonly edges: readonly MapEdge[]
-  readonly frames: readonly Frame[]
-  readonly width: number
-  readonly height: number
   /** Changes with any object that the map is made of. */
   readonly version: string
 }

@@ -9,11 +9,9 @@ import { isReceived } from '../http/incoming.ts'
 import { readingLists } from '../http/listed.ts'
 import type { Questions } from '../http/server.ts'
 import type { Assets } from './assets.ts'
-import { createMaps, MOST_LABELS } from './map.ts'
-import type { PageMap } from './page-map.ts'
+import { createMaps } from './map.ts'
 import { eventOf, relate, type Told, unrelate } from './relating.ts'
 import type { Story } from './story.ts'
-import { type Drawing, svg } from './svg.ts'
 import { plan, why } from './views/answers.ts'
 import { application } from './views/application.ts'
 import { shell } from './views/shell.ts'
@@ -31,7 +29,7 @@ type Options = {
 /** The content security policy. Everything comes from this server, without inline scripts or styles. */
 const POLICY = [
   "default-src 'none'",
-  ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
+  ...["script-src 'self'", "worker-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
   ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
 ].join('; ')
 
@@ -76,11 +74,6 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
     const map = await maps(searchParams, context.req.header('authorization'), version)
     const headers = { 'cache-control': 'no-cache', etag: `"${map?.version ?? version}"` }
     return map === undefined ? context.body(null, 304, headers) : context.json(map, 200, headers)
-  })
-
-  app.get('/map.svg', async (context) => {
-    const map = await maps(new URL(context.req.url).searchParams, context.req.header('authorization'))
-    return answer(context, map && svg(drawingOf(map)), 'image/svg+xml')
   })
 
   app.get('/page/applications/:namespace/:application', async (context) => {
@@ -159,12 +152,3 @@ const toldBy = async (
   const views = await applications.all({ namespace: own.namespace }, authorization)
   return relate(views.filter((view) => !('problem' in view)) as ApplicationView[], { own, remote })
 }
-
-const drawingOf = ({ nodes, edges, frames, width, height }: PageMap): Drawing => ({
-  ...{ frames, width, height },
-  nodes: nodes.map((node) => ({ ...node, title: node.application })),
-  edges: edges.map(({ from, to, label, access }) => ({
-    ...{ from, to, isDashed: access !== 'allowed' },
-    label: edges.length <= MOST_LABELS ? label : '',
-  })),
-})

@@ -7,6 +7,7 @@ import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { serve, until } from '../../process/helpers.ts'
 import { chromiumProgram } from './chromium.ts'
+import { largeMap } from './large-map.ts'
 import { bookinfo, copies, deployed, holding, kept, REGIONS, shop, startPage, tell } from './world.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -62,7 +63,7 @@ const open = async (url: string, { base = url, expected = [], given, prepare }: 
 /** What the canvas shows: each application and each edge with its classes. */
 const drawn = async (page: Page): Promise<Record<string, string>> =>
   await page.evaluate(`Object.fromEntries(document.getElementById('graph')._cyreg.cy.elements().toArray()
-    .filter((one) => !one.hasClass('frame')).map((one) => [one.id(), one.classes().toSorted().join(' ')]))`)
+    .filter((one) => one.isEdge() || one.is('.app, .closed')).map((one) => [one.id(), one.classes().toSorted().join(' ')]))`)
 
 const start = async (api: EmbeddedApi, port = 0) => {
   const istio = startIstio({ api })
@@ -77,7 +78,7 @@ const start = async (api: EmbeddedApi, port = 0) => {
 const loaded = async (page: Page, applications: number): Promise<void> => {
   await until(
     `${applications} applications are shown`,
-    async () => (await page.locator('#rows tr').count()) === applications,
+    async () => new RegExp(`^${applications} application`).test(await page.locator('#count').innerText()),
     60_000,
   )
 }
@@ -451,24 +452,182 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await has(page, '#detail', 'Policies')
   })
 
-  test('5, 50 and 500 applications are drawn, each once, and can be printed', async () => {
+  test('5, 50 and 500 applications are drawn, each once or in its namespace, and can be printed', async () => {
     const fifty = await shop()
     const worlds = [
-      [5, kept(await five, 'bookinfo')],
-      [50, fifty],
-      [500, copies(fifty, REGIONS)],
+      [5, kept(await five, 'bookinfo'), 5],
+      [50, fifty, 50],
+      [500, copies(fifty, REGIONS), REGIONS.length],
     ] as const
-    for (const [number, objects] of worlds) {
+    for (const [number, objects, boxes] of worlds) {
       const page = await open((await start(holding(objects))).url)
       await loaded(page, number)
-      const shown = await drawn(page)
-      expect(Object.values(shown).filter((classes) => classes.split(' ').includes('app'))).toHaveLength(number)
+      const counted = async () => {
+        const classes = Object.values(await drawn(page)).map((one) => one.split(' '))
+        return classes.filter((one) => one.includes('app') || one.includes('closed')).length
+      }
+      await until('all is drawn', async () => (await counted()) === boxes)
       const saved = page.waitForEvent('download')
       await page.getByRole('button', { name: 'SVG' }).click()
       const svg = await readFile(await (await saved).path(), 'utf8')
-      expect(svg.match(/font-weight="600"/g)).toHaveLength(number)
+      expect(svg.match(/font-weight="600"/g)).toHaveLength(boxes)
       if (SCREENSHOTS !== undefined) await picture(page, number, SCREENSHOTS)
     }
+  })
+
+  /** A page whose server tells of a large map, and then of others. */
+  const openLarge = async (size: Parameters<typeof largeMap>[0], query = '', expected: readonly string[] = []) => {
+    const { url } = await start((await five).copy())
+    const told = { map: largeMap(size) }
+    const prepare = (page: Page) =>
+      page.route(
+        ({ pathname }) => pathname === '/map',
+        (route) => route.fulfill({ json: told.map }),
+      )
+    const page = await open(`${url}/${query}`, { base: url, prepare, expected })
+    await loaded(page, size.applications)
+    await until('the map is drawn', async () => Object.keys(await drawn(page)).length > 0)
+    return { page, told, url, prepare }
+  }
+
+  const LARGE = { namespaces: 10, applications: 500, edges: 2_000 }
+
+  const heading = (page: Page, namespace: string) => page.locator(`#rows [data-toggle="${namespace}"]`)
+
+  /** The names on the canvas, with their sizes on the screen in pixels, and whether all of the box is visible. */
+  const names = async (page: Page, selector: string): Promise<{ id: string; size: number; isVisible: boolean }[]> =>
+    await page.evaluate(`(() => {
+      const { cy } = document.getElementById('graph')._cyreg
+      return cy.nodes(${JSON.stringify(selector)}).toArray().map((one) => {
+        const { x1, x2, y1, y2 } = one.renderedBoundingBox({ includeLabels: false })
+        const isVisible = x1 >= 0 && y1 >= 0 && x2 <= cy.width() && y2 <= cy.height()
+        return { id: one.id(), size: one.data('font') * cy.zoom(), isVisible }
+      })
+    })()`)
+
+  const isShown = (page: Page, id: string) => until(`${id} is drawn`, async () => id in (await drawn(page)))
+
+  const illegible = async (page: Page, selector: string, least: number) =>
+    (await names(page, selector)).filter(({ size, isVisible }) => size < least || !isVisible)
+
+  test('60 applications are all there at once, and each name can be read', async () => {
+    const { page } = await openLarge({ namespaces: 2, applications: 60, edges: 90 })
+    await isShown(page, 'region-02/cart-web')
+    expect(await names(page, '.app')).toHaveLength(60)
+    expect(await illegible(page, '.app', 7)).toEqual([])
+  })
+
+  test('500 applications are first their namespaces, with counts and connections, and each name can be read', async () => {
+    const { page } = await openLarge(LARGE)
+    const shown = await names(page, '.closed')
+    expect(shown).toHaveLength(10)
+    expect(await illegible(page, '.closed', 9)).toEqual([])
+    expect(await names(page, '.app')).toEqual([])
+    expect(await page.locator('#rows tr').count()).toBe(10)
+    await has(page, '#rows tr[data-namespace="region-01"]', '50 applications')
+    const edges = Object.keys(await drawn(page)).filter((id) => id.includes(' → '))
+    expect(edges.length).toBeGreaterThan(10)
+    expect(await violations(page)).toEqual([])
+    expect(page.workers()).toHaveLength(1)
+  })
+
+  test('a namespace is opened and closed by Enter and by a click, and the address remembers it', async () => {
+    const { page, url, prepare } = await openLarge(LARGE)
+    await heading(page, 'region-03').focus()
+    await page.keyboard.press('Enter')
+    await isShown(page, 'region-03/cart-web')
+    expect(await heading(page, 'region-03').getAttribute('aria-expanded')).toBe('true')
+    expect(await names(page, '.app')).toHaveLength(50)
+    expect(await page.locator('#rows tr[data-id]').count()).toBe(50)
+    expect(await violations(page)).toEqual([])
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ open: 'region-03' })
+
+    const other = await open(page.url(), { base: url, prepare })
+    await isShown(other, 'region-03/cart-web')
+    const press = async (id: string) => {
+      const { x, y } = (await other.evaluate(
+        `document.getElementById('graph')._cyreg.cy.getElementById('${id}').renderedPosition()`,
+      )) as { x: number; y: number }
+      await other.locator('#graph').click({ position: { x: x + 12, y: y - 6 } })
+    }
+    await other.getByRole('button', { name: 'Fit' }).click()
+    await press('namespace region-05')
+    await isShown(other, 'region-05/cart-web')
+    await until(
+      'all of it is visible',
+      async () => (await illegible(other, '[namespace = "region-05"].app', 7)).length === 0,
+    )
+    await press('title region-05')
+    await until('it is closed', async () => !('region-05/cart-web' in (await drawn(other))))
+    expect(new URL(other.url()).search).toBe('?open=region-03')
+    expect('region-03/cart-web' in (await drawn(other))).toBe(true)
+  })
+
+  test('what is selected is opened, named and in the middle with its neighbours, at any zoom', async () => {
+    const { page } = await openLarge(LARGE, '?application=region-07/payments-api', ['404'])
+    await isShown(page, 'region-07/payments-api')
+    const nearby = '.chosen, .near'
+    await until('it is in the middle', async () => (await illegible(page, nearby, 9)).length === 0)
+    expect((await names(page, nearby)).length).toBeGreaterThan(4)
+    for (const _ of Array.from({ length: 9 })) await page.keyboard.press('-')
+    expect((await names(page, nearby)).filter(({ size }) => size < 9)).toEqual([])
+    expect(Math.min(...(await names(page, '.app')).map(({ size }) => size))).toBeLessThan(6)
+  })
+
+  test('what is found opens its namespace, is named and in the middle, and is in the address', async () => {
+    const { page, url, prepare } = await openLarge(LARGE)
+    await page.locator('#search').fill('region-09/orders-cache')
+    await has(page, '#count', '1 of 500')
+    const found = async (one: Page) => {
+      await isShown(one, 'region-09/orders-cache')
+      await until('it is in the middle', async () => (await illegible(one, '.found', 9)).length === 0)
+      expect((await names(one, '.found')).map(({ id }) => id)).toEqual(['region-09/orders-cache'])
+    }
+    await found(page)
+    await until('the address has it', async () => page.url().includes('search='))
+    const other = await open(page.url(), { base: url, prepare })
+    await found(other)
+    expect(await other.locator('#search').inputValue()).toBe('region-09/orders-cache')
+    await other.locator('#search').fill('orders-cache')
+    await has(other, '#count', '10 of 500')
+    await until('all are closed again', async () => (await names(other, '.app')).length === 0)
+    expect(await names(other, '.closed')).toHaveLength(10)
+    await other.locator('#search').fill('')
+    await has(other, '#count', '500 applications')
+  })
+
+  test('a change draws again only what changed, on the map and in the list', async () => {
+    const { page, told } = await openLarge(LARGE, '?open=region-03')
+    await isShown(page, 'region-03/cart-web')
+    await page.evaluate(`(() => {
+      const { cy } = document.getElementById('graph')._cyreg
+      window.changed = []
+      cy.on('add remove position', ({ type, target }) => window.changed.push(type + ' ' + target.id()))
+      for (const row of document.querySelectorAll('#rows tr')) row.isKept = true
+    })()`)
+    const { map } = told
+    told.map = {
+      ...map,
+      version: '2',
+      nodes: map.nodes.map((node) =>
+        node.id === 'region-03/cart-web'
+          ? { ...node, status: 'waiting', caption: 'on mesh · guarded · waiting' }
+          : node,
+      ),
+      edges: map.edges.filter(({ to }) => to !== 'region-03/cart-db'),
+    }
+    await has(page, '#rows tr[data-id="region-03/cart-web"]', 'waiting')
+    await until('it is drawn', async () => (await drawn(page))['region-03/cart-web']?.includes('attention') === true)
+    const gone = map.edges.filter(({ to, from }) => to === 'region-03/cart-db' && from.startsWith('region-03/'))
+    const changed = (await page.evaluate('window.changed')) as string[]
+    expect(gone.length).toBeGreaterThan(0)
+    expect(changed).toEqual(expect.arrayContaining(gone.map(({ id }) => `remove ${id}`)))
+    expect(changed.filter((one) => one.startsWith('add'))).toEqual([])
+    const again = (await page.evaluate(
+      `[...document.querySelectorAll('#rows tr')].filter((row) => !row.isKept).map((row) => row.dataset.id)`,
+    )) as string[]
+    expect(again.length).toBeLessThan(8)
+    expect(again).toContain('region-03/cart-web')
   })
 })
 

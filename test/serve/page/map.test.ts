@@ -1,11 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { accessAndHomes } from '../../../src/ask/preview/access.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { example } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
-import { layOut } from '../../../src/serve/page/layout.ts'
+import { subjectName } from '../../../src/platform/base/subject.ts'
+import { readingLists } from '../../../src/serve/http/listed.ts'
+import { startServer } from '../../../src/serve/http/server.ts'
+import { readSettings } from '../../../src/serve/http/settings.ts'
+import { createMaps, type Maps } from '../../../src/serve/page/map.ts'
 import type { PageMap } from '../../../src/serve/page/page-map.ts'
 import { story } from '../../../src/serve/page/story.ts'
-import { deployed, type Options, startPage, tell } from './world.ts'
+import { bookinfo, copies, deployed, holding, kept, type Options, startPage, tell } from './world.ts'
 
 const start = async (api: EmbeddedApi = createEmbeddedApi(), options: Options = {}) => {
   const istio = startIstio({ api })
@@ -121,15 +126,11 @@ test('a coordinator and its workers are one group, and what it takes of others i
   await tell(url, 'config-changed', 'shop/ingester', { config: { worker: { roles: ['ingester'] } } })
   await relate('ingester', 1, 'cluster', 'cluster', 'requires', 'tempo')
   await relate('tempo', 2, 'tracing', 'tracing', 'provides', 'web')
-  const { nodes, edges, frames } = await map()
+  const { nodes, edges } = await map()
   expect(nodes.map(({ id, group }) => [id, group])).toEqual([
     ['shop/ingester', 'shop/tempo'],
     ['shop/tempo', 'shop/tempo'],
     ['shop/web', undefined],
-  ])
-  expect(frames.map(({ id, kind }) => [kind, id])).toEqual([
-    ['namespace', 'shop'],
-    ['group', 'shop/tempo'],
   ])
   expect(edges.filter(({ isTelemetry }) => isTelemetry).map(({ id }) => id)).toEqual(['shop/web → shop/tempo'])
 })
@@ -151,30 +152,119 @@ test('a map that is known is not sent again before something changes, and costs 
   expect((await fetch(`${url}/map`, { headers })).status).toBe(200)
 })
 
-test('no application lies on another one, and each lies in the frame of its namespace', () => {
-  const items = Array.from({ length: 60 }, (_, index) => ({
-    ...{ id: `n${index % 3}/a${index}`, namespace: `n${index % 3}`, width: 100 + (index % 5) * 20, height: 46 },
-    group: index % 10 === 0 ? `n${index % 3}/g` : undefined,
-  }))
-  const lines = items.flatMap(({ id }, index) =>
-    index % 4 === 0 ? [] : [{ from: id, to: items[(index * 7) % 60]?.id ?? '' }],
+/** Maps of five applications in each of three namespaces, with the questions that their making asks. */
+const startCounted = async () => {
+  const copied = copies(
+    kept(await bookinfo(), 'bookinfo').map(
+      (object) => JSON.parse(JSON.stringify(object).replaceAll('bookinfo', 'shop')) as typeof object,
+    ),
+    ['one', 'two', 'three'],
   )
-  const { nodes, frames } = layOut(items, lines)
-  const boxes = nodes.map(({ id, namespace, x, y, width, height }) => {
-    return { id, namespace, left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 }
+  const api = holding(copied)
+  const asked: string[] = []
+  const assessed: string[] = []
+  let maps: Maps | undefined
+  const ignore = () => undefined
+  const server = await startServer({
+    settings: readSettings({ PORT: '0' }),
+    names: [],
+    transport: async (request) => api.handle(request),
+    log: { info: ignore, warn: ignore, error: ignore },
+    mount: (_, { reading }) => {
+      const { memories } = reading.features
+      maps = createMaps({
+        ...reading,
+        connect: (deadline) => readingLists(reading.connect(deadline)),
+        features: {
+          ...reading.features,
+          memories: {
+            ...memories,
+            load: (kubernetes, subject) => {
+              assessed.push(subjectName(subject))
+              return memories.load(kubernetes, subject)
+            },
+          },
+        },
+        accessTo: (from, to, ...others) => {
+          asked.push(`${from ? subjectName(from) : 'anybody'} → ${subjectName(to)}`)
+          return accessAndHomes(from, to, ...others)
+        },
+      })
+    },
   })
-  const overlapping = boxes.flatMap((one, index) =>
-    boxes
-      .slice(index + 1)
-      .filter(
-        (other) => one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom,
-      )
-      .map((other) => `${one.id} ${other.id}`),
-  )
-  expect(overlapping).toEqual([])
-  for (const { namespace, left, right, top, bottom } of boxes) {
-    const frame = frames.find(({ id, kind }) => kind === 'namespace' && id === namespace)
-    const { x = 0, y = 0, width = 0, height = 0 } = frame ?? {}
-    expect([left >= x, right <= x + width, top >= y, bottom <= y + height]).toEqual([true, true, true, true])
+  onTestFinished(() => server.stop())
+  const draw = async () => {
+    for (const counted of [asked, assessed]) counted.length = 0
+    const map = await maps?.(new URLSearchParams(), undefined)
+    return { map, asked: asked.toSorted(), assessed: assessed.toSorted() }
   }
+  return { api, draw, url: server.url }
+}
+
+test('a change of one application asks again only what it may change: its namespace, and those that may reach it', async () => {
+  const { api, draw } = await startCounted()
+  const first = await draw()
+  expect([first.assessed.length, first.map?.nodes.length]).toEqual([15, 15])
+  expect(first.asked).toHaveLength(15 + (first.map?.edges.length ?? Number.NaN))
+  expect(await draw()).toMatchObject({ asked: [], assessed: [] })
+
+  const scaled = api.handle({
+    ...{ method: 'PATCH', path: '/apis/apps/v1/namespaces/two/statefulsets/ratings?fieldManager=juju' },
+    headers: { 'content-type': 'application/json-patch+json' },
+    body: JSON.stringify([{ op: 'replace', path: '/spec/replicas', value: 0 }]),
+  })
+  expect(scaled.status).toBe(200)
+  expect(await draw()).toMatchObject({
+    asked: ['anybody → two/ratings', 'two/reviews → two/ratings'],
+    assessed: ['beacon', 'details', 'productpage', 'ratings', 'reviews'].map((name) => `two/${name}`),
+  })
+})
+
+test('a policy that somebody writes asks again in its own namespace, or in all if it is the root, and is on the map at once', async () => {
+  const { api, draw } = await startCounted()
+  const first = await draw()
+  const deny = (namespace: string) => ({
+    ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy', metadata: { name: 'nobody', namespace } },
+    spec: { action: 'DENY', rules: [{}] },
+  })
+  const allowed = ({ map }: typeof first) =>
+    map?.edges.filter(({ access }) => access !== 'none').map(({ to }) => to.split('/')[0])
+  expect(new Set(allowed(first))).toEqual(new Set(['one', 'two', 'three']))
+  api.seed([deny('two')])
+  const second = await draw()
+  expect(new Set(second.asked.map((one) => one.split('→ ')[1]?.split('/')[0]))).toEqual(new Set(['two']))
+  expect(new Set(allowed(second))).toEqual(new Set(['one', 'three']))
+  api.seed([deny('istio-system')])
+  const third = await draw()
+  // a beacon has no port that policies could guard
+  expect(third.asked).toEqual(first.asked.filter((one) => !one.endsWith('/beacon')))
+  expect(allowed(third)).toEqual([])
+})
+
+test('those who ask for the same map at once share the work', async () => {
+  const { draw } = await startCounted()
+  const many = await Promise.all([draw(), draw(), draw()])
+  expect(many[2].assessed).toHaveLength(15)
+  expect(many[2].asked).toHaveLength(new Set(many[2].asked).size)
+})
+
+test('a policy that Istio refuses is waited for by whom it guards, and by nobody of the same name elsewhere', async () => {
+  const { api, draw } = await startCounted()
+  const messages = async () => new Map((await draw()).map?.nodes.map(({ id, message }) => [id, message]))
+  const before = await messages()
+  const policies = api
+    .objects()
+    .filter(({ kind, metadata }) => kind === 'AuthorizationPolicy' && metadata.namespace === 'two')
+  const conditions = [{ type: 'Accepted', status: 'False', reason: 'Invalid', message: 'no' }]
+  for (const { metadata } of policies) {
+    const { status } = api.handle({
+      ...{ method: 'PATCH', headers: { 'content-type': 'application/json-patch+json' } },
+      path: `/apis/security.istio.io/v1/namespaces/two/authorizationpolicies/${metadata.name}/status?fieldManager=pilot`,
+      body: JSON.stringify([{ op: 'add', path: '/status', value: { conditions } }]),
+    })
+    expect(status).toBe(200)
+  }
+  const after = await messages()
+  const changed = [...after].filter(([id, message]) => message !== before.get(id)).map(([id]) => id.split('/')[0])
+  expect(new Set(changed)).toEqual(new Set(['two']))
 })

@@ -34,7 +34,9 @@ test('the page has neither script nor style of its own in it, and allows none, n
   const text = await page.text()
   expect(text).not.toMatch(/<script(?! src="\/page\/)|<style|\sstyle=|\son\w+=|https?:\/\//)
   const policy = page.headers.get('content-security-policy')?.split('; ')
-  expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "script-src 'self'", "style-src 'self'"]))
+  expect(policy).toEqual(
+    expect.arrayContaining(["default-src 'none'", "script-src 'self'", "worker-src 'self'", "style-src 'self'"]),
+  )
   expect(policy?.join()).not.toMatch(/unsafe|data:|\*/)
 })
 
@@ -42,8 +44,17 @@ test('every file that the page and its scripts name is there, and no other', asy
   const { ask } = await start()
   const text = await (await ask('/', BROWSER)).text()
   const named = [...text.matchAll(/(?:src|href)="(\/page\/[^"]+)"/g)].map(([, path = '']) => path)
-  const script = await (await ask('/page/page.js')).text()
-  const imported = [...script.matchAll(/from '\.\/([^']+)'/g)].map(([, file]) => `/page/${file}`)
+  const imported = new Set<string>()
+  const read = async (file: string): Promise<void> => {
+    const script = await (await ask(`/page/${file}`)).text()
+    for (const [, next = ''] of script.matchAll(/from '\.\/([^']+)'/g))
+      if (!imported.has(`/page/${next}`)) {
+        imported.add(`/page/${next}`)
+        await read(next)
+      }
+    for (const [, path = ''] of script.matchAll(/'(\/page\/[^']+\.js)'/g)) imported.add(path)
+  }
+  await read('page.js')
   for (const path of [...named, ...imported]) expect([path, (await ask(path)).status]).toEqual([path, 200])
   for (const path of ['/page/tsconfig.json', '/page/..%2fmain.ts', '/page/nothing.js'])
     expect([path, (await ask(path)).status]).toEqual([path, 404])
@@ -130,7 +141,6 @@ const GOOD = { authorization: 'Bearer good' }
 const PATHS = [
   '/map',
   '/map?namespace=bank',
-  '/map.svg?namespace=bank',
   '/page/applications/bank/vault',
   '/page/explain?from=bank/vault&to=bank/vault&port=80',
   '/applications/bank',

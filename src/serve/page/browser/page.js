@@ -1,10 +1,15 @@
+import { openedAddress, writeAddress } from './address.js'
 import { byId, element } from './html.js'
+import { createLayout, labelBox } from './layout.js'
 import { follow, Refusal } from './live.js'
-import { createGraph } from './map.js'
+import { createGraph, MOST_LABELS } from './map.js'
+import { markRows, showRows } from './rows.js'
+import { svg } from './svg.js'
+import { counted, namespaceOf, openIn, viewOf } from './view.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
-/** @typedef {import('../page-map.ts').MapNode} MapNode */
-/** @typedef {import('../page-map.ts').MapEdge} MapEdge */
+/** @typedef {import('./view.js').View} View */
+/** @typedef {import('./layout.js').Layout} Layout */
 /** @typedef {import('./live.js').Told} Told */
 /** @typedef {import('./live.js').Connection} Connection */
 
@@ -23,9 +28,12 @@ let map
 let chosen = []
 /** @type {(readonly [string, string])[]} */
 let lost = []
-/** @type {Record<string, string>} */
-const opened = Object.fromEntries(new URLSearchParams(location.search))
-let { namespace = '' } = opened
+const address = openedAddress()
+let { namespace } = address
+/** The namespaces that somebody has opened or closed. */
+const { opened, closed } = address
+const searchField = /** @type {HTMLInputElement} */ (byId('search'))
+searchField.value = address.search
 /** @type {Record<string, string>} */
 let request = {}
 /** Applications whose last step found a conflict. */
@@ -98,12 +106,49 @@ const complain = (error) => {
 
 const graph = createGraph(byId('graph'), {
   onNode: (id) => choose(id),
-  onEdge: (id) => {
-    const edge = map?.edges.find((one) => one.id === id)
-    if (edge) void choosePair(edge.from, edge.to)
+  onEdge: ({ from, to, members: [first, ...others] }) => {
+    if (first && others.length === 0) void choosePair(first.from, first.to)
+    else showConnections(from, to)
   },
+  onNamespace: (one) => toggle(one),
   onNothing: () => clear(),
 })
+
+const elk = new ELK({ workerUrl: '/page/elk-worker.min.js' })
+const layOut = createLayout((given) => elk.layout(given))
+
+/** What is on the map, and where. @type {{ readonly view: View, readonly layout: Layout } | undefined} */
+let drawn
+let turns = 0
+
+/** @param {PageMap} given */
+const openNow = (given) => openIn(given, { opened, closed, chosen, found: matching() })
+
+/** Draws the map. What changed is seen at once where everything has a place already. Then everything gets its new place. */
+const arrange = async () => {
+  if (!map) return
+  turns += 1
+  const turn = turns
+  const open = openNow(map)
+  const view = viewOf(map, open, conflicts, matching())
+  const known = drawn?.layout.places
+  if (drawn && known && view.items.every(({ id }) => known.has(id))) put(view, drawn.layout)
+  showRows(map, open)
+  const isLabelled = view.edges.length <= MOST_LABELS
+  const lines = view.edges.map(({ from, to, label }) => ({
+    ...{ from, to },
+    ...(isLabelled && label !== '' && { label: labelBox(label) }),
+  }))
+  const layout = await layOut(view.items, lines, view.closed)
+  if (turn === turns) put(view, layout)
+}
+
+/** @param {View} view @param {Layout} layout */
+const put = (view, layout) => {
+  drawn = { view, layout }
+  graph.draw(view, layout)
+  mark()
+}
 
 let isLoading = false
 let isStale = false
@@ -130,30 +175,39 @@ const queryOf = () => (namespace === '' ? '' : `?${new URLSearchParams({ namespa
 const loadOnce = async () => {
   const response = await ask(`/map${queryOf()}`)
   const next = /** @type {PageMap} */ (await response.json())
-  if (next.version !== map?.version) take(next)
+  if (next.version !== map?.version) await take(next)
 }
 
 /** @param {PageMap} next */
-const take = (next) => {
+const take = async (next) => {
+  const start = performance.now()
   const before = map
   map = next
   const isSame = before !== undefined && before.shown.join() === next.shown.join()
   if (isSame || (before !== undefined && namespace === '')) tellChanges(before, next)
-  graph.draw(next, conflicts)
   const names = new Set(next.nodes.map(({ id }) => id))
   chosen = chosen.filter((id) => names.has(id))
   showNamespaces(next)
-  showRows(next)
-  byId('names').replaceChildren(...next.nodes.map(({ id }) => element('option', { value: id })))
+  showNames(next)
   byId('empty').hidden = next.nodes.length > 0
   byId('empty').textContent =
     namespace === ''
       ? 'No application is known, and no workload runs, in the namespaces that you may see.'
       : `Nothing runs in the namespace ${namespace}, and no event has come for it. Is that its name?`
-  mark()
   void (before === undefined ? showOpened() : refreshDetail())
+  await arrange()
   document.body.dataset.version = next.version
   if (before === undefined) performance.mark('drawn')
+  else performance.measure('changed', { start })
+}
+
+/** @param {PageMap} map */
+const showNames = ({ nodes }) => {
+  const ids = nodes.map(({ id }) => id)
+  const names = byId('names')
+  if (names.dataset.ids === ids.join()) return
+  names.dataset.ids = ids.join()
+  names.replaceChildren(...ids.map((id) => element('option', { value: id })))
 }
 
 /** @param {PageMap} map */
@@ -166,66 +220,8 @@ const showNamespaces = ({ namespaces }) => {
   )
 }
 
-/** @param {PageMap} map */
-const showRows = ({ nodes, edges }) => {
-  const from = Map.groupBy(edges, (edge) => edge.from)
-  byId('rows').replaceChildren(
-    ...nodes.map((node) =>
-      element(
-        'tr',
-        { 'data-id': node.id },
-        element(
-          'th',
-          { scope: 'row' },
-          element(
-            'button',
-            { type: 'button', class: 'link', 'data-select': node.id, 'aria-pressed': 'false' },
-            node.id,
-          ),
-        ),
-        element(
-          'td',
-          {},
-          node.caption,
-          node.waypoint !== undefined && element('div', { class: 'muted' }, node.waypoint),
-          node.message === '' ? undefined : element('div', { class: 'muted' }, node.message),
-        ),
-        element('td', {}, ...(from.get(node.id) ?? []).map(reach), openTo(node, from.get(node.id) ?? [], nodes)),
-      ),
-    ),
-  )
-}
-
-/** @param {MapEdge} edge */
-const reach = ({ from, to, access, label, isTelemetry }) => {
-  const what = access === 'none' ? 'nothing passes' : label.replaceAll('\n', '; ')
-  const more = [access === 'open' && 'open to anybody', isTelemetry && 'telemetry'].filter((one) => one !== false)
-  return element(
-    'div',
-    { class: `reach ${access}`, 'data-edge': `${from} → ${to}` },
-    element('button', { type: 'button', class: 'link', 'data-pair': `${from} ${to}` }, to),
-    ` ${[what, ...more].join(', ')}`,
-  )
-}
-
-/**
- * Lists open applications, because an empty cell would mean that the client reaches nobody.
- * @param {MapNode} client
- * @param {readonly MapEdge[]} edges
- * @param {readonly MapNode[]} nodes
- */
-const openTo = (client, edges, nodes) => {
-  const known = new Set([client.id, ...edges.map(({ to }) => to)])
-  const open = nodes.filter(({ id, access }) => access === 'open' && !known.has(id)).map(({ id }) => id)
-  if (open.length > 0) {
-    const shown = open.length > 4 ? [...open.slice(0, 3), `${open.length - 3} others`] : open
-    return element('div', { class: 'reach open muted' }, `all that is open to anybody: ${shown.join(', ')}`)
-  }
-  return edges.length === 0 ? element('div', { class: 'muted' }, 'no known application') : undefined
-}
-
 const matching = () => {
-  const sought = /** @type {HTMLInputElement} */ (byId('search')).value.trim().toLowerCase()
+  const sought = searchField.value.trim().toLowerCase()
   if (sought === '' || !map) return undefined
   const found = map.nodes.filter(({ id, caption }) => `${id} ${caption}`.toLowerCase().includes(sought))
   return new Set(found.map(({ id }) => id))
@@ -233,20 +229,28 @@ const matching = () => {
 
 const mark = () => {
   const found = matching()
-  graph.mark({ chosen, matching: found, lost })
+  const shown = { chosen, matching: found, lost: new Set(lost.map(([from, to]) => `${from} → ${to}`)) }
+  graph.mark(shown)
+  markRows(shown)
   const total = map?.nodes.length ?? 0
   byId('count').textContent = found
     ? `${found.size === 0 ? 'nothing found: ' : ''}${found.size} of ${total}`
-    : `${total} ${total === 1 ? 'application' : 'applications'}`
-  for (const row of byId('rows').querySelectorAll('tr')) {
-    const id = row.dataset.id ?? ''
-    row.hidden = found !== undefined && !found.has(id)
-    row.classList.toggle('chosen', chosen.includes(id))
-    row.querySelector('[data-select]')?.setAttribute('aria-pressed', String(chosen.includes(id)))
-  }
-  const gone = new Set(lost.map(([from, to]) => `${from} → ${to}`))
-  for (const one of byId('rows').querySelectorAll('[data-edge]'))
-    one.classList.toggle('lost', gone.has(/** @type {HTMLElement} */ (one).dataset.edge ?? ''))
+    : counted(total)
+}
+
+/** Opens a namespace, or closes it. A closed one is one box on the map. @param {string} one */
+const toggle = async (one) => {
+  if (!map) return
+  const isOpen = openNow(map).has(one)
+  if (isOpen && chosen.some((id) => namespaceOf(id) === one)) clear()
+  opened.delete(one)
+  closed.delete(one)
+  // only what differs from a map that nobody has touched is remembered
+  if (openNow(map).has(one) === isOpen) (isOpen ? closed : opened).add(one)
+  remember()
+  await arrange()
+  if (isOpen) graph.showAll()
+  else graph.showNamespace(one)
 }
 
 // the selection
@@ -258,22 +262,47 @@ const clear = () => {
   show(...hint)
 }
 
-/** Selects applications, and puts the selection and the request into the page's URL. @param {string[]} ids @param {Record<string, string>} [asked] */
+/** Puts what is shown into the page's URL. */
+const remember = () => {
+  writeAddress({ namespace, chosen, request, search: searchField.value, opened, closed })
+}
+
+/** Selects applications, and brings them into view. @param {string[]} ids @param {Record<string, string>} [asked] */
 const select = (ids, asked = {}) => {
   chosen = ids
   request = asked
-  const [one, other] = ids
-  const selected = other === undefined ? { ...(one && { application: one }) } : { from: one ?? '', to: other, ...asked }
-  const query = new URLSearchParams({ ...(namespace !== '' && { namespace }), ...selected })
-  history.replaceState(null, '', query.size === 0 ? location.pathname : `?${query}`)
+  remember()
   mark()
+  void arrange().then(() => graph.show(chosen))
 }
 
 /** Selects the applications in the page's URL. */
 const showOpened = () => {
-  const { application, from, to, namespace: _, ...asked } = opened
+  const { chosen: ids, request: asked } = address
+  const [from, to] = ids
   if (from !== undefined && to !== undefined) return choosePair(from, to, asked.port === undefined ? undefined : asked)
-  return application === undefined ? undefined : choose(application)
+  return from === undefined ? undefined : choose(from)
+}
+
+/** Lists the connections between two namespaces, or of one with an application. @param {string} from @param {string} to */
+const showConnections = (from, to) => {
+  const edge = drawn?.view.edges.find((one) => one.from === from && one.to === to)
+  if (!edge) return
+  show(
+    element('h2', {}, `${edge.members.length} connections`),
+    element(
+      'ul',
+      {},
+      ...edge.members.map((one) =>
+        element(
+          'li',
+          {},
+          element('button', { type: 'button', class: 'link', 'data-pair': `${one.from} ${one.to}` }, one.id),
+          ` ${one.access === 'none' ? 'nothing passes' : one.label.replaceAll('\n', '; ')}`,
+        ),
+      ),
+    ),
+  )
 }
 
 /** Shows an application, or with another one already selected, if that one may reach it. @param {string} id */
@@ -281,7 +310,6 @@ const choose = (id) => {
   const [first] = chosen
   if (chosen.length === 1 && first !== undefined && first !== id) return choosePair(first, id)
   select([id])
-  graph.show(id)
   return showApplication(id)
 }
 
@@ -370,7 +398,7 @@ byId('detail').addEventListener('submit', (event) => {
 document.addEventListener('click', ({ target }) => {
   const button = target instanceof Element ? target.closest('button') : null
   if (!button) return
-  const { select, pair, swap, send: told, discard, story } = button.dataset
+  const { select, pair, swap, send: told, discard, story, toggle: one } = button.dataset
   if (select !== undefined) void choose(select)
   if (pair !== undefined) {
     const [from = '', to = ''] = pair.split(' ')
@@ -380,6 +408,7 @@ document.addEventListener('click', ({ target }) => {
   if (told !== undefined) void send(JSON.parse(told)).then(forget)
   if (discard !== undefined) forget()
   if (story !== undefined) void tell(button)
+  if (one !== undefined) void toggle(one)
 })
 
 // planning and sending
@@ -567,8 +596,26 @@ const differences = (before, after, read) => {
 
 // filters, keys, and the start
 
+/** The pause in typing after which what is found is shown, in milliseconds. */
+const TYPING = 150
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let searching
+
+/** Opens the namespaces of what is found, and shows it. */
+const find = async () => {
+  remember()
+  await arrange()
+  const found = matching()
+  if (found === undefined) graph.showAll()
+  else if (found.size > 0) graph.show([...found])
+}
+
 byId('filters').addEventListener('submit', (event) => event.preventDefault())
-byId('search').addEventListener('input', mark)
+searchField.addEventListener('input', () => {
+  mark()
+  clearTimeout(searching)
+  searching = setTimeout(find, TYPING)
+})
 byId('namespace').addEventListener('change', ({ target }) => {
   namespace = /** @type {HTMLSelectElement} */ (target).value
   clear()
@@ -576,19 +623,30 @@ byId('namespace').addEventListener('change', ({ target }) => {
   void load()
 })
 byId('fit').addEventListener('click', () => graph.showAll())
-byId('print').addEventListener('click', async () => {
-  try {
-    const url = URL.createObjectURL(await (await ask(`/map.svg${queryOf()}`)).blob())
-    element('a', { href: url, download: `meshstep${namespace === '' ? '' : `-${namespace}`}.svg` }).click()
-    setTimeout(() => URL.revokeObjectURL(url), 10_000)
-  } catch (error) {
-    complain(error)
-  }
+byId('print').addEventListener('click', () => {
+  if (!drawn) return
+  const url = URL.createObjectURL(new Blob([svg(drawingOf(drawn))], { type: 'image/svg+xml' }))
+  element('a', { href: url, download: `meshstep${namespace === '' ? '' : `-${namespace}`}.svg` }).click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+})
+
+/** @param {{ readonly view: View, readonly layout: Layout }} shown */
+const drawingOf = ({ view: { items, edges }, layout: { places, frames, width, height } }) => ({
+  ...{ frames, width, height },
+  nodes: items.map(({ node, ...item }) => ({
+    ...item,
+    ...(places.get(item.id) ?? { x: 0, y: 0 }),
+    kind: node?.kind ?? /** @type {const} */ ('namespace'),
+  })),
+  edges: edges.map(({ from, to, label, access }) => ({
+    ...{ from, to, isDashed: access !== 'allowed' },
+    label: edges.length <= MOST_LABELS ? label : '',
+  })),
 })
 
 /** @type {Readonly<Record<string, () => void>>} */
 const KEYS = {
-  '/': () => byId('search').focus(),
+  '/': () => searchField.focus(),
   Escape: () => clear(),
   0: () => graph.showAll(),
   '+': () => graph.zoom(1.25),

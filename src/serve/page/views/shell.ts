@@ -23,6 +23,7 @@ export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html =
     <link rel="icon" href="/page/icon.svg" type="image/svg+xml" />
     <link rel="stylesheet" href="/page/page.css" id="__________cytoscape_stylesheet" />
     <script src="/page/cytoscape.min.js" defer></script>
+    <script src="/page/elk-api.js" defer></script>
     <script src="/page/page.js" type="module"></script>
   </head>
   <body data-steps="${String(hasSteps)}" data-sends="${String(story !== undefined)}">
@@ -88,6 +89,7 @@ const legend = html`<ul id="legend" aria-label="Legend">
   <li><i class="untold"></i>no event yet</li>
   <li><i class="beacon"></i>beacon</li>
   <li><i class="open"></i>open to anybody</li>
+  <li><i class="closed"></i>a namespace: select it to open it</li>
   <li><i class="attention"></i>needs a look</li>
   <li><i class="line allowed"></i>allowed</li>
   <li><i class="line none"></i>related, nothing passes</li>

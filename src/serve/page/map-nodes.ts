@@ -1,0 +1,88 @@
+import type { Graph } from '../../ask/views/graph.ts'
+import { waypointOf } from '../../ask/views/waypoint.ts'
+import { subjectName } from '../../platform/base/subject.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { ApplicationView, UnreadableView } from '../http/applications.ts'
+import type { MapNode } from './page-map.ts'
+
+type Known = {
+  /** The applications, and those whose memories cannot be read. */
+  readonly all: readonly (ApplicationView | UnreadableView)[]
+  readonly graph: Graph
+  /** Workloads without a memory, by `namespace/name`. */
+  readonly untold: ReadonlySet<string>
+  /** The applications that any client may reach. */
+  readonly open: ReadonlySet<string>
+  readonly services: readonly KubernetesObject[]
+}
+
+/** Describes each application: its place on the mesh, and things to know at a glance. */
+export const nodesOf = ({ all, graph, untold, open, services }: Known): MapNode[] => {
+  const ports = new Map(services.map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name}`, portsOf(spec)]))
+  const problems = new Map(all.flatMap((one) => ('problem' in one ? [[subjectName(one), one.problem] as const] : [])))
+  const byId = new Map(all.flatMap((one) => ('problem' in one ? [] : [[subjectName(one), one] as const])))
+  const kinds = new Map(graph.nodes.map(({ id, kind }) => [id, kind]))
+  const groups = groupsOf(graph, byId)
+  const ids = new Set([...kinds.keys(), ...problems.keys(), ...untold])
+  return [...ids].map((id) => {
+    const node = {
+      ...describe(id, byId.get(id), problems.get(id), untold.has(id)),
+      ports: ports.get(id) ?? [],
+      kind: kinds.get(id) ?? ('off' as const),
+      ...(byId.has(id) && { access: open.has(id) ? ('open' as const) : ('guarded' as const) }),
+      ...(groups.has(id) && { group: groups.get(id) as string }),
+    }
+    return { ...node, caption: captionOf(node) }
+  })
+}
+
+const portsOf = (spec: KubernetesObject['spec']): number[] =>
+  ((spec?.ports ?? []) as { port: number }[]).map(({ port }) => port)
+
+const describe = (id: string, view: ApplicationView | undefined, problem: string | undefined, isUntold: boolean) => {
+  const [namespace = '', application = ''] = id.split('/')
+  const named = { id, namespace, application }
+  if (problem !== undefined) return { ...named, status: 'unreadable' as const, message: problem, marks: [] }
+  if (isUntold)
+    return { ...named, status: 'untold' as const, message: 'It runs, and no event has come for it yet.', marks: [] }
+  if (view === undefined)
+    return { ...named, status: 'unknown' as const, message: 'meshstep has no memory of it', marks: [] }
+  const { status, message } = view.status
+  const waypoint = waypointOf(view)
+  return { ...named, status, message, marks: marksOf(view), ...(waypoint !== undefined && { waypoint }) }
+}
+
+const marksOf = ({ config, labels, wanted, waiting, status }: ApplicationView): string[] => {
+  const isHeld = Object.entries(wanted).every(([key, value]) => labels[key] === value)
+  const marks: Record<string, boolean> = {
+    hardened: config.mesh?.hardened === true,
+    audit: (config.mesh?.enforcement ?? config.enforcement) === 'audit',
+    waiting: waiting.length > 0 || status.status === 'waiting',
+    conflict: !isHeld && waiting.length === 0 && status.status === 'active',
+  }
+  return Object.keys(marks).filter((mark) => marks[mark])
+}
+
+/** Maps each application of a cluster to its coordinator. */
+const groupsOf = ({ edges }: Graph, byId: ReadonlyMap<string, ApplicationView>): Map<string, string> =>
+  new Map(
+    edges.flatMap(({ from, to }) =>
+      [
+        [from, to],
+        [to, from],
+      ].flatMap(([coordinator = '', worker = '']) =>
+        byId.get(coordinator)?.config.coordinator && byId.get(worker)?.config.worker
+          ? [[coordinator, coordinator] as const, [worker, coordinator] as const]
+          : [],
+      ),
+    ),
+  )
+
+const captionOf = ({ kind, access, marks, status }: Omit<MapNode, 'caption'>): string => {
+  if (status === 'untold') return 'no event yet'
+  if (status === 'unknown' || status === 'unreadable') return status
+  const where = { beacon: 'runs the mesh', mesh: 'on mesh', off: 'off mesh' }[kind]
+  const who = kind === 'beacon' || access === undefined ? [] : [access]
+  const worse = status === 'active' || marks.includes(status) ? [] : [status]
+  return [where, ...who, ...worse, ...marks].join(' · ')
+}
