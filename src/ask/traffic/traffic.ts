@@ -8,6 +8,7 @@ import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
 import { secondsIn, timeText } from './time.ts'
 
+export { readingLists } from '../views/listed.ts'
 export { readTrafficCluster } from './cluster.ts'
 
 /** The traffic to a namespace. */

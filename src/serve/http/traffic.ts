@@ -9,7 +9,6 @@ import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import { type ApplicationView, createApplications } from './applications.ts'
-import { readingLists } from './listed.ts'
 import type { Settings } from './settings.ts'
 
 /**
@@ -46,7 +45,7 @@ export const createTraffic = ({ settings, ...dependencies }: Dependencies): Traf
     const asked = read(Query, Object.fromEntries(query), 'query')
     return await answerQuery(authorization, async ({ kubernetes, sender }) => {
       await sender?.authorize({ namespace: asked.namespace })
-      const { observeTraffic, readTrafficCluster } = await loadTraffic()
+      const { observeTraffic, readingLists, readTrafficCluster } = await loadTraffic()
       return await observeTraffic({ ...asked, source }, async () => {
         const { namespace } = asked
         const reading = readingLists(kubernetes)
