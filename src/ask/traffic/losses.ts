@@ -25,7 +25,7 @@ export type Recent = { readonly hour?: TrafficView | undefined; readonly week?: 
 export const [HOUR, WEEK] = ['1h', '7d']
 
 export const NO_PORT =
-  'Istio’s metrics name no port, method or path: the traffic of a loss is all that passed from its client to its target, through its Service or straight to its pods.'
+  'Istio’s metrics name no port, method or path: the traffic of a loss is all that passed from its client to its target.'
 
 /** Tells if access is lost, or if that cannot be ruled out. */
 export const mayBeLost = ({ before, after }: Pick<AccessChange, 'before' | 'after'>): boolean =>
