@@ -52,6 +52,10 @@ describe('policies in audit mode', () => {
     ])
   })
 
+  test('policies in audit mode that are all left out leave nothing to be seen', () => {
+    expect(audited('all', policy('pods', PODS))).toEqual([[], [expect.stringContaining('left out')]])
+  })
+
   test('policies in audit mode that decide nothing anyway, and other objects, stay as they are', () => {
     const file: KubernetesObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'file' } }
     expect(audited('all', policy('audit', { ...PODS, action: 'AUDIT' }), file)).toEqual([['audit', 'file'], []])
