@@ -21,7 +21,6 @@ export const auditPolicies = (
     const asked = parseRequesters(object)
     return asked.length > 0 && asked.every((name) => requesters.includes(name))
   }
-  if (requesters.length === 0) return { objects, messages: [] }
   const audited = new Set(objects.filter(isAudited))
   const out = new Set([...audited].filter((object) => !hasDryRun(object)))
   const written = [...audited].filter((object) => !out.has(object) && !isAuditing(object))

@@ -18,7 +18,8 @@ export const readIstioVersion = ({ metadata }: Pick<KubernetesObject, 'metadata'
 export const isOlder = (version: IstioVersion | undefined, than: IstioVersion): boolean => {
   if (version === undefined) return false
   const index = version.findIndex((part, at) => part !== than[at])
-  return index !== -1 && (version[index] ?? 0) < (than[index] ?? 0)
+  // equal versions have no such part
+  return (version[index] ?? 0) < (than[index] ?? 0)
 }
 
 export const versionName = (version: IstioVersion): string => version.join('.')
