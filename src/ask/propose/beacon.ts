@@ -17,7 +17,7 @@ export type Beacon = {
   readonly isOurs: boolean
   /** The accounts of clients that its config names, by `namespace/application`. */
   readonly accounts: Readonly<Record<string, string>>
-  /** What its config does to the policies that are proposed, for a person. */
+  /** The effects of its config on the policies that are proposed, for a person. */
   readonly notes: readonly string[]
 }
 

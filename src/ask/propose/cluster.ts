@@ -3,7 +3,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 
-/** What runs under the name of an application: a StatefulSet or a Deployment. */
+/** The workload under the name of an application: a StatefulSet or a Deployment. */
 export type Runs = {
   readonly template: PodLike
   readonly account: string
@@ -26,7 +26,7 @@ export type Known = {
   readonly state?: State | undefined
   /** Its policies follow from its relations, by `policies: related` of its own or of its beacon. */
   readonly isRelated?: boolean | undefined
-  /** Why its memory cannot be read. */
+  /** The reason why its memory cannot be read. */
   readonly problem?: string | undefined
 }
 

@@ -13,7 +13,7 @@ type Read = { readonly call: string; again(kubernetes: Kubernetes): Promise<unkn
 type Kept = {
   readonly until: number
   readonly value: unknown
-  /** What the answer has read, with the version that it found. */
+  /** The reads of the answer, with the version that each found. */
   readonly reads: ReadonlyMap<Read, string>
 }
 

@@ -101,7 +101,7 @@ test('another path is not found', async () => {
       status: 404,
       reason: 'not-found',
       message:
-        'GET /explanation: expected POST / or POST /{function}, POST /plan, GET /explain, /lint, /steps, /applications or /applications/{namespace}/{application}',
+        'GET /explanation: expected POST / or POST /{function}, POST /plan, /traffic or /propose, GET /explain, /lint, /traffic, /propose, /steps, /applications or /applications/{namespace}/{application}',
     },
   ])
 })
