@@ -3,7 +3,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 
-/** What runs under the name of an application: a StatefulSet or a Deployment. */
+/** The StatefulSet or Deployment of an application's name. */
 export type Runs = {
   readonly template: PodLike
   readonly account: string
@@ -16,7 +16,7 @@ export type Runs = {
   readonly hasSidecar: boolean
 }
 
-/** An application: what runs under its name, and what was told of it. */
+/** An application: its workload, and its memory. */
 export type Known = {
   readonly subject: Subject
   readonly runs?: Runs | undefined
@@ -26,7 +26,7 @@ export type Known = {
   readonly state?: State | undefined
   /** Its policies follow from its relations, by `policies: related` of its own or of its beacon. */
   readonly isRelated?: boolean | undefined
-  /** Why its memory cannot be read. */
+  /** The reason why its memory cannot be read. */
   readonly problem?: string | undefined
 }
 

@@ -82,7 +82,7 @@ const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] 
 type Target = {
   readonly target: Known
   readonly judged: readonly Judged[]
-  /** Why it is left as it is. */
+  /** The reason why it is left as it is. */
   readonly reason: string | undefined
 }
 

@@ -10,7 +10,7 @@ import { podPorts, servicePorts } from './ports.ts'
 import type { Seen } from './seen.ts'
 import { beaconsOf, declaresClients, type PolicyType } from './standing.ts'
 
-/** What is proposed for an application as a target. */
+/** The proposal for an application as a target. */
 export type TargetDraft = {
   readonly target: Known
   /** The policies that its config lacks. */
