@@ -102,6 +102,27 @@ describe('the template of a workload of its own', () => {
     })
   })
 
+  test('a template that leaves nothing is written in its usual phase, also while others leave', () => {
+    expect(planned({ ...of(NEW, asking({})), held: MESH }).phase).toBe('run')
+    expect(planned(of(labelled('StatefulSet', { old: '1' }), asking(MESH)))).toMatchObject({
+      leaving: [],
+      phase: 'run',
+    })
+  })
+
+  test('labels of a template stay while it is unknown if they are desired, also those that its former spec has too', () => {
+    const unknown = { labels: { labels: {}, unknown: 'all' as const, required: false, messages: [] } }
+    const found = labelled('StatefulSet', { team: 'a', app: 'web' })
+    const [place] = found.places ?? []
+    if (place === undefined) throw new Error('no place')
+    const { managedFields = [] } = place.object.metadata
+    const both = managedFields.flatMap((one) => [one, { ...one, manager: workloadManager('web') }])
+    const object = { ...place.object, metadata: { ...place.object.metadata, managedFields: both } }
+    const next = planned(of({ ...found, places: [{ ...place, object }] }, unknown))
+    expect(next.pods).toEqual({ labels: { app: 'web', team: 'a' } })
+    expect(next.object?.metadata.annotations).toEqual({ [POD_LABELS]: 'team' })
+  })
+
   test('annotations of pods are merged into those of the spec', () => {
     const annotations = { labels: { hash: '1' }, unknown: [], inherited: {} }
     expect(planned(of(NEW, { ...asking({}), annotations }, [workload({ app: 'web' }, { a: 'b' })])).pods).toEqual({
