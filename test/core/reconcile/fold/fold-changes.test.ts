@@ -3,7 +3,7 @@ import type { Change } from '../../../../src/core/reconcile/change.ts'
 import { foldChanges } from '../../../../src/core/reconcile/fold/fold-changes.ts'
 import type { Document } from '../../../../src/core/relations/documents.ts'
 import type { Peer, Peers } from '../../../../src/core/relations/peers.ts'
-import { FULL_BYTES, type Memory } from '../../../../src/core/state/memory.ts'
+import { FULL_BYTES, type Memory, measureContent } from '../../../../src/core/state/memory.ts'
 import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
 import type { State } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
@@ -106,6 +106,46 @@ describe('changes that are taken together', () => {
     ])
   })
 
+  test('changes that do not fit even without their databags are refused', async () => {
+    const { data } = { data: { a: LARGE } }
+    const change: Change = {
+      observation: false,
+      fold: (state) => ({
+        state: {
+          ...state,
+          settings: { a: LARGE },
+          relations: { [KEY]: entryOf({ remote: { application: 'beacon', data } }) },
+        },
+      }),
+    }
+    const { state, taken } = await fold(stateOf([entryOf()]), [change])
+    expect(state).toEqual(stateOf([entryOf()]))
+    expect(taken).toMatchObject([{ status: 413 }])
+  })
+
+  test('changes that end a relation count where there is no room', async () => {
+    const fill = (length: number) => stateOf([entryOf()], { settings: { a: 'x'.repeat(length) } })
+    const full = fill(FULL_BYTES - measureContent({ state: fill(0), labels: {} }))
+    const over = entryOf({ status: 'ended', endedAt: NOW.toISOString() })
+    const { state } = await fold(full, [
+      { observation: false, fold: (before) => ({ state: { ...before, relations: { [KEY]: over } } }) },
+    ])
+    expect(state.relations[KEY]?.status).toBe('ended')
+  })
+
+  test('changes do not undo what documents and peers say', async () => {
+    const clearing: Change = {
+      observation: false,
+      fold: ({ config: _, document: _d, ...state }) => ({ state: { ...state, relations: {} } }),
+    }
+    const peers = peersOf({ beacon: stateOf([entryOf({ role: 'provides', remote: { application: 'web' } })]) })
+    const { state } = await fold(stateOf([]), [clearing], {
+      peers,
+      found: [{ name: 'one', application: 'web', config: CONFIG }],
+    })
+    expect([Object.keys(state.relations), state.document]).toEqual([[KEY], 'one'])
+  })
+
   test('changes conceal the secret values of a config by their own sender', async () => {
     const change: Change = {
       observation: false,
@@ -168,6 +208,9 @@ describe('documents beside changes', () => {
     ).toEqual([{}])
     expect((await stale({ document: 'one' }, {})).taken).toEqual([{ stale: 'late' }])
     expect((await stale(undefined, { document: 'one', config: CONFIG })).taken).toEqual([{ stale: 'late' }])
+    const late = event({ document: 'one', isTold: true }, { fold: (before) => ({ state: before, stale: 'late' }) })
+    const onItsWay = await fold(stateOf([], { document: 'one', config: CONFIG }), [late], { expected: ['one'] })
+    expect(onItsWay.taken).toEqual([{ stale: 'late' }])
   })
 
   test('an application whose config is no document any more is removed', async () => {
@@ -197,6 +240,18 @@ describe('documents beside changes', () => {
       { status: 413 },
     ])
   })
+})
+
+test('a change that fails is an error also where a document does not fit', async () => {
+  const huge: Document = { name: 'huge', application: 'web', config: features.config.parse({ settings: { a: LARGE } }) }
+  const failing: Change = {
+    observation: false,
+    fold: () => {
+      throw new Error('away')
+    },
+  }
+  const { taken } = await fold(stateOf([]), [failing], { found: [huge] })
+  expect(taken).toEqual([new Error('away')])
 })
 
 describe('the memories of peers beside changes', () => {
