@@ -17,7 +17,7 @@ export type Beacon = {
   readonly isOurs: boolean
   /** The accounts of clients that its config names, by `namespace/application`. */
   readonly accounts: Readonly<Record<string, string>>
-  /** The effects of its config on the policies that are proposed, for a person. */
+  /** Sentences for a person on the effect of its config on the proposed policies. */
   readonly notes: readonly string[]
 }
 

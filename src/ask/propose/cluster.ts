@@ -3,7 +3,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 
-/** The workload under the name of an application: a StatefulSet or a Deployment. */
+/** The StatefulSet or Deployment of an application's name. */
 export type Runs = {
   readonly template: PodLike
   readonly account: string
@@ -16,7 +16,7 @@ export type Runs = {
   readonly hasSidecar: boolean
 }
 
-/** An application: what runs under its name, and what was told of it. */
+/** An application: its workload, and its memory. */
 export type Known = {
   readonly subject: Subject
   readonly runs?: Runs | undefined

@@ -3,7 +3,7 @@ import type { Seen } from './seen.ts'
 import { beaconsOf, declaredTypes, declaresClients, type PolicyType } from './standing.ts'
 
 /**
- * The way in which a proposal treats a client of an application. `stands`: what was declared lets it in. `granted`: the proposal lets it in. `suspicious`: it looks
+ * The verdict on a client of an application. `stands`: it is let in by what was declared. `granted`: the proposal lets it in. `suspicious`: it looks
  * like an attack, a probe or a scan, and is kept out until a person decides. `unsayable`: no relation can name it, and its target is left as it is.
  */
 export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unsayable'

@@ -16,7 +16,7 @@ type Objects = {
   readonly pods: readonly KubernetesObject[]
 }
 
-/** The workloads of a namespace, by the names of applications. */
+/** The workloads and Services of a namespace, by the names of applications. */
 export type Running = {
   readonly names: readonly string[]
   of(subject: Subject): Pick<Known, 'runs' | 'services'>

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { neededRights } from '../../../src/core/access/needed-rights.ts'
 import { emptyState, type State } from '../../../src/core/state/state.ts'
 import { features } from '../../../src/features.ts'
+import { entryOf, stateOf } from '../../helpers/states.ts'
 import { createWorld, event, isWrite } from '../../helpers/world.ts'
 
 const subject = { namespace: 'shop', application: 'web' }
@@ -127,6 +128,31 @@ describe('what was asked for before', () => {
     const waiting = { ...emptyState(), pending }
     expect(newEffects(state(), waiting)).toEqual(['policies'])
     expect(newEffects(waiting, state({ rawPolicies: [deny] }))).toEqual([])
+  })
+})
+
+describe('a relation that begins, changes or ends', () => {
+  const sides = (before: State, after: State) =>
+    neededRights(features, subject, before, after).flatMap(({ application, effect }) => (effect ? [] : [application]))
+  const DB = entryOf({ id: 2, remote: { application: 'db' } })
+  const SINCE = '2026-01-01T00:00:00Z'
+
+  test('a relation that begins, changes or ends needs a permission for its other side, once for each', () => {
+    const [one, two] = [entryOf({ remote: { application: 'db' } }), entryOf({ id: 3, remote: { application: 'api' } })]
+    expect(sides(stateOf([]), stateOf([one, DB, two]))).toEqual(['db', 'api'])
+    expect(sides(stateOf([one, DB]), stateOf([one, DB]))).toEqual([])
+    expect(sides(stateOf([DB, two]), stateOf([DB, { ...two, status: 'ended' }]))).toEqual(['api'])
+    expect(sides(stateOf([DB, two]), stateOf([two]))).toEqual(['db'])
+    const far = entryOf({ remote: { application: 'db', namespace: 'data' } })
+    expect(sides(stateOf([]), stateOf([far]))).toEqual([])
+  })
+
+  test('a relation that ends with the removal of the application needs none, and one that begins after the removal does', () => {
+    const removed = stateOf([{ ...DB, status: 'ended' }], { removed: SINCE })
+    expect(sides(stateOf([DB]), removed)).toEqual([])
+    expect(sides(removed, stateOf([DB], { removed: SINCE }))).toEqual(['db'])
+    expect(sides(removed, stateOf([DB]))).toEqual(['db'])
+    expect(sides(stateOf([DB], { removed: SINCE }), stateOf([], { removed: '2026-01-02T00:00:00Z' }))).toEqual([])
   })
 })
 

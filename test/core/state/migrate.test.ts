@@ -99,6 +99,17 @@ describe('a memory of version 1', () => {
     expect(stateIn(first({ [part]: value }))).toEqual(third({ [part]: value }))
   })
 
+  test('a memory of version 1 has announced relations by their ids, whoever told of them', () => {
+    const announcement = (relation: unknown) => ({ number: 3, service: { ...SERVICE(), relation } })
+    const relations = { 'bank/beacon/7': announcement('bank/beacon/7'), 8: announcement(8) }
+    const { announced } = stateIn(first({ announced: { last: 3, relations } }))
+    expect(announced).toEqual({ last: 3, relations: { 7: announcement(7), 8: announcement(8) } })
+  })
+
+  test('a memory of version 1 leaves out relations without an application', () => {
+    expect(stateIn(first({ relations: { 7: { ...told, remote: { data: {} } } } })).relations).toEqual({})
+  })
+
   test('a memory of version 1 keeps the kinds that it owns, with their groups, and the targets of before', () => {
     const former = [{ kind: 'Service', name: 'web-old', since: '2026-01-01T00:00:00Z' }]
     expect(stateIn(first({ owned: ['Deployment', 'Service'], former }))).toEqual(
@@ -161,6 +172,16 @@ describe('a memory of version 1', () => {
       'that the remote application told alone, to its provider: nothing is carried',
       { remote: { ...remote, heard: 'h' }, published, role: 'provides' },
       { remote: named, role: 'provides', announcedHere: false, peer: { publishes: true } },
+    ],
+    [
+      'that both told, without the last readable values of the platform',
+      { remote: { ...remote, data: { labels: '{}' } }, published, kept: { labels: '{}' } },
+      { remote: named, announcedHere: true, peer: { publishes: true }, labels: 'applied' },
+    ],
+    [
+      'that the remote application told, and a document',
+      { remote, published, document: 'mesh' },
+      { remote: named, document: 'mesh', announcedHere: true, peer: { publishes: true }, labels: 'applied' },
     ],
   ])('a memory of version 1 keeps a relation %s', (_, changes, expected) => {
     expect(Object.values(stateIn(first({ relations: { 7: { ...told, ...changes } } })).relations)).toEqual([

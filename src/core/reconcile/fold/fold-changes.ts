@@ -88,8 +88,7 @@ export const foldChanges = async (
       if (change.observation || isRead(change, subject, documents)) return NOT_REMEMBERED
       const { state: smaller, refused } = withDataOf(state, after)
       const candidate = derive(state, smaller)
-      if (refused.length === 0 || excess(state, candidate) > 0)
-        throw new Refused(413, tooLarge(subject.application, bytes))
+      if (excess(state, candidate) > 0) throw new Refused(413, tooLarge(subject.application, bytes))
       state = candidate
       return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
     }

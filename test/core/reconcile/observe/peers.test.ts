@@ -1,0 +1,425 @@
+import { describe, expect, test } from 'vitest'
+import { REQUESTED_BY } from '../../../../src/core/policies/requested-by.ts'
+import type { Change } from '../../../../src/core/reconcile/change.ts'
+import type { Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
+import { recoverLostMemory, withLostMemory } from '../../../../src/core/reconcile/observe/lost-memory.ts'
+import { readSurroundings } from '../../../../src/core/reconcile/observe/surroundings.ts'
+import {
+  requesterApplication,
+  unheardRequesters,
+  unknownConsumers,
+} from '../../../../src/core/reconcile/observe/unknown-consumers.ts'
+import { listBare } from '../../../../src/core/reconcile/observe/unlabelled-consumers.ts'
+import type { Peer, Peers } from '../../../../src/core/relations/peers.ts'
+import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
+import { memoryName } from '../../../../src/core/state/memory.ts'
+import type { RelationEntry } from '../../../../src/core/state/relation.ts'
+import type { State } from '../../../../src/core/state/state.ts'
+import { createEmbeddedApi } from '../../../../src/embedded/api/api.ts'
+import { features } from '../../../../src/features.ts'
+import { createKubernetes } from '../../../../src/platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
+import { memoryLabels } from '../../../../src/platform/kubernetes/ownership-labels.ts'
+import { fakeClock } from '../../../helpers/clock.ts'
+import { labelled } from '../../../helpers/situations.ts'
+import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
+import { config, relation } from '../../../helpers/tenants.ts'
+import { FORBIDDEN, NAMESPACE, SUBJECT, workload } from '../../../helpers/world.ts'
+
+const MESH = { 'istio.io/dataplane-mode': 'ambient' }
+const BEACON = features.config.parse({ mesh: {} })
+const PLAIN = features.config.parse({})
+const SINCE = '2026-01-01T00:00:00.000Z'
+
+const memory = (application: string, state: State): KubernetesObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { labels: '{}', state: JSON.stringify(state) } },
+  metadata: { name: memoryName(application), namespace: NAMESPACE, labels: memoryLabels(application) },
+})
+
+const connect = (objects: readonly KubernetesObject[], forbids: (path: string) => boolean = () => false) => {
+  const clock = fakeClock()
+  const api = createEmbeddedApi({ now: () => new Date(clock.now()) })
+  api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, ...objects], { manager: 'juju' })
+  const calls: string[] = []
+  const kubernetes = createKubernetes({
+    ...{ clock, deadline: clock.now() + 10_000 },
+    transport: async (request) => {
+      calls.push(request.path)
+      return forbids(request.path) ? FORBIDDEN : api.handle(request)
+    },
+  })
+  return { kubernetes, calls }
+}
+
+/** The consumer `db` of the beacon `web`, at either side. */
+const provided = (changes: Partial<RelationEntry> = {}) =>
+  entryOf({ role: 'provides', remote: { application: 'db' }, ...changes })
+const consuming = (changes: Partial<RelationEntry> = {}) => entryOf({ remote: { application: 'web' }, ...changes })
+
+const NAME = 'relation 1 (service-mesh) of shop/db'
+
+const policy = (...requesters: string[]): KubernetesObject => ({
+  ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' },
+  metadata: { name: 'a', namespace: NAMESPACE, annotations: { [REQUESTED_BY]: requesters.join(', ') } },
+})
+
+const observed = (...live: KubernetesObject[]): Observed => ({
+  ...{ lookups: new Map(), running: {}, targets: { current: [], earlier: [], library: [] } },
+  owned: { kinds: live.map((object) => ({ kind: object.kind as 'Gateway', live: [object], library: [] })) },
+})
+
+describe('requesters whose requests are unknown', () => {
+  const unheard = async (
+    state: State,
+    peers: Peers,
+    seen: Observed = observed(policy(NAME)),
+    objects: KubernetesObject[] = [],
+  ) => await unheardRequesters(features.mesh, connect(objects).kubernetes, SUBJECT, state, peers, seen)
+  const beacon = (entries: RelationEntry[] = [], more: Partial<State> = {}) =>
+    stateOf(entries, { config: BEACON, ...more })
+  const published = { published: { r: { data: { policies: '[]' } } } }
+
+  test('requesters whose requests are unknown are those of a relation whose consumer has published nothing', async () => {
+    expect(await unheard(beacon([provided()]), peersOf({ db: stateOf([consuming()]) }), observed())).toEqual([NAME])
+    expect(
+      await unheard(
+        beacon([provided()]),
+        peersOf({ db: stateOf([consuming({ published: { digest: 'r' } })], published) }),
+        observed(),
+      ),
+    ).toEqual([])
+    const partial = { published: { r: { data: {}, partial: true as const } } }
+    expect(
+      await unheard(
+        beacon([provided()]),
+        peersOf({ db: stateOf([consuming({ published: { digest: 'r' } })], partial) }),
+        observed(),
+      ),
+    ).toEqual([NAME])
+    expect(await unheard(beacon([provided()]), peersOf({ db: stateOf([]) }), observed())).toEqual([])
+    expect(
+      await unheard(
+        beacon([provided({ interface: 'sql' })]),
+        peersOf({ db: stateOf([consuming({ interface: 'sql' })]) }),
+        observed(),
+      ),
+    ).toEqual([])
+    expect(
+      await unheard(beacon([provided({ status: 'ended' })]), peersOf({ db: stateOf([consuming()]) }), observed()),
+    ).toEqual([])
+    const told = provided({ remote: { application: 'db', data: { policies: '[]' } } })
+    expect(await unheard(beacon([told]), peersOf({ db: stateOf([consuming()]) }), observed())).toEqual([])
+    const emptied = provided({ remote: { application: 'db', data: {} } })
+    expect(await unheard(beacon([emptied]), peersOf({ db: stateOf([consuming()]) }), observed())).toEqual([])
+    expect(
+      await unheard(
+        beacon([{ ...emptied, peer: { publishes: true } }]),
+        peersOf({ db: stateOf([consuming()]) }),
+        observed(),
+      ),
+    ).toEqual([NAME])
+  })
+
+  test('requesters whose requests are unknown are those on policies, of which neither side knows', async () => {
+    expect(await unheard(beacon(), peersOf({ db: stateOf([], { recovering: true }) }))).toEqual([NAME])
+    expect(await unheard(beacon(), peersOf({ db: stateOf([]) }))).toEqual([NAME])
+    expect(await unheard(beacon(), peersOf({ db: stateOf([], { removed: SINCE }) }))).toEqual([])
+    const tombstones = { 1: { position: { at: 1 }, endedAt: SINCE } }
+    expect(await unheard(beacon(), peersOf({ db: stateOf([], { tombstones }) }))).toEqual([])
+    expect(await unheard(beacon([], { tombstones }), peersOf({ db: stateOf([]) }))).toEqual([])
+    expect(await unheard(beacon(), peersOf({ db: stateOf([entryOf({ remote: { application: 'other' } })]) }))).toEqual(
+      [],
+    )
+    expect(await unheard(beacon(), peersOf({ db: stateOf([consuming({ labels: 'applied' })]) }))).toEqual([NAME])
+    const other = provided({ id: 2, status: 'ended' })
+    expect(await unheard(beacon([other]), peersOf({ db: stateOf([]) }))).toEqual([])
+  })
+
+  test('requesters whose requests are unknown have no readable memory, and a workload', async () => {
+    const unknown = (kind: 'missing' | 'unreadable'): Peers =>
+      new Map<string, Peer>([
+        ['shop/db', { subject: { namespace: 'shop', application: 'db' }, unknown: kind, problem: '' }],
+      ])
+    expect(await unheard(beacon(), unknown('unreadable'))).toEqual([NAME])
+    expect(await unheard(beacon(), unknown('missing'))).toEqual([])
+    expect(await unheard(beacon(), unknown('missing'), undefined, [workload('StatefulSet', 'db')])).toEqual([NAME])
+    expect(await unheard(beacon(), peersOf({}), undefined, [memory('db', stateOf([], { recovering: true }))])).toEqual([
+      NAME,
+    ])
+  })
+
+  test('requesters whose requests are unknown are neither the application itself, nor those of a former mesh, nor names of nobody', async () => {
+    expect(
+      await unheard(beacon(), peersOf({}), observed(policy('relation 1 (a) of shop/web', 'config of shop/web'))),
+    ).toEqual([])
+    expect(await unheard(stateOf([], { config: PLAIN }), peersOf({ db: stateOf([]) }))).toEqual([])
+    expect([requesterApplication(NAME), requesterApplication('config of shop/web')]).toEqual([
+      'shop/db',
+      'config of shop/web',
+    ])
+  })
+})
+
+describe('consumers of a former mesh', () => {
+  const pod = (name: string, labels: Record<string, string>, status: object = {}): KubernetesObject => ({
+    ...{ apiVersion: 'v1', kind: 'Pod', spec: { containers: [{ name: 'c', image: 'x:1' }] }, status },
+    metadata: { name: `${name}-0`, namespace: NAMESPACE, labels: { 'app.kubernetes.io/name': name, ...labels } },
+  })
+  const LED = { ...MESH, 'istio.io/use-waypoint': 'shop-web-waypoint', 'istio.io/use-waypoint-namespace': 'shop' }
+  const gateway: KubernetesObject = { apiVersion: 'v1', kind: 'Gateway', metadata: { name: 'a', namespace: NAMESPACE } }
+  const unknown = async (
+    objects: KubernetesObject[],
+    {
+      state = stateOf([], { config: PLAIN }),
+      peers = peersOf({}),
+      seen = observed(gateway),
+      forbids = (_: string): boolean => false,
+    } = {},
+  ) => await unknownConsumers(features.mesh, connect(objects, forbids).kubernetes, SUBJECT, state, peers, seen)
+
+  test('consumers of a former mesh have pods that are led to its waypoint', async () => {
+    expect(await unknown([pod('db', LED), pod('api', LED), pod('web', LED), pod('off', {})])).toEqual([
+      'shop/api',
+      'shop/db',
+    ])
+    expect(await unknown([pod('db', LED)], { seen: observed() })).toEqual([])
+    expect(await unknown([pod('db', LED)], { state: stateOf([], { config: BEACON }) })).toEqual([])
+    expect(await unknown([pod('db', LED)], { state: stateOf([]) })).toEqual([])
+    expect(await unknown([pod('db', LED)], { forbids: (path) => path.startsWith('/api/v1/pods') })).toEqual(['shop/db'])
+    expect(await unknown([pod('db', LED)], { forbids: (path) => path.includes('/pods') })).toEqual([])
+  })
+
+  test('consumers of a former mesh are those on its policies that carry its labels, or may', async () => {
+    const seen = observed(policy(NAME))
+    expect(await unknown([pod('db', MESH)], { seen })).toEqual(['shop/db'])
+    expect(await unknown([pod('db', {})], { seen })).toEqual([])
+    expect(await unknown([pod('db', { ...MESH, 'istio.io/use-waypoint': 'shop-other-waypoint' })], { seen })).toEqual(
+      [],
+    )
+    expect(await unknown([], { seen, forbids: (path) => path.includes('/pods') })).toEqual(['shop/db'])
+    expect(await unknown([pod('db', MESH)], { seen, state: stateOf([provided()], { config: PLAIN }) })).toEqual([])
+    expect(
+      await unknown([pod('db', MESH)], { seen, state: stateOf([provided({ id: 2 })], { config: PLAIN }) }),
+    ).toEqual(['shop/db'])
+  })
+
+  test('consumers of a former mesh are known not to be led where their memory says so', async () => {
+    const known = (state: State) => unknown([pod('db', LED)], { peers: peersOf({ db: state }) })
+    expect(await known(stateOf([]))).toEqual([])
+    expect(await known(stateOf([], { recovering: true }))).toEqual(['shop/db'])
+    expect(await known(stateOf([consuming({ labels: 'applied' })]))).toEqual(['shop/db'])
+    expect(await known(stateOf([consuming()]))).toEqual([])
+    expect(await known(stateOf([consuming({ labels: 'applied', interface: 'cluster' })]))).toEqual([])
+    expect(await unknown([pod('db', LED), memory('db', stateOf([]))])).toEqual([])
+  })
+
+  const bare = async (
+    objects: KubernetesObject[],
+    changes: Partial<State> = {},
+    {
+      entries = [provided()],
+      peers = peersOf({ db: stateOf([consuming()]) }),
+      labels = MESH as Record<string, string>,
+      forbids = (_: string): boolean => false,
+    } = {},
+  ) => {
+    const { places } = labelled('Service', labels)
+    const object = { ...(places?.[0]?.object as KubernetesObject), kind: 'Namespace' }
+    const seen = { owned: { kinds: [], namespace: { object } } }
+    const { state } = resolveRelations(SUBJECT, stateOf(entries, { config: BEACON, ...changes }), peers)
+    return await listBare(features.mesh, connect(objects, forbids).kubernetes, SUBJECT, state, peers, seen)
+  }
+
+  test('consumers whose pods have no labels of their own stay on the mesh by the labels of the namespace', async () => {
+    expect(await bare([pod('db', {}), pod('api', {})])).toEqual(['shop/db'])
+    expect(await bare([pod('db', MESH)])).toEqual([])
+    expect(await bare([pod('db', {}, { phase: 'Succeeded' })])).toEqual([])
+    expect(await bare([pod('db', {})], {}, { labels: {} })).toEqual([])
+    expect(await bare([pod('db', {})], { config: features.config.parse({ mesh: { modelOnMesh: true } }) })).toEqual([])
+    expect(await bare([pod('db', {})], { config: PLAIN })).toEqual([])
+    expect(await bare([], {}, { forbids: (path) => path.includes('/pods') })).toEqual(['shop/db'])
+    expect(
+      await bare([pod('db', {})], {}, { entries: [provided({ remote: { application: 'db', namespace: 'data' } })] }),
+    ).toEqual([])
+    expect(await bare([pod('db', {})], {}, { entries: [provided({ interface: 'sql' })] })).toEqual([])
+  })
+
+  test('workers of consumers have no labels of their own either', async () => {
+    const worker = (changes: Partial<RelationEntry> = {}) =>
+      entryOf({ id: 5, interface: 'cluster', role: 'provides', remote: { application: 'worker' }, ...changes })
+    const of = async (entry: RelationEntry) =>
+      await bare([pod('worker', {})], {}, { peers: peersOf({ db: stateOf([consuming(), entry]) }) })
+    expect(await of(worker())).toEqual(['shop/worker'])
+    expect([
+      await of(worker({ status: 'ended' })),
+      await of(worker({ interface: 'sql' })),
+      await of(worker({ role: 'requires' })),
+    ]).toEqual([[], [], []])
+  })
+})
+
+describe('the surroundings of an application', () => {
+  const change = (look: Change['look']): Change => ({
+    observation: false,
+    fold: (state) => ({ state }),
+    ...(look && { look }),
+  })
+  const read = async (objects: KubernetesObject[], state: State | undefined, ...looks: Change['look'][]) => {
+    const { kubernetes, calls } = connect(objects)
+    const { peers, documents } = await readSurroundings(features, kubernetes, SUBJECT, state, looks.map(change))
+    return {
+      peers: [...peers].map(([name, peer]) => `${name}${'state' in peer ? '' : peer.isGone ? ' gone' : ' missing'}`),
+      documents,
+      names: documents.found.map(({ name }) => name).toSorted(),
+      calls,
+    }
+  }
+
+  test('the surroundings of an application are the peers that its memory, its event and its documents name', async () => {
+    expect((await read([memory('beacon', stateOf([]))], stateOf([entryOf()]), undefined)).peers).toEqual([
+      'shop/beacon',
+    ])
+    expect((await read([], stateOf([entryOf()]))).peers).toEqual(['shop/beacon missing'])
+    expect(
+      (
+        await read([], stateOf([]), {
+          remotes: [{ application: 'a' }, { application: 'b', namespace: 'data' }],
+          named: ['c'],
+        })
+      ).peers,
+    ).toEqual(['shop/a missing', 'shop/c missing', 'data/b missing'])
+    const document = relation('{ application: d, data: {} }', { name: 'one' }, 'web')
+    expect((await read([document], stateOf([]), { document: 'one', isTold: true })).peers).toEqual(['shop/d missing'])
+  })
+
+  test('the surroundings of an application are all memories that name it, where its own is missing', async () => {
+    const naming = memory('naming', stateOf([entryOf({ remote: { application: 'web' } })]))
+    const other = memory('other', stateOf([]))
+    expect((await read([naming, other], undefined)).peers).toEqual(['shop/naming'])
+    expect((await read([naming, other], stateOf([]))).peers).toEqual([])
+    expect((await read([naming, other], stateOf([]), { everything: true })).peers).toEqual(['shop/naming'])
+    expect((await read([naming, other], stateOf([]), { relation: 1 })).peers).toEqual(['shop/naming'])
+    expect((await read([naming, other], stateOf([entryOf()]), { relation: 1 })).peers).toEqual(['shop/beacon missing'])
+    expect(
+      (
+        await read([naming, other], undefined, {
+          remotes: [{ application: 'other' }, { application: 'b', namespace: 'data' }],
+        })
+      ).peers.toSorted(),
+    ).toEqual(['data/b missing', 'shop/naming', 'shop/other'])
+  })
+
+  test('the surroundings of an application tell of peers that are gone, where these had published something', async () => {
+    const known = stateOf([entryOf({ peer: { publishes: true } })])
+    expect((await read([], known)).peers).toEqual(['shop/beacon gone'])
+    expect((await read([workload('StatefulSet', 'beacon')], known)).peers).toEqual(['shop/beacon missing'])
+    expect((await read([], stateOf([entryOf()]))).peers).toEqual(['shop/beacon missing'])
+  })
+
+  const ONE = config('{}', { name: 'one' }, 'web')
+  const TWO = config('{ labels: { a: b } }', { name: 'two' }, 'web')
+
+  test('the surroundings of an application are the documents of its event, or all', async () => {
+    expect((await read([ONE, TWO], stateOf([]), { document: 'one' })).documents).toMatchObject({
+      looked: ['one'],
+      expected: [],
+    })
+    expect((await read([ONE, TWO], stateOf([]), { document: 'one' })).names).toEqual(['one'])
+    expect((await read([ONE, config('{}', { name: 'x' }, 'db')], undefined)).names).toEqual(['one'])
+    expect((await read([ONE], undefined)).documents.looked).toBe('all')
+    expect((await read([ONE, TWO], stateOf([]), { isResync: true, documents: ['two'] })).documents.looked).toBe('all')
+    expect((await read([ONE, TWO], stateOf([]), { isResync: true, documents: ['two'] })).names).toEqual(['two'])
+  })
+
+  test('the surroundings of an application expect a document that is told, and not there yet', async () => {
+    const expected = async (...looks: Change['look'][]) => (await read([], stateOf([]), ...looks)).documents.expected
+    expect(await expected({ document: 'one', isTold: true })).toEqual(['one'])
+    expect(await expected({ document: 'one' })).toEqual([])
+    expect(await expected({ document: 'one', isTold: true }, { document: 'one' })).toEqual([])
+    expect(await expected({ document: 'one', isTold: true }, { document: 'two' })).toEqual(['one'])
+    expect(await expected({ document: 'one', isTold: true }, { isResync: true, everything: true })).toEqual([])
+    expect((await read([ONE], stateOf([]), { document: 'one', isTold: true })).documents.expected).toEqual([])
+  })
+
+  test('the surroundings of an application are the documents by which its memory holds the same', async () => {
+    const rivals = await read([ONE, TWO], stateOf([], { document: 'two' }), { document: 'one', isTold: true })
+    expect(rivals.names).toEqual(['one', 'two'])
+    expect(rivals.documents.found.flatMap((one) => ('problem' in one ? one.name : []))).toEqual(['one'])
+    expect((await read([ONE, TWO], stateOf([], { document: 'gone' }), { document: 'one' })).names).toEqual(['one'])
+  })
+
+  test('the surroundings of an application are all documents where one is gone that declared a relation', async () => {
+    const opposite = relation('{ application: web, data: {} }', { name: 'two' }, 'beacon', {
+      id: 1,
+      endpoint: 'service-mesh',
+      interface: 'service_mesh',
+      role: 'provides',
+    })
+    const held = stateOf([entryOf({ document: 'one' })])
+    expect((await read([opposite], held, { document: 'one' })).names).toEqual(['two'])
+    expect((await read([opposite], held, undefined)).names).toEqual([])
+  })
+})
+
+describe('a memory that may be lost', () => {
+  const carrying = (found = labelled('StatefulSet', MESH)): Observed => ({
+    ...observed(),
+    targets: { current: [found], earlier: [], library: [] },
+  })
+  const nothing = { state: stateOf([]), labels: {}, stored: undefined }
+  const stored = { ...nothing, stored: memory('web', stateOf([])) }
+
+  test('a memory that may be lost is recovering where the application carries labels', async () => {
+    const recovering = async (early: Promise<Observed>, known = nothing as Parameters<typeof withLostMemory>[0]) =>
+      (await withLostMemory(known, SUBJECT, early)).recovering
+    expect(await recovering(Promise.resolve(carrying()))).toBe(true)
+    expect(await recovering(Promise.resolve(carrying()), stored)).toBeUndefined()
+    expect(await recovering(Promise.resolve(carrying(labelled('StatefulSet', { team: 'a' }))))).toBeUndefined()
+    expect(await recovering(Promise.resolve(carrying(labelled('StatefulSet', MESH, 'other'))))).toBeUndefined()
+    expect(await recovering(Promise.reject(new Error('away')))).toBeUndefined()
+  })
+
+  const recover = (
+    state: State,
+    { seen = carrying(), peers = peersOf({}), known = nothing as Parameters<typeof recoverLostMemory>[1] } = {},
+  ) => {
+    const found = { peers, documents: { found: [], looked: 'all' as const, expected: [] } }
+    return recoverLostMemory(
+      features,
+      known,
+      SUBJECT,
+      { state, resolved: resolveRelations(SUBJECT, state, peers) },
+      { observed: seen, found },
+    ).state
+  }
+
+  test('a lost memory is recovering until the relation that asked for its labels is known, or over, or the config explains them', () => {
+    expect(recover(stateOf([])).recovering).toBe(true)
+    expect(recover(stateOf([], { recovering: true }), { known: stored }).recovering).toBe(true)
+    expect(recover(stateOf([]), { known: stored }).recovering).toBeUndefined()
+    expect(recover(stateOf([]), { seen: carrying(labelled('StatefulSet', {})) }).recovering).toBeUndefined()
+    expect(recover(stateOf([], { removed: SINCE })).recovering).toBeUndefined()
+    expect(recover(stateOf([], { config: features.config.parse({ labels: MESH }) })).recovering).toBeUndefined()
+    const beacon = stateOf(
+      [entryOf({ role: 'provides', remote: { application: 'web' }, published: { digest: 'd' } })],
+      { published: { d: { data: { labels: JSON.stringify(MESH) } } } },
+    )
+    expect(recover(stateOf([entryOf()]), { peers: peersOf({ beacon }) })).toMatchObject({
+      relations: { '1/requires/service_mesh/beacon': { labels: 'applied' } },
+    })
+    expect(recover(stateOf([entryOf()]), { peers: peersOf({ beacon }) }).recovering).toBeUndefined()
+    expect(recover(stateOf([entryOf({ status: 'ended' })])).recovering).toBeUndefined()
+    const led = carrying(labelled('StatefulSet', { ...MESH, 'istio.io/use-waypoint': 'shop-other-waypoint' }))
+    expect(recover(stateOf([entryOf({ status: 'ended' })]), { seen: led }).recovering).toBe(true)
+  })
+
+  test('a lost memory waits for the endpoints of its config', () => {
+    const policies = features.config.parse({ policies: [{ type: 'app', relation: 'a', endpoints: [] }] })
+    expect(recover(stateOf([], { config: policies })).unknownEndpoints).toEqual(['a'])
+    expect(recover(stateOf([], { config: policies }), { known: stored }).unknownEndpoints).toBeUndefined()
+    const quiet = carrying(labelled('StatefulSet', {}))
+    expect(recover(stateOf([], { config: policies }), { seen: quiet }).unknownEndpoints).toBeUndefined()
+    const knowing = peersOf({ db: stateOf([entryOf({ remote: { application: 'web' }, peer: { publishes: true } })]) })
+    expect(recover(stateOf([], { config: policies }), { seen: quiet, peers: knowing }).unknownEndpoints).toEqual(['a'])
+  })
+})
