@@ -3,11 +3,11 @@ import { secondsIn, timeText } from '../traffic/time.ts'
 import type { TrafficView } from '../traffic/traffic.ts'
 import { findBeacon, knowsAccount } from './beacon.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
-import type { ProposedDocument } from './documents.ts'
+import type { ProposedDocument } from './document-writer.ts'
 import { type Judged, judgeAll } from './judge.ts'
 import { parseName } from './relations.ts'
 import { addUp, evidence } from './seen.ts'
-import { draftTarget, reasonToLeave } from './target.ts'
+import { draftTarget, reasonToLeave } from './target-draft.ts'
 import { writeDocuments } from './write-documents.ts'
 
 /** A client or an application that a person has to look at. */

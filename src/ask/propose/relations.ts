@@ -1,9 +1,9 @@
 import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
-import type { ToldRelation } from './documents.ts'
+import type { ToldRelation } from './document-writer.ts'
 import { evidence, type Seen } from './seen.ts'
 import { beaconsOf, listedPolicies, standingOf } from './standing.ts'
-import type { TargetDraft } from './target.ts'
+import type { TargetDraft } from './target-draft.ts'
 import type { Setting } from './write-documents.ts'
 
 export const parseName = (name: string): Subject => {

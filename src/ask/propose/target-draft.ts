@@ -59,21 +59,22 @@ export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoin
   const isNew = !declaresClients(target)
   const forService = toService.length > 0 || (isNew && hasWaypoint && target.services.length > 0)
   const forPods = toPods.length > 0 || (isNew && !forService)
-  const near = endpointFor(target, toService, application, [])
-  const far = endpointFor(
+  const ofService = endpointFor(target, toService, application, [])
+  const ofPods = endpointFor(
     target,
     toPods,
     forService ? `${application}-pods` : application,
-    forService ? [near.name] : [],
+    forService ? [ofService.name] : [],
   )
   // a relation is enough
-  if (target.isRelated) return { ...known, relations: [...unrelated(near, toService), ...unrelated(far, toPods)] }
-  const app = forService ? appPolicies(target, near, toService) : NOTHING
-  const unit = forPods ? unitPolicy(target, far, toPods) : NOTHING
+  if (target.isRelated)
+    return { ...known, relations: [...unrelated(ofService, toService), ...unrelated(ofPods, toPods)] }
+  const app = forService ? appPolicies(target, ofService, toService) : NOTHING
+  const unit = forPods ? unitPolicy(target, ofPods, toPods) : NOTHING
   return {
     ...known,
     policies: [...app.policies, ...unit.policies],
-    relations: [...unrelated(near, toService), ...unrelated(far, toPods)],
+    relations: [...unrelated(ofService, toService), ...unrelated(ofPods, toPods)],
     remarks: [...app.remarks, ...unit.remarks],
   }
 }
