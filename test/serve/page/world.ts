@@ -15,6 +15,8 @@ export type Options = {
   readonly port?: number
   readonly isReading?: boolean
   readonly audience?: string
+  /** The URL of a Prometheus. */
+  readonly prometheus?: string
   /** Answers in place of the API server. */
   readonly intercept?: (request: TransportRequest) => TransportAnswer | undefined
 }
@@ -22,10 +24,10 @@ export type Options = {
 /** The functions with the page, on an API that is in this process. */
 export const startPage = async (
   api: EmbeddedApi,
-  { port = 0, isReading = false, audience, intercept = silent }: Options = {},
+  { port = 0, isReading = false, audience, prometheus, intercept = silent }: Options = {},
 ): Promise<RunningServer> =>
   await startServer({
-    settings: readSettings({ PORT: String(port), EVENT_AUDIENCE: audience }),
+    settings: readSettings({ PORT: String(port), EVENT_AUDIENCE: audience, PROMETHEUS_URL: prometheus }),
     names: [],
     transport: async (request) => intercept(request) ?? (await api.handle(request)),
     log: { info: silent, warn: silent, error: silent },
