@@ -11,7 +11,19 @@ import type { PageTraffic } from '../../../src/serve/page/page-map.ts'
 import { serve, until } from '../../process/helpers.ts'
 import { chromiumProgram } from './chromium.ts'
 import { largeMap } from './large-map.ts'
-import { bookinfo, copies, deployed, holding, kept, type Options, REGIONS, shop, startPage, tell } from './world.ts'
+import {
+  bookinfo,
+  copies,
+  deployed,
+  holding,
+  kept,
+  type Options,
+  REGIONS,
+  settled,
+  shop,
+  startPage,
+  tell,
+} from './world.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -463,7 +475,8 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
       [500, copies(fifty, REGIONS), REGIONS.length],
     ] as const
     for (const [number, objects, boxes] of worlds) {
-      const page = await open((await start(holding(objects))).url)
+      const api = SCREENSHOTS === undefined ? holding(objects) : await settled(objects)
+      const page = await open((await start(api)).url)
       await loaded(page, number)
       const counted = async () => {
         const classes = Object.values(await drawn(page)).map((one) => one.split(' '))
@@ -752,9 +765,9 @@ const picture = async (page: Page, number: number, folder: string): Promise<void
     await page.locator('[data-toggle="shop-dub"]').click()
     await until('it is open', async () => 'shop-dub/cart-api' in (await drawn(page)))
   }
+  await page.evaluate('scrollTo(0, 0)')
   await page.mouse.move(0, 0)
   // what moves has come to rest
   await page.waitForTimeout(500)
   await page.screenshot({ path: `${folder}/${number}.jpg`, type: 'jpeg', quality: 65 })
-  await page.screenshot({ path: `/tmp/map/doc-${number}.png` })
 }

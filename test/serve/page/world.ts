@@ -182,6 +182,27 @@ export const copies = (objects: readonly KubernetesObject[], namespaces: readonl
     objects.map((object) => JSON.parse(JSON.stringify(object).replaceAll(/\bshop\b/g, namespace)) as KubernetesObject),
   )
 
+/** An API that holds what Juju has made, and memories, and what meshstep makes of these. */
+export const settled = async (objects: readonly KubernetesObject[]): Promise<EmbeddedApi> => {
+  const made = 'app.kubernetes.io/managed-by'
+  const api = createEmbeddedApi()
+  const istio = startIstio({ api })
+  api.seed(
+    objects.filter(({ kind, metadata: { labels = {} } }) => kind === 'ConfigMap' || labels[made] !== 'meshstep'),
+    { manager: 'juju' },
+  )
+  const server = await startPage(api)
+  const applications = objects.flatMap(({ metadata: { namespace, labels = {} } }) => {
+    const application = labels['meshstep.dev/application']
+    return application === undefined ? [] : [`${namespace}/${application}`]
+  })
+  const send = (subject: string) => tell(server.url, 'resync', subject, {})
+  for (let round = 0; round < 2; round += 1) await pMap(new Set(applications), send, { concurrency: 8 })
+  await server.stop()
+  istio.stop()
+  return api
+}
+
 /** An API that holds objects. */
 export const holding = (objects: readonly KubernetesObject[]): EmbeddedApi => {
   const api = createEmbeddedApi()
