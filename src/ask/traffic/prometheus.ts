@@ -54,15 +54,23 @@ export const createPrometheus = (
     }).catch((error: NodeJS.ErrnoException) => {
       throw noAnswer(url, error)
     })
-    const said = parse(answer.body)
-    if (answer.status !== 200) throw problemOf(url, answer.status, firstWords(errorIn(said) ?? answer.body))
-    const found = answer.body.length > mostCharacters ? 'too many' : seriesIn(said)
-    if (found === undefined) throw noApi(url, `answers ${firstWords(answer.body)}`)
-    if (found === 'too many' || found.length > mostSeries)
-      throw new Refused(413, `Prometheus at ${url} has more than ${mostSeries} series for this: ${ASK_LESS}`)
-    if (isPartial(said)) throw partial(url, firstWords(String(said?.warnings)))
-    return found
+    return read(url, answer, limits)
   }
+}
+
+const read = (
+  url: string,
+  { status, body }: { readonly status: number; readonly body: string },
+  { mostSeries, mostCharacters }: Limits,
+): Series[] => {
+  const said = parse(body)
+  if (status !== 200) throw problemOf(url, status, firstWords(errorIn(said) ?? body))
+  const found = body.length > mostCharacters ? 'too many' : seriesIn(said)
+  if (found === undefined) throw noApi(url, `answers ${firstWords(body)}`)
+  if (found === 'too many' || found.length > mostSeries)
+    throw new Refused(413, `Prometheus at ${url} has more than ${mostSeries} series for this: ${ASK_LESS}`)
+  if (isPartial(said)) throw partial(url, firstWords(String(said?.warnings)))
+  return found
 }
 
 const ASK_LESS = 'ask about a smaller namespace with -n, or a shorter --window. To send the same again does not help'

@@ -47,7 +47,8 @@ describe('an error says what happened, where, what to do, and if a retry helps',
   const json = (error: string) => JSON.stringify({ status: 'error', errorType: 'x', error })
   const three = vectorOf([1, 2, 3].map((number) => [{ number: `${number}` }, number]))
   const long = vectorOf([[{ a: 'x'.repeat(3_000) }, 1]])
-  const sample = (metric: object, value: string) => JSON.stringify({ data: { result: [{ metric, value: [1, value] }] } })
+  const sample = (metric: object, value: string) =>
+    JSON.stringify({ data: { result: [{ metric, value: [1, value] }] } })
   const partly = (numbers: readonly number[]) =>
     JSON.stringify({ ...JSON.parse(vectorOf(numbers.map((number) => [{}, number]))), warnings: ['no store'] })
   const html = '<!doctype html>\n<title>Sign in</title>'
