@@ -53,6 +53,11 @@ describe('a client is not let in, but listed,', () => {
       { refused: 12 },
       'shop/web → shop/db: it was refused each time (12 HTTP requests in the last 24h, 12 refused (100 %))',
     ],
+    [
+      'that runs as another account than the application of its name',
+      { accounts: ['shop/evil', 'shop/web'] },
+      `shop/web → shop/db: some of it came as the ServiceAccount shop/evil, and not as shop/web ${SEEN}`,
+    ],
     ['that is refused now', { access: 'none' }, `shop/web → shop/db: what is declared refuses it now ${SEEN}`],
     [
       'of another namespace where meshstep knows nothing of it',
