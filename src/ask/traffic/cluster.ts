@@ -9,13 +9,14 @@ import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.
 import type { Shown } from '../views/graph.ts'
 import { isAudited, waypointsOf } from './audited.ts'
 import type { AccessNow } from './classify.ts'
-import { reportedIn } from './reported.ts'
+import { reportedIn, samePodsIn } from './reported.ts'
 
 /** The state of a cluster that traffic to a namespace is compared with. */
 export type Cluster = {
   readonly views: readonly Shown[]
   readonly gateways: readonly KubernetesObject[]
   readonly reported: readonly string[]
+  readonly samePods: readonly (readonly string[])[]
   /** Decides on the access of one client, or of any client outside the mesh, to an application. */
   access(from: string | undefined, to: string): Promise<AccessNow>
   /** Decides the same if dry runs were enforced. Absent if no policy is a dry run. */
@@ -44,7 +45,8 @@ export const readTrafficCluster = async (
   for (const one of waypointsOf(namespace, home, services))
     if (await sees({ namespace: one.namespace })) waypoints.push(`${one.namespace}/${one.name}`)
   return {
-    ...{ views, gateways, reported: reportedIn(home, pods, services), access: accessIn(reading), waypoints },
+    ...{ views, gateways, access: accessIn(reading), waypoints },
+    ...{ reported: reportedIn(home, pods, services), samePods: samePodsIn(pods, services) },
     ...(isAudited(policies) && { ifEnforced: enforcedIn(reading) }),
   }
 }
