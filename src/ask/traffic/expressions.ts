@@ -38,9 +38,9 @@ export const expressionsFor = (namespace: string, seconds: number): Expressions 
   }
 }
 
-/** Each proxy and istiod have this metric, and only they. A new one has no value yet at the steps of the past. */
+/** Each proxy has this metric. istiod has it as well, and counts no traffic. A new one has no value yet at the steps of the past. */
 const coveredIn = (seconds: number): string => {
-  const seen = 'timestamp(istio_build)'
+  const seen = 'timestamp(istio_build{component=~"proxy|ztunnel"})'
   return `time() - min(min_over_time(${seen}[${seconds}s:${Math.ceil(seconds / 100)}s]) or ${seen})`
 }
 
