@@ -98,6 +98,17 @@ describe('a client is not let in, but listed,', () => {
   })
 })
 
+test('an application whose clients are all kept out is not said to have none', async () => {
+  const commentsOf = async (...flows: Classified[]) =>
+    (await proposeIn(createPlace(['db', 'web']), flows)).documents
+      .filter(({ document: { data } }) => data?.config !== undefined && data.application === 'db')
+      .map(({ comments }) => comments)
+  expect(await commentsOf()).toEqual([['No client of shop/db was seen in the last 24h: nobody may reach it.']])
+  expect(await commentsOf(flow({ refused: 12 }))).toEqual([
+    ['The clients of shop/db that were seen in the last 24h are listed at the end: nobody may reach it.'],
+  ])
+})
+
 describe('an application is left as it is, and listed,', () => {
   const running = (changes: { name?: string; account?: string; labels?: Record<string, string> }) => {
     const { name = 'db', account = name, labels = { 'app.kubernetes.io/name': name } } = changes

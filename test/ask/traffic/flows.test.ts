@@ -67,6 +67,7 @@ describe('each flow counts once', () => {
     ['to a Service, if a waypoint reports it', [series(seen('waypoint', WEB, DB), 7)], ['service']],
     ['to pods, if the client’s proxy knows no Service', [series(near, 10), series(straight, 11)], ['pod']],
     ['to both', [series(near, 10), series(straight, 5), series(far, 5)], ['pod', 'service']],
+    ['a way that is not known, if it joined the mesh later', [series(near, 100), series(far, 11)], undefined],
     ['a way that is not known, by the destination alone, which guesses', [series(near, 10)], undefined],
     [
       'a way that is not known, if something passed the waypoint by',
