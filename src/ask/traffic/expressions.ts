@@ -57,8 +57,15 @@ const selectorsOf = (namespace: string): string[] => {
   ]
 }
 
-/** Counts a new series from zero: `increase` alone needs two samples, and so would miss a client that was refused once. */
+/**
+ * Counts a new series from zero: `increase` alone needs two samples, and leaves out the first one. It would miss a client that was refused once. A series is
+ * new if it came in the window. If its proxy was not scraped before, it may have counted since long ago: then its first sample counts only if it is all.
+ */
 export const increaseOf = (series: string, seconds: number): string => {
   const window = `[${seconds}s]`
-  return `(increase(${series}${window}) > 0 or (max_over_time(${series}${window}) unless max_over_time(${series}${window} offset ${seconds}s)))`
+  const [grown, reached] = [`increase(${series}${window})`, `max_over_time(${series}${window})`]
+  const fresh = `(${reached} unless max_over_time(${series}${window} offset ${seconds}s))`
+  const scraped = `max by (job, instance) (count_over_time(istio_build${window}))`
+  const later = `(${fresh} and (count_over_time(${series}${window}) < on (job, instance) group_left () ${scraped}))`
+  return `(${grown} > ${later} or ${later} or ${grown} > 0 or ${fresh})`
 }
