@@ -311,7 +311,7 @@ describe('the command', () => {
       const labels = { source_workload: 'productpage', source_workload_namespace: 'bookinfo', response_code: '200' }
       const http = { reporter: 'waypoint', ...labels, destination_service: 'details.bookinfo.svc' }
       const counted = query.includes('istio_requests_total') ? (perHour * seconds) / 3_600 : 0
-      const value = query.includes('istio_build') ? seconds : counted
+      const value = query.includes('timestamp(istio_build') ? seconds : counted
       response.writeHead(status).end(vectorOf(value > 0 ? [[http, value]] : []))
     })
     const { run } = await withMesh({ PROMETHEUS_URL: url })

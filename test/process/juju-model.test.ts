@@ -145,6 +145,26 @@ test('a model is watched: changes are followed, failures are said, and a signal 
   expect((await watching.ended).code).toBe(0)
 })
 
+test('a watch says what it does not know, once, and goes on at its pace', async () => {
+  const { begin, run, change } = await ground()
+  expect((await run(['juju', '--model', 'bookinfo'])).code).toBe(0)
+  await change(({ models: { bookinfo } }) => {
+    if (bookinfo === undefined) return
+    const offer = { application: '', endpoint: 'dashboards', interface: 'http', role: 'provider' } as const
+    bookinfo.saas = { grafana: { ...offer, url: 'admin/obs.grafana' } }
+    bookinfo.crossRelations = [
+      { id: 4, application: 'details', endpoint: 'dashboards', alias: 'grafana', other: 'dashboards' },
+    ]
+  })
+  const watching = begin(['juju', '--model', 'bookinfo', '--watch', '--every', '1s'])
+  const said = () => watching.text().split('the application behind admin/obs.grafana is missing').length - 1
+  await until('the relation is named', () => said() === 1)
+  await change(({ models: { bookinfo } }) => void bookinfo?.relations.pop())
+  await until('the next round is done', () => watching.text().includes('- ConfigMap bookinfo/juju-relation-3'))
+  watching.child.kill('SIGTERM')
+  expect((await watching.ended).code).toBe(0)
+})
+
 test('documents are printed, of the model or of recorded outputs, and not applied', async () => {
   const { run } = await ground()
   const printed = await run(['juju', '--model', 'bookinfo', '--print'])

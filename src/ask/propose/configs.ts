@@ -15,15 +15,23 @@ export const targetConfig = ({ target, policies }: TargetDraft, { beacon, isAudi
 }
 
 /** The sentences above the config of a target. */
-export const configComments = ({ target, granted, standing, remarks }: TargetDraft, window: string): string[] => {
+export const configComments = (
+  { target, granted, standing, isTouched, remarks }: TargetDraft,
+  window: string,
+): string[] => {
   const name = subjectName(target.subject)
   const seen = [...granted, ...standing].map((one: Seen) => `${one.from} → ${name}: ${evidence(one, window)}.`)
   return [
-    ...(seen.length > 0 ? seen : [`No client of ${name} was seen in the last ${window}: nobody may reach it.`]),
+    ...(seen.length > 0 ? seen : [nobody(name, window, isTouched)]),
     ...remarks,
     ...replaced(target.state?.config, target.state?.document),
   ]
 }
+
+const nobody = (name: string, window: string, isTouched: boolean): string =>
+  isTouched
+    ? `The clients of ${name} that were seen in the last ${window} are listed at the end: nobody may reach it.`
+    : `No client of ${name} was seen in the last ${window}: nobody may reach it.`
 
 const replaced = (config: object | undefined, document: string | undefined): string[] =>
   config === undefined || Object.keys(config).length === 0

@@ -58,6 +58,7 @@ const RULES: readonly Rule[] = [
     'suspicious',
     ({ isNear, client }) => !isNear && !hasIdentity(client) && 'it is outside the mesh, in another namespace',
   ],
+  ['suspicious', ({ seen, client }) => pretending(seen, client)],
   ['unsayable', ({ client }) => client?.runs === undefined && 'it is neither a StatefulSet nor a Deployment'],
   ['unsayable', ({ client }) => client?.runs?.hasSidecar === true && 'it has a sidecar, or may have one'],
   ['unsayable', ({ client }) => sharing(client)],
@@ -106,6 +107,16 @@ const isRefusedNow = ({ seen, target }: Facts): boolean =>
 
 const hasIdentity = (client: Known | undefined): boolean =>
   client?.runs !== undefined && (client.runs.isOnMesh || client.runs.isGateway)
+
+/** Whoever makes a pod chooses what its workload is called, and not as whom it runs. */
+const pretending = ({ accounts }: Seen, client: Known | undefined): string | false => {
+  if (client?.runs === undefined) return false
+  const own = `${client.subject.namespace}/${client.runs.account}`
+  const others = accounts.filter((account) => account !== own)
+  return (
+    others.length > 0 && `some of it came as the ServiceAccount ${others.slice(0, 3).join(', ')}, and not as ${own}`
+  )
+}
 
 const sharing = (client: Known | undefined): string | false => {
   const { account, sharedWith = [] } = client?.runs ?? {}

@@ -13,6 +13,8 @@ export type Seen = {
   readonly isToService: boolean
   readonly isToPods: boolean
   readonly access: AccessNow
+  /** The identities of the client, `namespace/account`. */
+  readonly accounts: readonly string[]
 }
 
 /** Adds up flows by client and application. `applicationOf` names the application behind the target of a flow. */
@@ -34,6 +36,7 @@ const seenIn = ({ from }: Classified, to: string, flows: readonly Classified[]):
     isToService: flows.some(({ ways = ['service'] }) => ways.includes('service')),
     isToPods: flows.some(({ ways = [] }) => ways.includes('pod')),
     access: widest(flows.map(({ access }) => access)),
+    accounts: [...new Set(flows.flatMap(({ accounts = [] }) => accounts))].toSorted(),
   }
 }
 

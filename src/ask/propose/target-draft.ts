@@ -20,6 +20,8 @@ export type TargetDraft = {
   /** The clients that are granted access, and those for which something stands. */
   readonly granted: readonly Seen[]
   readonly standing: readonly Seen[]
+  /** Clients were seen, also if they are kept out. */
+  readonly isTouched: boolean
   /** Sentences on what the ports are taken from. */
   readonly remarks: readonly string[]
 }
@@ -55,7 +57,8 @@ export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoin
   const lacking = (type: PolicyType) => granted.filter(({ lacks }) => lacks.includes(type)).map(({ seen }) => seen)
   const [toService, toPods] = [lacking('app'), lacking('unit')]
   const standing = judged.filter(({ verdict }) => verdict === 'stands').map(({ seen }) => seen)
-  const known = { target, granted: granted.map(({ seen }) => seen), standing, policies: [], remarks: [] }
+  const isTouched = judged.length > 0
+  const known = { target, granted: granted.map(({ seen }) => seen), standing, isTouched, policies: [], remarks: [] }
   const isNew = !declaresClients(target)
   const forService = toService.length > 0 || (isNew && hasWaypoint && target.services.length > 0)
   const forPods = toPods.length > 0 || (isNew && !forService)

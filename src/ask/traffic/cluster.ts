@@ -9,13 +9,15 @@ import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.
 import type { Shown } from '../views/graph.ts'
 import { isAudited, waypointsOf } from './audited.ts'
 import type { AccessNow } from './classify.ts'
-import { reportedIn } from './reported.ts'
+import { reportedIn, samePodsIn } from './reported.ts'
 
 /** The state of a cluster that traffic to a namespace is compared with. */
 export type Cluster = {
   readonly views: readonly Shown[]
+  /** The Gateways through which traffic to the namespace may pass: its own, and those that it names. */
   readonly gateways: readonly KubernetesObject[]
   readonly reported: readonly string[]
+  readonly samePods: readonly (readonly string[])[]
   /** Decides on the access of one client, or of any client outside the mesh, to an application. */
   access(from: string | undefined, to: string): Promise<AccessNow>
   /** Decides the same if dry runs were enforced. Absent if no policy is a dry run. */
@@ -24,11 +26,10 @@ export type Cluster = {
   readonly waypoints: readonly string[]
 }
 
-type Dependencies = Reading & {
-  readonly views: readonly Shown[]
-  /** Tells if the asker may know of a namespace. */
-  sees(about: { readonly namespace: string }): Promise<boolean>
-}
+/** Tells if the asker may know of a namespace, or of an application. */
+type Sees = (about: { readonly namespace: string; readonly application?: string }) => Promise<boolean>
+
+type Dependencies = Reading & { readonly views: readonly Shown[]; readonly sees: Sees }
 
 /** Reads the state that traffic to a namespace is compared with. Objects that may not be read count as absent. */
 export const readTrafficCluster = async (
@@ -41,11 +42,19 @@ export const readTrafficCluster = async (
   const services = await listed(kubernetes, 'Service', namespace)
   const home = await ifPermitted(kubernetes.find({ kind: 'Namespace', name: namespace }))
   const waypoints: string[] = []
+  const named = waypointsOf(namespace, home, [...services, ...pods])
   for (const one of waypointsOf(namespace, home, services))
     if (await sees({ namespace: one.namespace })) waypoints.push(`${one.namespace}/${one.name}`)
   return {
-    ...{ views, gateways, reported: reportedIn(home, pods, services), access: accessIn(reading), waypoints },
-    ...(isAudited(policies) && { ifEnforced: enforcedIn(reading) }),
+    ...{ views, access: accessIn(reading, sees), waypoints },
+    // whoever makes a Gateway of another namespace would else hide a client under its name
+    gateways: gateways.filter(
+      ({ metadata }) =>
+        metadata.namespace === namespace ||
+        named.some((one) => one.namespace === metadata.namespace && one.name === metadata.name),
+    ),
+    ...{ reported: reportedIn(home, pods, services), samePods: samePodsIn(pods, services) },
+    ...(isAudited(policies) && { ifEnforced: enforcedIn(reading, sees) }),
   }
 }
 
@@ -54,7 +63,7 @@ const listed = async (kubernetes: Kubernetes, kind: Kind, namespace?: string): P
 
 type Reading = { readonly memories: Pick<Memories, 'read'>; readonly kubernetes: Kubernetes }
 
-const accessIn = (reading: Reading) => {
+const accessIn = (reading: Reading, sees: Sees) => {
   const open = new Map<string, Promise<boolean>>()
   const isOpen = (to: string): Promise<boolean> => {
     const found = open.get(to) ?? passing(undefined, to, reading).then((verdicts) => verdicts.includes('allowed'))
@@ -63,16 +72,25 @@ const accessIn = (reading: Reading) => {
   }
   return async (from: string | undefined, to: string): Promise<AccessNow> => {
     if (await isOpen(to)) return 'open'
+    if (!(await maySeeClient(from, sees))) return 'unknown'
     const verdicts = from === undefined ? [] : await passing(from, to, reading)
     if (verdicts.includes('allowed')) return 'allowed'
     return verdicts.includes('undecided') ? 'unknown' : 'none'
   }
 }
 
+/** An answer about a client tells that it runs, and as whom. */
+const maySeeClient = async (from: string | undefined, sees: Sees): Promise<boolean> => {
+  const [namespace, application] = from?.split('/') ?? []
+  return namespace === undefined || (await sees(application === undefined ? { namespace } : { namespace, application }))
+}
+
 const enforcedIn =
-  (reading: Reading) =>
+  (reading: Reading, sees: Sees) =>
   async (from: string | undefined, to: string): Promise<IfEnforced> =>
-    await ofSides(from, to, 'unknown', (client, target) => accessIfEnforced(client, target, reading))
+    !(await maySeeClient(from, sees))
+      ? 'unknown'
+      : await ofSides(from, to, 'unknown', (client, target) => accessIfEnforced(client, target, reading))
 
 /** Lists the verdicts on requests of a client through the Service of that name. A side that does not exist passes nothing. */
 const passing = async (from: string | undefined, to: string, reading: Reading) =>

@@ -38,9 +38,9 @@ export const expressionsFor = (namespace: string, seconds: number): Expressions 
   }
 }
 
-/** Each proxy and istiod have this metric, and only they. A new one has no value yet at the steps of the past. */
+/** Each proxy has this metric. istiod has it as well, and counts no traffic. A new one has no value yet at the steps of the past. */
 const coveredIn = (seconds: number): string => {
-  const seen = 'timestamp(istio_build)'
+  const seen = 'timestamp(istio_build{component=~"proxy|ztunnel"})'
   return `time() - min(min_over_time(${seen}[${seconds}s:${Math.ceil(seconds / 100)}s]) or ${seen})`
 }
 
@@ -57,8 +57,15 @@ const selectorsOf = (namespace: string): string[] => {
   ]
 }
 
-/** Counts a new series from zero: `increase` alone needs two samples, and so would miss a client that was refused once. */
+/**
+ * Counts a new series from zero: `increase` alone needs two samples, and leaves out the first one. It would miss a client that was refused once. A series is
+ * new if it came in the window. If its proxy was not scraped before, it may have counted since long ago: then its first sample counts only if it is all.
+ */
 export const increaseOf = (series: string, seconds: number): string => {
   const window = `[${seconds}s]`
-  return `(increase(${series}${window}) > 0 or (max_over_time(${series}${window}) unless max_over_time(${series}${window} offset ${seconds}s)))`
+  const [grown, reached] = [`increase(${series}${window})`, `max_over_time(${series}${window})`]
+  const fresh = `(${reached} unless max_over_time(${series}${window} offset ${seconds}s))`
+  const scraped = `max by (job, instance) (count_over_time(istio_build${window}))`
+  const later = `(${fresh} and (count_over_time(${series}${window}) < on (job, instance) group_left () ${scraped}))`
+  return `(${grown} > ${later} or ${later} or ${grown} > 0 or ${fresh})`
 }

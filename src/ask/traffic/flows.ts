@@ -87,15 +87,18 @@ type Report = Omit<Flow, 'accounts'> & {
   readonly account: string | undefined
 }
 
-/** The proxies of a client know of all that it sends. */
+/** The proxies of a client know of all that it sends, since it is on the mesh. Both sides extrapolate, so their numbers differ a little. */
 const waysIn = (ofPair: readonly Report[]): Way[] | undefined => {
   const ways = ofPair.flatMap(({ way }) => way ?? [])
-  const isWhole = ofPair.some(({ isOfClient }) => isOfClient) || ways.length === ofPair.length
+  const sum = (isOfClient: boolean) =>
+    ofPair.reduce((all, one) => (one.isOfClient === isOfClient ? all + one.requests : all), 0)
+  const isOfAll = ofPair.some(({ isOfClient }) => isOfClient) && sum(true) >= 0.9 * sum(false)
+  const isWhole = isOfAll || ways.length === ofPair.length
   return isWhole ? [...new Set(ways)].toSorted() : undefined
 }
 
 const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'refused'>, known: Known): Report => {
-  const said = (name: string) => saidIn(labels, name)
+  const said = (name: string) => saidIn(labels, name, CLUSTER)
   const [fromCluster, toCluster] = [said('source_cluster'), said('destination_cluster')]
   return {
     from: clientOf(labels, known),
@@ -112,26 +115,34 @@ const reportOf = (labels: Labels, count: Pick<Flow, 'protocol' | 'requests' | 'r
 /** The proxy of a destination guesses a Service by the port, so that it does not know. */
 const wayIn = (labels: Labels): Way | undefined => {
   if (labels.reporter !== 'source' && labels.reporter !== 'waypoint') return undefined
-  return saidIn(labels, 'destination_service') === undefined ? 'pod' : 'service'
+  return saidIn(labels, 'destination_service', /^/) === undefined ? 'pod' : 'service'
 }
 
-/** Returns a label's value, or undefined where a proxy does not know it. */
-const saidIn = (labels: Labels, name: string): string | undefined => {
+/** Clients choose what a proxy says of a peer or of a host. What is no name would pretend to be lines, or other names, where it is shown. */
+const NAME = /^[-\w.:]{1,260}$/
+
+/** Providers name clusters by paths as well. */
+const CLUSTER = /^[-\w.:/]{1,260}$/
+
+/** Returns a label's value, or undefined where a proxy does not know it, or it is no name. */
+const saidIn = (labels: Labels, name: string, pattern = NAME): string | undefined => {
   const value = labels[name]
-  return value === '' || value === 'unknown' ? undefined : value
+  return value === undefined || value === '' || value === 'unknown' || !pattern.test(value) ? undefined : value
 }
 
 const clientOf = (labels: Labels, { applications }: Known): string => {
   const namespace = saidIn(labels, 'source_workload_namespace')
   const name = saidIn(labels, 'source_workload') ?? saidIn(labels, 'source_canonical_service')
-  if (namespace !== undefined && name !== undefined) return `${namespace}/${name}`
   const account = accountIn(labels)
+  // a client may say of itself that it is another one, but its identity is verified
+  const isOwn = account === undefined || account.startsWith(`${namespace}/`)
+  if (namespace !== undefined && name !== undefined && isOwn) return `${namespace}/${name}`
   if (account === undefined) return 'unknown'
   return applications.has(account) ? account : account.replace('/', '/sa/')
 }
 
 const accountIn = ({ source_principal: principal = '' }: Labels): string | undefined => {
-  const [, namespace, account] = /\/ns\/([^/]+)\/sa\/([^/]+)$/.exec(principal) ?? []
+  const [, namespace, account] = /\/ns\/([-a-z0-9]+)\/sa\/([-a-z0-9.]+)$/.exec(principal) ?? []
   return namespace === undefined ? undefined : `${namespace}/${account}`
 }
 

@@ -54,7 +54,8 @@ export const useOf = (lost: AccessChange, { hour, week }: Recent): Use => {
   if (!week || !inWeek) return { ...NOTHING, is: 'unknown', text: hour ? 'not used in the last hour' : 'use not known' }
   const counts = counted(inWeek, week)
   if (inWeek.total > 0) return { ...counts, is: 'used', text: `${amountText(inWeek, week)}, not in the last hour` }
-  if (!isSeen(lost, week)) return { ...counts, is: 'unknown', text: 'use not known' }
+  if (!isSeen(lost, week) || inWeek.isBlurred || maySendUnknown(lost, week))
+    return { ...counts, is: 'unknown', text: 'use not known' }
   return { ...counts, is: 'silent', text: `not used for ${timeText(counts.seconds)}` }
 }
 
@@ -62,16 +63,38 @@ export const useOf = (lost: AccessChange, { hour, week }: Recent): Use => {
 const isSeen = ({ from, to }: AccessChange, { coveredSeconds, reported }: TrafficView): boolean =>
   coveredSeconds !== undefined && !from?.includes('/gateway/') && plainNames(to).some((one) => reported.includes(one))
 
-type Passed = { readonly requests: number; readonly connections: number; readonly total: number }
+/** Tells if something passed of which no proxy knows who sent it, and the client may have. A client on the mesh has an identity. */
+const maySendUnknown = (lost: AccessChange, view: TrafficView): boolean => {
+  const named = clientsOf(lost)
+  return (
+    named?.every((one) => view.reported.includes(one)) === false &&
+    flowsOf(lost, view).some((flow) => flow.from === 'unknown' && flow.requests > flow.refused)
+  )
+}
+
+type Passed = {
+  readonly requests: number
+  readonly connections: number
+  readonly total: number
+  /** Connections and refusals are extrapolated apart, so a few that passed may not be seen among those that were refused. */
+  readonly isBlurred: boolean
+}
 
 const NOTHING = { requests: 0, connections: 0, seconds: 0 }
 
-const passed = (lost: AccessChange, { flows }: TrafficView): Passed => {
-  const own = flows.filter((flow) => isOfTarget(lost, flow) && isOfWay(lost, flow) && isOfClient(lost, flow))
+const flowsOf = (lost: AccessChange, { flows, samePods = [] }: TrafficView): readonly Flow[] => {
+  const own = plainNames(lost.to)
+  const same = samePods.filter((names) => names.some((one) => own.includes(one))).flat()
+  return flows.filter((flow) => [...own, ...same].includes(flow.to) && isOfWay(lost, flow))
+}
+
+const passed = (lost: AccessChange, view: TrafficView): Passed => {
+  const own = flowsOf(lost, view).filter((flow) => isOfClient(lost, flow))
   const sum = (protocol: Flow['protocol']) =>
     own.reduce((all, one) => (one.protocol === protocol ? all + one.requests - one.refused : all), 0)
   const [requests, connections] = [sum('http'), sum('tcp')]
-  return { requests, connections, total: requests + connections }
+  const isBlurred = own.some(({ protocol, refused }) => protocol === 'tcp' && refused > 0)
+  return { requests, connections, total: requests + connections, isBlurred }
 }
 
 const counted = ({ requests, connections }: Passed, view: TrafficView) => ({
@@ -102,8 +125,6 @@ const rateText = (count: number, what: string, seconds: number): string => {
   return `${perMinute < 10 ? Number(perMinute.toFixed(1)) : Math.round(perMinute)} ${what}s/min`
 }
 
-const isOfTarget = ({ to }: AccessChange, flow: Flow): boolean => plainNames(to).includes(flow.to)
-
 const isOfWay = ({ via }: AccessChange, { ways = [via] }: Flow): boolean => ways.includes(via)
 
 /** Removes the kind of a name: proxies tell applications, pods and Gateways by the name of their workload alone. */
@@ -113,8 +134,13 @@ const plainNames = (name: string): string[] => {
   return name.includes('/gateway/') ? [plain, `${plain}-istio`] : [plain]
 }
 
-const isOfClient = ({ from, clients, notClients = [] }: AccessChange, flow: Flow): boolean => {
-  const named = from === undefined ? clients : [from]
+/** Undefined for clients outside the mesh. */
+const clientsOf = ({ from, clients }: AccessChange): readonly string[] | undefined =>
+  from === undefined ? clients : [from]
+
+const isOfClient = (lost: AccessChange, flow: Flow): boolean => {
+  const { notClients = [] } = lost
+  const named = clientsOf(lost)
   if (named === undefined) return flow.accounts === undefined
   return named.some((one) => mayBe(one, flow)) && !notClients.some((one) => isClient(one, flow))
 }

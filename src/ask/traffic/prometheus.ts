@@ -54,14 +54,23 @@ export const createPrometheus = (
     }).catch((error: NodeJS.ErrnoException) => {
       throw noAnswer(url, error)
     })
-    const said = parse(answer.body)
-    if (answer.status !== 200) throw problemOf(url, answer.status, said?.error ?? firstWords(answer.body))
-    const found = answer.body.length > mostCharacters ? 'too many' : seriesIn(said)
-    if (found === undefined) throw noApi(url, `answers ${firstWords(answer.body)}`)
-    if (found === 'too many' || found.length > mostSeries)
-      throw new Refused(413, `Prometheus at ${url} has more than ${mostSeries} series for this: ${ASK_LESS}`)
-    return found
+    return read(url, answer, limits)
   }
+}
+
+const read = (
+  url: string,
+  { status, body }: { readonly status: number; readonly body: string },
+  { mostSeries, mostCharacters }: Limits,
+): Series[] => {
+  const said = parse(body)
+  if (status !== 200) throw problemOf(url, status, firstWords(errorIn(said) ?? body))
+  const found = body.length > mostCharacters ? 'too many' : seriesIn(said)
+  if (found === undefined) throw noApi(url, `answers ${firstWords(body)}`)
+  if (found === 'too many' || found.length > mostSeries)
+    throw new Refused(413, `Prometheus at ${url} has more than ${mostSeries} series for this: ${ASK_LESS}`)
+  if (isPartial(said)) throw partial(url, firstWords(String(said?.warnings)))
+  return found
 }
 
 const ASK_LESS = 'ask about a smaller namespace with -n, or a shorter --window. To send the same again does not help'
@@ -115,10 +124,27 @@ const noApi = (url: string, what: string): Error =>
     `Prometheus at ${url} ${what}, where its HTTP API is expected: check the path of PROMETHEUS_URL. A retry does not help`,
   )
 
-/** Keeps an error short: a page of HTML says no more. */
-const firstWords = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, 80) || 'nothing'
+/** What is missing in an answer is not silence. */
+const partial = (url: string, said: string): Error =>
+  new Unavailable(
+    `Prometheus at ${url} warns that its answer is not whole (${said}): a retry may help. If it does not, repair what it asks for series`,
+  )
 
-type Said = { readonly error?: string; readonly data?: { readonly result?: unknown } }
+/** Keeps an error short, and away from the control of a terminal: a page of HTML says no more. */
+const firstWords = (text: string): string =>
+  text
+    .slice(0, 1_000)
+    .replaceAll(/[\s\p{C}]+/gu, ' ')
+    .trim()
+    .slice(0, 80) || 'nothing'
+
+type Said = { readonly error?: unknown; readonly warnings?: unknown; readonly data?: { readonly result?: unknown } }
+
+const errorIn = (said: Said | undefined): string | undefined =>
+  typeof said?.error === 'string' ? said.error : undefined
+
+/** Those that join several stores answer with warnings for one that is down. What is only worth to know is in `infos`. */
+const isPartial = (said: Said | undefined): boolean => Array.isArray(said?.warnings) && said.warnings.length > 0
 
 const parse = (body: string): Said | undefined => {
   try {
@@ -131,8 +157,14 @@ const parse = (body: string): Said | undefined => {
 
 type Sample = { readonly metric: Record<string, string>; readonly value: readonly [number, string] }
 
+/** Counts are finite, and never below zero. */
 const isSample = (one: Partial<Sample> | null): one is Sample =>
-  typeof one?.metric === 'object' && Array.isArray(one.value) && !Number.isNaN(Number(one.value[1]))
+  typeof one?.metric === 'object' &&
+  one.metric !== null &&
+  Object.values(one.metric).every((label) => typeof label === 'string') &&
+  Array.isArray(one.value) &&
+  Number.isFinite(Number(one.value[1])) &&
+  Number(one.value[1]) >= 0
 
 /** Reads a vector (https://prometheus.io/docs/prometheus/latest/querying/api/#instant-vectors). Returns undefined for anything else. */
 const seriesIn = (said: Said | undefined): Series[] | undefined => {

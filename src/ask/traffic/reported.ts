@@ -14,13 +14,24 @@ export const reportedIn = (
 ): string[] => {
   const live = pods.filter(isLive).map((pod) => ({
     isOn: isOnMesh(pod, namespace?.metadata.labels ?? {}),
-    names: [
-      lonePodName(pod),
-      ...services.filter((one) => isSelected(one, pod)).map(({ metadata: { name } }) => name),
-    ].map((name) => `${pod.metadata.namespace}/${name}`),
+    names: namesOf(pod, services),
   }))
   const off = new Set(live.flatMap(({ isOn, names }) => (isOn ? [] : names)))
   return [...new Set(live.flatMap(({ names }) => names))].filter((name) => !off.has(name)).toSorted()
+}
+
+/**
+ * Lists the names that mean the same pods, as far as they differ: those of a controller and of the Services that select its pods. A proxy may say any of them
+ * for one request.
+ */
+export const samePodsIn = (pods: readonly KubernetesObject[], services: readonly KubernetesObject[]): string[][] => {
+  const all = pods.filter(isLive).map((pod) => namesOf(pod, services))
+  return [...new Map(all.map((names) => [names.join(' '), names])).values()].filter(({ length }) => length > 1)
+}
+
+const namesOf = (pod: KubernetesObject, services: readonly KubernetesObject[]): string[] => {
+  const selecting = services.filter((one) => isSelected(one, pod)).map(({ metadata: { name } }) => name)
+  return [...new Set([lonePodName(pod), ...selecting])].map((name) => `${pod.metadata.namespace}/${name}`).toSorted()
 }
 
 const isSelected = ({ spec }: KubernetesObject, { metadata: { labels = {} } }: KubernetesObject): boolean => {

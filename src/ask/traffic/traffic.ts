@@ -21,6 +21,8 @@ export type TrafficView = {
   readonly flows: readonly Classified[]
   /** The targets that are all on the mesh now, so that proxies report all traffic to them. */
   readonly reported: readonly string[]
+  /** The names that mean the same pods, where a controller or its Services have different ones. */
+  readonly samePods?: readonly (readonly string[])[]
   /** The requests that dry runs would have refused, as the waypoints counted them. Absent without dry runs, and without their counters. */
   readonly wouldRefuse?: readonly WouldRefuse[]
   /** Sentences for people about what the flows do not say. */
@@ -39,7 +41,7 @@ export const observeTraffic = async (
   { namespace, window, source }: Asked,
   readCluster: () => Promise<Cluster>,
 ): Promise<TrafficView> => {
-  const [observed, { views, gateways, reported, access, ifEnforced, waypoints: own }] = await Promise.all([
+  const [observed, { views, gateways, reported, samePods, access, ifEnforced, waypoints: own }] = await Promise.all([
     'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
     readCluster(),
   ])
@@ -60,6 +62,7 @@ export const observeTraffic = async (
   const wouldRefuse = ifEnforced && dryRuns && readDryRuns(dryRuns, own)
   return {
     ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified, reported },
+    ...(samePods.length > 0 && { samePods }),
     ...(wouldRefuse && { wouldRefuse }),
     notes: [
       ...coverage(window, observed),

@@ -8,10 +8,10 @@ import { withCluster } from '../juju/cluster.ts'
 import type { ConfigOption } from '../juju/config.ts'
 import type { Identity } from '../juju/cross-model.ts'
 import { type Asked, type Derived, deriveDocuments } from '../juju/documents.ts'
-import { carryOut, type Intent, intend } from '../juju/follow.ts'
+import { carryOut, type Intent, intend, type Round } from '../juju/follow.ts'
 import type { Model } from '../juju/outputs.ts'
 import { readModels } from '../juju/outputs.ts'
-import { endOf, isQuiet, printRound, proposalOf } from '../juju/report.ts'
+import { createRoundPrinter, endOf, printRound, proposalOf } from '../juju/report.ts'
 import { createRun } from '../juju/run.ts'
 import { repeat } from '../juju/watch.ts'
 import { FORMATS, outputOf, readInput, wholeNumber, withServer } from '../options.ts'
@@ -106,13 +106,14 @@ const follow = async (command: Command, options: Options): Promise<void> => {
     const answer = await ask()
     return await showIntent(command, await withCluster(options, (kubernetes) => intend(kubernetes, answer, asked)))
   }
+  const report = options.watch ? createRoundPrinter(format) : (done: Round) => printRound(format, done)
   const round = async (): Promise<void> => {
     const answer = await ask()
     const done = await withCluster(options, async (kubernetes) => {
       const intent = await intend(kubernetes, answer, asked)
       return await carryOut(kubernetes, intent, (application) => tellEnd(command, intent.namespace, application))
     })
-    if (!options.watch || !isQuiet(done)) printRound(format, done)
+    report(done)
   }
   if (options.watch) await watch(round, options.every)
   else await round()

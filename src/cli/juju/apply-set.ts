@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import about from '../../../package.json' with { type: 'json' }
+import { DOCUMENT_SELECTOR } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal, isNotFound, isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { isApplied } from '../../platform/kubernetes/applied.ts'
 import { applyObject, namesakeConflict, objectKey } from '../../platform/kubernetes/apply-objects.ts'
@@ -12,7 +13,7 @@ import type { JujuDocument } from './documents.ts'
 /** The field manager of the documents and of their parent. */
 export const MANAGER = 'meshstep-juju'
 
-/** The name of the parent. Its data hold the applications that the model had when it was read last. */
+/** The name of the parent. Its data hold the UUID of the model, and the applications that it had when it was read last. */
 export const PARENT = 'meshstep-juju'
 
 /** https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune */
@@ -29,6 +30,8 @@ export const applySetId = (namespace: string): string =>
 export type ApplySet = {
   readonly namespace: string
   readonly parent: KubernetesObject | undefined
+  /** The UUID of the model that the set follows, once it is known. */
+  readonly model: string | undefined
   readonly applications: readonly string[]
   readonly members: readonly KubernetesObject[]
 }
@@ -41,12 +44,26 @@ export const readApplySet = async (kubernetes: Kubernetes, namespace: string): P
       `ConfigMap ${namespace}/${PARENT} belongs to ${listAppliers(parent).join(', ') || 'somebody else'}: nothing is changed; rename it, or delete it`,
     )
   const members = await kubernetes.list('ConfigMap', namespace, `${PART_OF}=${applySetId(namespace)}`)
-  return { namespace, parent, applications: applicationsIn(parent), members }
+  const documents = await kubernetes.list('ConfigMap', namespace, DOCUMENT_SELECTOR)
+  // somebody may have taken the label of the set off a document of ours, which then would stand for ever
+  const names = new Set(members.map(({ metadata }) => metadata.name))
+  const loose = documents.filter((one) => isOurs(one) && !names.has(one.metadata.name))
+  return {
+    namespace,
+    parent,
+    model: parent?.data?.model,
+    applications: applicationsIn(parent, members.filter(isOurs)),
+    members: [...members, ...loose],
+  }
 }
 
 const isOurs = (object: KubernetesObject): boolean => listAppliers(object).includes(MANAGER)
 
-const applicationsIn = (parent: KubernetesObject | undefined): string[] => {
+/** Lists the applications that were there. If somebody has deleted the parent, its documents tell. */
+const applicationsIn = (parent: KubernetesObject | undefined, members: readonly KubernetesObject[]): string[] =>
+  parent === undefined ? [...new Set(members.flatMap(({ data }) => data?.application ?? []))] : listIn(parent)
+
+const listIn = (parent: KubernetesObject | undefined): string[] => {
   try {
     const value: unknown = JSON.parse(parent?.data?.applications ?? '[]')
     return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
@@ -56,11 +73,12 @@ const applicationsIn = (parent: KubernetesObject | undefined): string[] => {
   }
 }
 
-/** Writes the parent with the applications, if it is not so already. */
+/** Writes the parent with the applications and the UUID of the model, if it is not so already. */
 export const writeParent = async (
   kubernetes: Kubernetes,
   { namespace, parent }: ApplySet,
   applications: readonly string[],
+  model: string | undefined,
 ): Promise<KubernetesObject> => {
   const desired: KubernetesObject = {
     apiVersion: 'v1',
@@ -71,7 +89,7 @@ export const writeParent = async (
       labels: { [ID]: applySetId(namespace) },
       annotations: { [TOOLING]: `meshstep/v${about.version}`, [KINDS]: 'ConfigMap' },
     },
-    data: { applications: JSON.stringify(applications.toSorted()) },
+    data: { applications: JSON.stringify(applications.toSorted()), ...(model !== undefined && { model }) },
   }
   if (parent !== undefined && isApplied(parent, desired, MANAGER)) return parent
   const { applied } = await ofNamespace(namespace, applyObject(kubernetes, { desired, live: parent }, MANAGER))

@@ -2,7 +2,16 @@ import { Failure } from '../failure.ts'
 import { askOptions, type ConfigOption } from './config.ts'
 import { modelOfOffer } from './cross-model.ts'
 import { reportsOwnData, saasNamed } from './model.ts'
-import { addTable, addUnits, type Connection, type Model, readConnections, readStatus } from './outputs.ts'
+import {
+  addressOn,
+  addTable,
+  addUnits,
+  type Connection,
+  type Model,
+  readConnections,
+  readStatus,
+  readWhich,
+} from './outputs.ts'
 import type { RunJuju } from './run.ts'
 
 /** The model that was asked about, first, and the models that its relations lead to. */
@@ -22,7 +31,11 @@ const MOST_ATTEMPTS = 3
  * only for the status. Rejects with Failure if anything about the model itself cannot be read.
  */
 export const askJuju = async (run: RunJuju, name: string, options: readonly ConfigOption[] = []): Promise<Asked> => {
-  const model = await askAgain(run, name)
+  const read = await askAgain(run, name)
+  const model = {
+    ...read,
+    ...readWhich({ path: 'juju show-model', text: await run(['show-model', '--format=json', name]) }),
+  }
   const { applications } = model.status
   const there = options.filter(({ application }) => Object.hasOwn(applications, application))
   const configs = await askOptions(run, name, there)
@@ -38,7 +51,7 @@ export const askJuju = async (run: RunJuju, name: string, options: readonly Conf
   }
   const connections = (await tried(askConnections(run, name, model))) ?? []
   model.connections.push(...connections)
-  const others = await Promise.all([...otherModels(model)].map((other) => tried(askStatus(run, other))))
+  const others = await Promise.all([...otherModels(model)].map((other) => tried(askOther(run, other))))
   return { models: [model, ...others.filter((one) => one !== undefined)], configs, notes }
 }
 
@@ -69,6 +82,11 @@ const askStatus = async (run: RunJuju, name: string): Promise<Model> => {
   const text = await run(['status', '--format=json', ofModel(name)])
   return readStatus({ path: 'juju status', text })
 }
+
+const askOther = async (run: RunJuju, address: string): Promise<Model> => ({
+  ...(await askStatus(run, address)),
+  address,
+})
 
 const ofModel = (name: string): string => `--model=${name}`
 
@@ -101,6 +119,6 @@ const otherModels = (model: Model): Set<string> => {
     const saas = saasNamed(model, alias)
     return (saas && modelOfOffer(saas.url, controller)) ?? []
   })
-  const consuming = model.connections.map((one) => (controller === '' ? one.model : `${controller}:${one.model}`))
+  const consuming = model.connections.map((one) => addressOn(controller, one.model))
   return new Set([...offering, ...consuming])
 }

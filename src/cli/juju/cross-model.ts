@@ -11,7 +11,7 @@ import {
   saasNamed,
   sidesById,
 } from './model.ts'
-import type { Model } from './outputs.ts'
+import { addressOn, type Model } from './outputs.ts'
 
 /** The real name of an application. */
 export type Identity = { readonly namespace: string; readonly application: string }
@@ -41,7 +41,7 @@ export const readCrossModel = (known: Known, id: number, side: Side): CrossModel
 
 /** This side consumes an offer. */
 const consumed = (
-  { models, remotes }: Known,
+  { model, models, remotes }: Known,
   { info, remote = '' }: Side,
   saas: NonNullable<ReturnType<typeof saasNamed>>,
 ): CrossModel => {
@@ -50,7 +50,7 @@ const consumed = (
   const relation = { interface: endpoint.interface, role: ROLES_OF_PEER[endpoint.role] }
   const said = remotes.get(remote)
   if (said !== undefined) return { ...relation, identity: said }
-  const offer = offerAt(models, saas.url)
+  const offer = offerAt(model, models, saas.url)
   if (offer === undefined)
     return {
       missing: `the application behind ${saas.url} is missing: add juju status --format json of its model, or say --remote ${remote}=NAMESPACE/APPLICATION`,
@@ -69,16 +69,21 @@ const URL = /^(?:(?<controller>[^:]+):)?(?<model>(?:[^/]+\/)?[^./]+)\.(?<offer>.
 /** Names the model of an offer as `juju --model` takes it, on `controller` where the URL names none. */
 export const modelOfOffer = (url: string, controller: string): string | undefined => {
   const { controller: own = controller, model } = URL.exec(url)?.groups ?? {}
-  return model === undefined ? undefined : [own, model].filter((part) => part !== '').join(':')
+  return model === undefined ? undefined : addressOn(own, model)
 }
 
 /** The name of a model without its controller and its owner. */
 const shortName = (model: string): string => model.replace(/^.*[:/]/, '')
 
-const offerAt = (models: readonly Model[], url: string) => {
-  const { model: home = '', offer: name } = URL.exec(url)?.groups ?? {}
-  const model = models.find((one) => one.name === shortName(home))
-  const offer = model && offersIn(model).find((one) => one.name === name)
+/** Tells if a model is the one of an address. A recorded status has only its short name. */
+const isAt = ({ name, address }: Model, asked: string): boolean =>
+  address === undefined ? name === shortName(asked) : address === asked
+
+/** Finds the offer of a URL that a model has. Models of other users and controllers may have the same name. */
+const offerAt = ({ status }: Model, models: readonly Model[], url: string) => {
+  const home = modelOfOffer(url, status.model.controller)
+  const model = home === undefined ? undefined : models.find((one) => isAt(one, home))
+  const offer = model && offersIn(model).find((one) => one.name === URL.exec(url)?.groups?.offer)
   return model && offer && { model, application: offer.application }
 }
 
@@ -91,9 +96,16 @@ const offered = (known: Known, id: number, side: Side): CrossModel => {
   const endpoint = offer?.endpoints[info.endpoint]
   if (endpoint === undefined) return { missing: `no offer of ${application} has the endpoint ${info.endpoint}` }
   const relation = { interface: endpoint.interface, role: ROLES[endpoint.role] }
-  const said = known.remotes.get(remote ?? '') ?? publishedName(known.model, remote)
+  const said = known.remotes.get(remote ?? '')
   if (said !== undefined) return { ...relation, identity: said }
   const consumers = consumersOf(known, id, side)
+  const published = publishedName(known.model, remote)
+  if (published !== undefined)
+    return mayBe(known.model, id, consumers, published)
+      ? { ...relation, identity: published }
+      : {
+          missing: `its consumer publishes the name ${published.namespace}/${published.application}, which is not its own as far as Juju says: correct it there, or say --remote ${remote}=NAMESPACE/APPLICATION`,
+        }
   const [consumer] = consumers
   if (consumer === undefined || consumers.length > 1 || isShared(known, id, side))
     return {
@@ -114,14 +126,32 @@ const publishedName = (model: Model, alias: string | undefined): Identity | unde
   return undefined
 }
 
+type Consumer = { readonly model: Model; readonly application: string }
+
+/** Tells if a published name may be that of the consumer: Juju names its model and, if that can be read, all that consume the offer there. */
+const mayBe = (model: Model, id: number, consumers: readonly Consumer[], published: Identity): boolean => {
+  const home = homeOf(model, id)
+  if (home === undefined) return published.namespace !== namespaceOf(model)
+  const known = consumers.map((one) => identityIn(one.model, one))
+  return known.length === 0
+    ? published.namespace === shortName(home)
+    : known.some((one) => one.namespace === published.namespace && one.application === published.application)
+}
+
+/** Names the model that has this relation to an offer, where Juju says it. */
+const homeOf = ({ connections, status }: Model, id: number): string | undefined => {
+  const found = connections.find((one) => one.id === id)
+  return found && addressOn(status.model.controller, found.model)
+}
+
 /** Lists the applications of other models that consume this offered endpoint: those of the model that has this relation, where Juju says which one. */
-const consumersOf = ({ model, models }: Known, id: number, { application, info }: Side) => {
-  const home = model.connections.find((one) => one.id === id)?.model
-  const others = models.filter((one) => one !== model && (home === undefined || one.name === shortName(home)))
+const consumersOf = ({ model, models }: Known, id: number, { application, info }: Side): Consumer[] => {
+  const home = homeOf(model, id)
+  const others = models.filter((one) => one !== model && (home === undefined || isAt(one, home)))
   return others.flatMap((other) =>
     Object.keys(other.status['application-endpoints']).flatMap((alias) => {
       const saas = saasNamed(other, alias)
-      const offer = saas && offerAt(models, saas.url)
+      const offer = saas && offerAt(other, models, saas.url)
       if (offer?.model !== model || offer.application !== application) return []
       return (saas?.relations[info.endpoint] ?? []).map((name) => ({ model: other, application: name }))
     }),

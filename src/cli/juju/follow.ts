@@ -3,7 +3,16 @@ import { ApiError, describeRefusal } from '../../platform/kubernetes/api-error.t
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Failure } from '../failure.ts'
-import { type ApplySet, planSet, readApplySet, type SetPlan, type Write, writeParent, writeSet } from './apply-set.ts'
+import {
+  type ApplySet,
+  PARENT,
+  planSet,
+  readApplySet,
+  type SetPlan,
+  type Write,
+  writeParent,
+  writeSet,
+} from './apply-set.ts'
 import type { Asked as Answer } from './ask.ts'
 import { type Asked, type Derived, deriveDocuments, type Unclear } from './documents.ts'
 import { namespaceOf, runsOnMachines } from './model.ts'
@@ -13,6 +22,8 @@ import type { Model } from './outputs.ts'
 export type Intent = {
   readonly namespace: string
   readonly set: ApplySet
+  /** The UUID of the model. */
+  readonly model: string | undefined
   readonly plan: SetPlan
   /** The applications of the model. */
   readonly applications: readonly string[]
@@ -39,9 +50,11 @@ export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Aske
   const namespace = namespaceOf(model)
   const derived = deriveDocuments(model, answer.models, { ...asked, configs: answer.configs, isAll: true })
   const set = await readable(readApplySet(kubernetes, namespace))
+  if (set.model !== undefined && set.model !== model.uuid) throw new Failure(anotherModel(set, model))
   const applications = Object.keys(model.status.applications)
   return {
     namespace,
+    model: model.uuid,
     set,
     applications,
     plan: planSet(set, derived.documents, (member) => derived.unclear.some((one) => isAbout(member, one))),
@@ -50,6 +63,9 @@ export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Aske
     unknown: withReasons(derived, answer),
   }
 }
+
+const anotherModel = ({ namespace, model: former }: ApplySet, { name, address = name, uuid }: Model): string =>
+  `the documents of namespace ${namespace} follow the model ${former}, and ${address} is another one, ${uuid}: nothing is changed; name the right controller with --model CONTROLLER:MODEL, or, if this model is to be followed from now on, kubectl delete configmap -n ${namespace} ${PARENT}`
 
 /** Adds the reasons why models could not be read, if something is not known without them. */
 const withReasons = ({ unknown }: Derived, { notes }: Answer): string[] =>
@@ -86,10 +102,12 @@ const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): b
  */
 export const carryOut = async (
   kubernetes: Kubernetes,
-  { namespace, set, plan, applications, gone, notes, unknown }: Intent,
+  { namespace, set, model, plan, applications, gone, notes, unknown }: Intent,
   tellEnd: (application: string) => Promise<void>,
 ): Promise<Round> => {
-  const parent = await readable(writeParent(kubernetes, set, [...new Set([...set.applications, ...applications])]))
+  const parent = await readable(
+    writeParent(kubernetes, set, [...new Set([...set.applications, ...applications])], model),
+  )
   const writes = await writeSet(kubernetes, plan)
   const failures: string[] = []
   const ended: string[] = []
@@ -102,7 +120,7 @@ export const carryOut = async (
       failures.push(`${namespace}/${application} is gone from the model, and its end is not told: ${error.message}`)
     }
   const left = [...applications, ...gone.filter((name) => !ended.includes(name))]
-  if (ended.length > 0) await readable(writeParent(kubernetes, { ...set, parent }, left))
+  if (ended.length > 0) await readable(writeParent(kubernetes, { ...set, parent }, left, model))
   const problems = writes.flatMap((write) => ('problem' in write ? [write.problem] : []))
   return { namespace, notes, unknown, ended, writes, failures: [...problems, ...failures] }
 }

@@ -80,6 +80,11 @@ const Offers = z.record(
   }),
 )
 
+const Shown = z.record(
+  z.string(),
+  z.object({ name: z.string(), 'model-uuid': z.string(), 'controller-name': z.string() }),
+)
+
 const Models = z.object({ models: z.array(z.object({ name: z.string(), 'model-uuid': z.string() })) })
 
 export type Status = z.infer<typeof Status>
@@ -100,6 +105,9 @@ export type Connection = { readonly id: number; readonly model: string }
 /** A model: its status, and the given units, rows and connections of its offers. */
 export type Model = {
   readonly name: string
+  /** As `juju --model` takes it: `controller:owner/name`. It is known where Juju was asked for it. */
+  readonly address?: string | undefined
+  readonly uuid?: string | undefined
   readonly status: Status
   readonly units: Map<string, readonly RelationInfo[]>
   readonly rows: Row[]
@@ -149,6 +157,18 @@ export const readStatus = ({ path, text }: Input): Model => {
   if ('status' in part) return modelOf(part.status)
   throw new Failure(`${path}: ${EXPECTED}`)
 }
+
+/** Reads which model it is, by `juju show-model --format json`: others may have the same name. Throws Failure for other input. */
+export const readWhich = ({ path, text }: Input): Pick<Model, 'address' | 'uuid'> => {
+  const [shown] = Object.values(checked(path, Shown, parsed(text)))
+  if (shown === undefined) throw new Failure(`${path}: it shows no model`)
+  const { name, 'model-uuid': uuid, 'controller-name': controller } = shown
+  return { uuid, address: name.includes('/') ? addressOn(controller, name) : undefined }
+}
+
+/** Names a model of a controller as `juju --model` takes it. */
+export const addressOn = (controller: string, model: string): string =>
+  [controller, model].filter((part) => part !== '').join(':')
 
 /** Adds the units that a text has to the model. Throws Failure for other input. */
 export const addUnits = (model: Model, { path, text }: Input): void => {

@@ -33,9 +33,23 @@ export const printRound = (format: Format, round: Round): void => {
   if (round.unknown.length > 0) throw new Failure(round.unknown.join('\n'), 2)
 }
 
-/** Tells if a round did nothing that a person has to see. */
-export const isQuiet = ({ writes, ended, failures }: Round): boolean =>
-  writes.length + ended.length + failures.length === 0
+/**
+ * Prints the rounds of a watch. A round that does nothing is printed if it has other problems than the one before. Problems of a round that was carried
+ * out do not slow the next ones down.
+ */
+export const createRoundPrinter = (format: Format): ((round: Round) => void) => {
+  let before = '[]'
+  return (round) => {
+    const problems = [...round.notes, ...round.failures, ...round.unknown]
+    const isSaid = JSON.stringify(problems) === before
+    before = JSON.stringify(problems)
+    if (isSaid && round.writes.length + round.ended.length === 0) return
+    printAs(format, round, textOf)
+    if (isSaid) return
+    for (const note of round.notes) say(note)
+    for (const problem of [...round.failures, ...round.unknown]) say(`error: ${problem}`)
+  }
+}
 
 const textOf = ({ namespace, writes, ended }: Round): string => {
   const lines = [

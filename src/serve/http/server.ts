@@ -89,6 +89,8 @@ export type Questions = {
   readonly applications: Applications
   readonly preview: Preview
   readonly nameSender: NameSender
+  /** The process knows a Prometheus. */
+  readonly hasTraffic: boolean
   /** Absent if no steps are taken. */
   readonly steps?: StepStream | undefined
   readonly reading: {
@@ -194,7 +196,8 @@ export const createService = ({
     isStopping: () => isStopping,
     newId,
   })
-  mount?.(app, { explain, applications, preview, nameSender, reading, ...(isReading ? {} : { steps }) })
+  const hasTraffic = settings.PROMETHEUS_URL !== undefined
+  mount?.(app, { explain, applications, preview, nameSender, reading, hasTraffic, ...(isReading ? {} : { steps }) })
   return {
     app,
     functions: isReading ? [] : functions,

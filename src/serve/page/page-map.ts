@@ -46,3 +46,22 @@ export type PageMap = {
   /** Changes with any object that the map is made of. */
   readonly version: string
 }
+
+/** What the page takes of `GET /traffic`. */
+export type PageTraffic = {
+  readonly namespace: string
+  /** The part of the window in which proxies were scraped. */
+  readonly coveredSeconds?: number
+  /** The worst class comes first. */
+  readonly flows: readonly PageFlow[]
+}
+
+export type PageFlow = {
+  readonly from: string
+  readonly to: string
+  readonly requests: number
+  readonly refused: number
+  readonly relations: readonly { readonly id: number; readonly label: string }[]
+  readonly access: MapEdge['access'] | 'unknown'
+  readonly class: 'refused' | 'used without a relation' | 'allowed and used' | 'allowed and silent'
+}

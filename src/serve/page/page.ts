@@ -43,7 +43,7 @@ const SECURITY = {
 
 /** Adds the page to an app: `GET /` for browsers, and the routes that its script uses. A user sees only the answers that they may request directly. */
 export const mountPage = (app: Hono, questions: Questions, { assets, story, home, audience }: Options): void => {
-  const { explain, applications, preview, nameSender, reading } = questions
+  const { explain, applications, preview, nameSender, reading, hasTraffic } = questions
   const hasSteps = questions.steps !== undefined
   const intake = createIntake()
   const maps = createMaps({
@@ -57,7 +57,7 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
 
   app.get('/', async (context, next) => {
     if (!/\btext\/html\b/.test(context.req.header('accept') ?? '')) return await next()
-    return answer(context, await shell({ story, hasSteps, audience }))
+    return answer(context, await shell({ story, hasSteps, hasTraffic, audience }))
   })
 
   app.get('/page/:file', async (context, next) => {

@@ -53,6 +53,11 @@ describe('a client is not let in, but listed,', () => {
       { refused: 12 },
       'shop/web → shop/db: it was refused each time (12 HTTP requests in the last 24h, 12 refused (100 %))',
     ],
+    [
+      'that runs as another account than the application of its name',
+      { accounts: ['shop/evil', 'shop/web'] },
+      `shop/web → shop/db: some of it came as the ServiceAccount shop/evil, and not as shop/web ${SEEN}`,
+    ],
     ['that is refused now', { access: 'none' }, `shop/web → shop/db: what is declared refuses it now ${SEEN}`],
     [
       'of another namespace where meshstep knows nothing of it',
@@ -91,6 +96,17 @@ describe('a client is not let in, but listed,', () => {
     ])
       expect((await proposeIn(place, flows)).listed).toEqual([])
   })
+})
+
+test('an application whose clients are all kept out is not said to have none', async () => {
+  const commentsOf = async (...flows: Classified[]) =>
+    (await proposeIn(createPlace(['db', 'web']), flows)).documents
+      .filter(({ document: { data } }) => data?.config !== undefined && data.application === 'db')
+      .map(({ comments }) => comments)
+  expect(await commentsOf()).toEqual([['No client of shop/db was seen in the last 24h: nobody may reach it.']])
+  expect(await commentsOf(flow({ refused: 12 }))).toEqual([
+    ['The clients of shop/db that were seen in the last 24h are listed at the end: nobody may reach it.'],
+  ])
 })
 
 describe('an application is left as it is, and listed,', () => {

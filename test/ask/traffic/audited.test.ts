@@ -5,6 +5,7 @@ import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { granted } from '../lint/place.ts'
+import type { Place } from '../preview/planned.ts'
 
 const object = (kind: string, metadata: Partial<KubernetesObject['metadata']>): KubernetesObject => ({
   ...{ apiVersion: 'v1', kind, metadata: { namespace: 'shop', name: 'x', ...metadata } },
@@ -30,16 +31,40 @@ test('the waypoints of a namespace are those that it and its Services name, each
   ])
 })
 
-test.each([
-  [true, ['shop/shop-beacon-waypoint']],
-  [false, []],
-])('whoever may see the namespace of a waypoint (%s) is told what it counted', async (isSeen, waypoints) => {
-  const { api, clock } = await granted()
+/** The state of `shop` in a place, for somebody who sees all or nothing else. */
+const clusterOf = async ({ api, clock }: Place, isSeen: boolean) => {
   const kubernetes = createKubernetes({
     transport: async (request) => api.handle(request),
     ...{ clock, deadline: clock.now() + 10_000 },
   })
   const { memories } = features
-  const found = await readTrafficCluster('shop', { kubernetes, memories, views: [], sees: async () => isSeen })
-  expect(found.waypoints).toEqual(waypoints)
+  return await readTrafficCluster('shop', { kubernetes, memories, views: [], sees: async () => isSeen })
+}
+
+test.each([
+  [true, ['shop/shop-beacon-waypoint']],
+  [false, []],
+])('whoever may see the namespace of a waypoint (%s) is told what it counted', async (isSeen, waypoints) => {
+  expect((await clusterOf(await granted(), isSeen)).waypoints).toEqual(waypoints)
+})
+
+test.each([
+  [true, 'allowed', 'partly refused'],
+  [false, 'unknown', 'unknown'],
+])('whoever may see a client (%s) is told its access, which says that it runs', async (isSeen, access, ifEnforced) => {
+  expect(await (await clusterOf(await granted(), isSeen)).access('shop/web', 'shop/db')).toBe(access)
+  const audited = await clusterOf(await granted(undefined, { enforcement: 'audit' }), isSeen)
+  expect(await audited.ifEnforced?.('shop/web', 'shop/db')).toBe(ifEnforced)
+})
+
+test('a Gateway of another namespace passes traffic on only if the namespace names it', async () => {
+  const place = await granted()
+  const far = object('Gateway', { namespace: 'evil', name: 'client' })
+  const listeners = [{ name: 'mesh', port: 15008, protocol: 'HBONE' }]
+  const spec = { gatewayClassName: 'istio-waypoint', listeners }
+  place.api.seed([{ ...far, apiVersion: 'gateway.networking.k8s.io/v1', spec }], { manager: 'evil' })
+  const { gateways } = await clusterOf(place, true)
+  expect(gateways.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)).toEqual([
+    'shop/shop-beacon-waypoint',
+  ])
 })

@@ -67,6 +67,7 @@ describe('each flow counts once', () => {
     ['to a Service, if a waypoint reports it', [series(seen('waypoint', WEB, DB), 7)], ['service']],
     ['to pods, if the client’s proxy knows no Service', [series(near, 10), series(straight, 11)], ['pod']],
     ['to both', [series(near, 10), series(straight, 5), series(far, 5)], ['pod', 'service']],
+    ['a way that is not known, if it joined the mesh later', [series(near, 100), series(far, 11)], undefined],
     ['a way that is not known, by the destination alone, which guesses', [series(near, 10)], undefined],
     [
       'a way that is not known, if something passed the waypoint by',
@@ -143,6 +144,20 @@ describe('names', () => {
     ['a workload without a namespace', { source_workload: 'web' }, 'unknown'],
     ['the account of an application', { source_principal: 'spiffe://td/ns/shop/sa/web' }, 'shop/web'],
     ['another account', { source_principal: 'spiffe://td/ns/shop/sa/job' }, 'shop/sa/job'],
+    [
+      'its identity, if it says to be of another namespace',
+      { ...WEB, source_principal: 'spiffe://td/ns/x/sa/y' },
+      'x/sa/y',
+    ],
+    [
+      'nothing, if its name is several lines',
+      { ...WEB, source_workload: 'web\n---\nx', source_principal: '' },
+      'unknown',
+    ],
+    ['its account, if its name has a path', { ...WEB, source_workload: 'sa/x' }, 'shop/web'],
+    ['its account, if its name controls a terminal', { ...WEB, source_workload: '\u001b[2J' }, 'shop/web'],
+    ['its account, if its name is very long', { ...WEB, source_workload: 'x'.repeat(261) }, 'shop/web'],
+    ['nothing, if its identity is several lines', { source_principal: 'spiffe://td/ns/shop/sa/a\nb' }, 'unknown'],
     ['a canonical service', { source_canonical_service: 'web', source_workload_namespace: 'shop' }, 'shop/web'],
   ])('a client is known by %s', (_, labels, from) => {
     expect(read({ tcp: [series(seen('destination', labels, DB), 1)] }).flows).toMatchObject([{ from, to: 'shop/db' }])
@@ -179,6 +194,11 @@ describe('names', () => {
       'shop/unknown',
     ],
     ['no name, without labels', {}, 'shop/unknown'],
+    [
+      'no name, if that is several lines',
+      { ...DB, destination_workload: 'a\nb', destination_service: '', destination_service_name: '' },
+      'shop/unknown',
+    ],
   ])('a target is named by %s', (_, labels, to) => {
     expect(read({ tcp: [series(seen('destination', WEB, labels), 1)] }).flows).toMatchObject([{ from: 'shop/web', to }])
   })

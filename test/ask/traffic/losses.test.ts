@@ -94,6 +94,26 @@ describe('the traffic of a loss', () => {
     expect(useOf(lost, recent([seen])).is).toBe(isCounted ? 'used' : 'silent')
   })
 
+  test('traffic through another Service of the same pods is counted', () => {
+    const [hour, week] = [view('1h', [flow()], 3_600), view('7d', [flow()], WEEK)]
+    const samePods = [['shop/cache', 'shop/db']]
+    const lost = change({ to: 'shop/cache' })
+    expect(useOf(lost, { hour: { ...hour, samePods }, week })).toMatchObject({ is: 'used', requests: 60 })
+    expect(useOf(lost, { hour, week })).toMatchObject({ is: 'silent' })
+  })
+
+  test('where something passed that nobody knows, a client is silent only if it is all on the mesh', () => {
+    const seen = recent([flow({ from: 'unknown' }, '')])
+    expect(useOf(change(), seen).is).toBe('unknown')
+    expect(useOf(outside({ clients: ['shop/cache', 'shop/web'] }), seen).is).toBe('unknown')
+    expect(useOf(change({ from: 'shop/cache' }), seen).is).toBe('silent')
+    expect(useOf(change(), recent([flow({ from: 'unknown', refused: 60 }, '')])).is).toBe('silent')
+  })
+
+  test('connections that were all refused may hide one that passed, as both numbers are extrapolated', () => {
+    expect(useOf(change(), recent([flow({ protocol: 'tcp', refused: 60 })])).is).toBe('unknown')
+  })
+
   test('a target that is not all on the mesh is never silent, as nobody sees all traffic to it', () => {
     expect(useOf(change({ to: 'shop/off' }), recent([]))).toMatchObject({ is: 'unknown', text: 'use not known' })
   })

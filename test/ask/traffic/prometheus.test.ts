@@ -47,6 +47,10 @@ describe('an error says what happened, where, what to do, and if a retry helps',
   const json = (error: string) => JSON.stringify({ status: 'error', errorType: 'x', error })
   const three = vectorOf([1, 2, 3].map((number) => [{ number: `${number}` }, number]))
   const long = vectorOf([[{ a: 'x'.repeat(3_000) }, 1]])
+  const sample = (metric: object, value: string) =>
+    JSON.stringify({ data: { result: [{ metric, value: [1, value] }] } })
+  const partly = (numbers: readonly number[]) =>
+    JSON.stringify({ ...JSON.parse(vectorOf(numbers.map((number) => [{}, number]))), warnings: ['no store'] })
   const html = '<!doctype html>\n<title>Sign in</title>'
   test.each<[string, number, string, string, ...string[]]>([
     ['401', 401, 'Unauthorized', 'ConfigurationError', 'refuses the token (401)', 'PROMETHEUS_TOKEN_FILE', 'not help'],
@@ -60,6 +64,15 @@ describe('an error says what happened, where, what to do, and if a retry helps',
     ['a number', 200, '1', 'ConfigurationError', 'answers 1, where', 'PROMETHEUS_URL'],
     ['nothing', 200, '', 'ConfigurationError', 'answers nothing', 'PROMETHEUS_URL'],
     ['no vector', 200, '{"data":{"result":[{"metric":{}}]}}', 'ConfigurationError', 'PROMETHEUS_URL'],
+    ['no labels', 200, '{"data":{"result":[{"metric":null,"value":[1,"1"]}]}}', 'ConfigurationError', 'PROMETHEUS_URL'],
+    ['a label that is no text', 200, sample({ a: 1 }, '1'), 'ConfigurationError', 'PROMETHEUS_URL'],
+    ['no finite number', 200, sample({}, '+Inf'), 'ConfigurationError', 'PROMETHEUS_URL'],
+    ['a number below zero', 200, sample({}, '-1'), 'ConfigurationError', 'PROMETHEUS_URL'],
+    ['the signs of a terminal', 400, json('\u001b[2Jno'), 'ConfigurationError', 'answers 400 ([2Jno)'],
+    ['a long error', 400, json('x'.repeat(200)), 'ConfigurationError', `(${'x'.repeat(80)})`],
+    ['an error that is no text', 400, '{"error":{}}', 'ConfigurationError', 'answers 400 ({"error":{}})'],
+    ['a part', 200, partly([]), 'Unavailable', 'not whole (no store)', 'a retry may help'],
+    ['a part of too many series', 200, partly([1, 2, 3]), 'Refused', 'more than 2 series'],
     ['too many series', 200, three, 'Refused', 'more than 2 series', '-n', '--window', 'not help'],
     ['a long answer', 200, long, 'Refused', 'more than 2 series', '-n'],
   ])('%s', async (_, status, body, name, ...parts) => {

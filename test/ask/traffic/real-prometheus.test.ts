@@ -75,6 +75,25 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     expect(found).toBeLessThan(36)
   })
 
+  test('a counter that comes while its proxy is scraped began at zero, also if it grows on', async () => {
+    const { url, show } = await startMesh()
+    const build: Counter = ['istio_build', { component: 'proxy' }, 1]
+    const labels = { reporter: 'waypoint', ...client('job'), ...SERVICE, response_code: '200' }
+    const older = { ...labels, ...client('web') }
+    await show(build, [HTTP, older, 50_000])
+    await show(build, [HTTP, older, 50_000], [HTTP, labels, 1_000])
+    await show(build, [HTTP, older, 50_001], [HTTP, labels, 1_001])
+    const found = await createPrometheus({ url })(expressionsFor('shop', 60).http)
+    const [job = 0, web = 0] = ['job', 'web'].map(
+      (name) => found.find((one) => one.labels.source_workload === name)?.value,
+    )
+    expect(job).toBeGreaterThanOrEqual(1_001)
+    expect(job).toBeLessThan(1_010)
+    // what it had counted before it was scraped is not of the window
+    expect(web).toBeGreaterThanOrEqual(1)
+    expect(web).toBeLessThan(10)
+  })
+
   test('a connection that was refused once is seen, by a ztunnel with and without a counter of failures', async () => {
     const { url, show } = await startMesh()
     const labels = { reporter: 'destination', ...client('scan'), ...DB, response_flags: 'DENY' }
@@ -150,7 +169,8 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
 
   test('a Prometheus without the metrics of a mesh has no traffic, and a relation is silent', async () => {
     const { url, show } = await startMesh()
-    await show(['up_to_date', {}, 1])
+    // istiod alone counts no traffic
+    await show(['up_to_date', {}, 1], ['istio_build', { component: 'pilot' }, 1])
     const view = (await (
       await trafficApp(await granted(), url).request('/traffic?namespace=shop&window=1m')
     ).json()) as TrafficView

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reportedIn } from '../../../src/ask/traffic/reported.ts'
+import { reportedIn, samePodsIn } from '../../../src/ask/traffic/reported.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 
 const ON = { 'istio.io/dataplane-mode': 'ambient' }
@@ -41,4 +41,12 @@ test('a namespace puts its pods on the mesh, and pods that ended do not count', 
   const home = object('Namespace', 'shop', { labels: ON })
   const pods = [pod('db', {}), pod('db', { 'istio.io/dataplane-mode': 'none' }, { phase: 'Succeeded' })]
   expect(reportedIn(home, pods, [])).toEqual(['shop/db'])
+})
+
+test('names that mean the same pods are told, if they differ', () => {
+  const ended = { ...pod('job', {}), status: { phase: 'Succeeded' } }
+  const services = [service('db', { app: 'db' }), service('data', { app: 'db' }), service('web', { app: 'web' })]
+  expect(samePodsIn([pod('db', ON), pod('db', ON), pod('web', ON), ended], services)).toEqual([
+    ['shop/data', 'shop/db'],
+  ])
 })

@@ -119,6 +119,38 @@ describe('the set of documents', () => {
     expect(one.documents()).toEqual([])
   })
 
+  test('another model of the same name changes nothing, until somebody deletes the parent', async () => {
+    const { model, juju, one } = start()
+    await one.round()
+    juju.models[NAMESPACE] = { ...emptyModel('b01') }
+    await expect(one.round()).rejects.toThrow(
+      'the documents of namespace shop follow the model b00, and mk8scloud:admin/shop is another one, b01: nothing is changed',
+    )
+    expect(one.documents().map(nameOf)).toEqual(['juju-relation-1', 'juju-relation-2'])
+    juju.models[NAMESPACE] = model
+    expect((await one.round()).writes).toEqual([])
+    juju.models[NAMESPACE] = { ...emptyModel('b01') }
+    await one.kubernetes.remove(configMap(PARENT))
+    const { ended } = await one.round()
+    expect([one.documents(), ended]).toEqual([[], ['details', 'reviews']])
+  })
+
+  test('a document that lost the label of the set is a member still: it is mended, and pruned', async () => {
+    const { model, one } = start()
+    await one.round()
+    const loosen = (id: number) =>
+      one.world.api.handle({
+        ...{ method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } },
+        path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-relation-${id}`,
+        body: JSON.stringify({ metadata: { labels: { [PART_OF]: null } } }),
+      })
+    loosen(1)
+    expect((await one.round()).writes).toEqual([{ document: 'ConfigMap shop/juju-relation-1', change: 'changed' }])
+    loosen(2)
+    model.relations.pop()
+    expect((await one.round()).writes).toEqual([{ document: 'ConfigMap shop/juju-relation-2', change: 'removed' }])
+  })
+
   test('what others made is not pruned, not even a copy with the label of the set', async () => {
     const { model, one } = start()
     await one.round()

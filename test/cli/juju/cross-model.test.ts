@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { Failure } from '../../../src/cli/failure.ts'
 import { askJuju } from '../../../src/cli/juju/ask.ts'
 import type { Remotes } from '../../../src/cli/juju/cross-model.ts'
 import { deriveDocuments } from '../../../src/cli/juju/documents.ts'
@@ -123,4 +124,57 @@ test('a consumer that says its name is known by it, whoever may read its model',
     '8 gateway provides bookinfo/details',
     '9 gateway provides bookinfo/details',
   ])
+})
+
+describe('a consumer that publishes the name of somebody else', () => {
+  const claiming = (claim: { app_name: string; juju_model_name: string }, from?: string): StandInModel => ({
+    ...offering(),
+    crossRelations: [{ ...connected(8, ALIAS, from ?? 'ffff'), data: { cmr_data: JSON.stringify(claim) } }],
+  })
+  const missing = expect.stringContaining('which is not its own as far as Juju says')
+
+  test('is not taken for an application of the model that it is related to', async () => {
+    const istio = claiming({ app_name: 'gateway', juju_model_name: 'istio' })
+    const { peers, unknown } = await peersOf(createStandIn({ istio }), 'istio')
+    expect([peers, unknown]).toEqual([[], [missing]])
+  })
+
+  test('is not taken for one of another model than Juju names', async () => {
+    const istio = claiming({ app_name: 'pay', juju_model_name: 'bank' }, 'b0')
+    const world = createStandIn({ istio, bookinfo: consuming('b0', 'details') })
+    const { peers, unknown } = await peersOf(world, 'istio')
+    expect([peers, unknown]).toEqual([[], [missing]])
+  })
+
+  test('is not taken for an application that does not consume the offer', async () => {
+    const istio = claiming({ app_name: 'reviews', juju_model_name: 'bookinfo' }, 'b0')
+    const world = createStandIn({ istio, bookinfo: consuming('b0', 'details') })
+    const { peers, unknown } = await peersOf(world, 'istio')
+    expect([peers, unknown]).toEqual([[], [missing]])
+  })
+
+  test('but its own name is believed', async () => {
+    const istio = claiming({ app_name: 'reviews', juju_model_name: 'bookinfo' }, 'b0')
+    const world = createStandIn({ istio, bookinfo: consuming('b0', 'details', 'reviews') })
+    expect((await peersOf(world, 'istio')).peers).toEqual(['8 gateway provides bookinfo/reviews'])
+  })
+})
+
+test('an offer of a model with the same name, of another user, is not taken for one of the model itself', async () => {
+  const istio = {
+    ...offering(),
+    applications: { gateway: app('istio-beacon-k8s'), details: app('details') },
+    saas: { far: { ...hub, application: '', url: 'bob/istio.hub' } },
+    crossRelations: [{ id: 7, application: 'details', endpoint: 'service-mesh', alias: 'far', other: 'mesh' }],
+  }
+  const world = createStandIn({ istio })
+  world.instead.offers = { code: 1, stdout: '', stderr: 'ERROR permission denied' }
+  const run = runStandIn(world)
+  const { models } = await askJuju(async (args) => {
+    if (args.includes('--model=mk8scloud:bob/istio')) throw new Failure('model mk8scloud:bob/istio not found')
+    return await run(args)
+  }, 'istio')
+  const { documents, unknown } = deriveDocuments(models[0], models, { withPeers: false, isAll: true })
+  expect(documents).toEqual([])
+  expect(unknown).toEqual([expect.stringContaining('the application behind bob/istio.hub is missing')])
 })

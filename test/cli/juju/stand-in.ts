@@ -102,6 +102,7 @@ export const answer = (world: World, [command = '', ...args]: readonly string[])
   const instead = world.instead[command]
   if (instead !== undefined) return instead
   if (command === 'models') return json(modelsOf(world))
+  if (command === 'show-model') return showModel(world, args.filter((one) => !one.startsWith('-'))[0] ?? '')
   const asked = flags.flatMap((one) => /^--model=(.*)$/.exec(one)?.[1] ?? [])[0]
   if (asked === undefined)
     return refusal(
@@ -115,9 +116,10 @@ export const answer = (world: World, [command = '', ...args]: readonly string[])
 }
 
 const misusedBy = (command: string, flags: readonly string[]): Answer | undefined => {
-  if (command !== 'models' && COMMANDS[command] === undefined)
+  if (!['models', 'show-model'].includes(command) && COMMANDS[command] === undefined)
     return { code: 2, stdout: '', stderr: `ERROR juju: "${command}" is not a juju command. See "juju --help".\n` }
-  const unknown = flags.find((one) => !/^--(format=json|relations|no-browser-login|model=.+|controller=.+)$/.test(one))
+  const known = /^--(format=json|relations|no-browser-login|model=.+|controller=.+)$/
+  const unknown = flags.find((one) => !known.test(one) || (command === 'show-model' && one.startsWith('--model')))
   return unknown === undefined
     ? undefined
     : { code: 2, stdout: '', stderr: `ERROR option provided but not defined: ${unknown}\n` }
@@ -152,6 +154,15 @@ const modelsOf = ({ models, controller }: World) => ({
   })),
   'current-model': '',
 })
+
+/** Names the model by its place in the command, as there is no flag for it. */
+const showModel = ({ models, controller }: World, asked: string): Answer => {
+  const name = shortName(asked)
+  const model = models[name]
+  if (model === undefined) return refusal(`model ${controller}:admin/${name} not found`)
+  const shown = { name: `admin/${name}`, 'short-name': name, 'model-uuid': model.uuid, 'controller-name': controller }
+  return json({ [name]: { ...shown, 'model-type': model.type, life: 'alive' } })
+}
 
 const offersOf = ({ controller }: World, name: string, model: StandInModel) =>
   Object.fromEntries(

@@ -27,7 +27,7 @@ const WEEK = 7 * 86_400
 
 const answerTo = (query: string) => {
   const seconds = Number(/\[(\d+)s/.exec(query)?.[1] ?? 0)
-  if (query.includes('istio_build')) return [{ metric: {}, value: [0, `${Math.min(seconds, WEEK)}`] }]
+  if (query.includes('timestamp(istio_build')) return [{ metric: {}, value: [0, `${Math.min(seconds, WEEK)}`] }]
   if (query.startsWith('count by (__name__)')) return [{ metric: { __name__: COUNTER }, value: [0, '1'] }]
   if (query.includes(COUNTER)) {
     const metric = { ...WOULD_REFUSE, counter: COUNTER, authz_dry_run_action: 'allow' }

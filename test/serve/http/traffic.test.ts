@@ -69,7 +69,7 @@ describe('GET /traffic', () => {
     ['never asks if it scrapes the mesh', undefined, ['it has no istio_build']],
   ])('a Prometheus that has scraped proxies %s', async (_, seconds, parts) => {
     const { url } = await startFakePrometheus((response, { form }) => {
-      const isAsked = seconds !== undefined && form.get('query')?.includes('istio_build')
+      const isAsked = seconds !== undefined && form.get('query')?.includes('timestamp(istio_build')
       response.end(vectorOf(isAsked ? [[{}, seconds]] : []))
     })
     const view = (await (await trafficApp(await granted(), url).request(QUESTION)).json()) as TrafficView

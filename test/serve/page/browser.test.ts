@@ -2,13 +2,28 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Classified } from '../../../src/ask/traffic/classify.ts'
+import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
 import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
+import type { PageTraffic } from '../../../src/serve/page/page-map.ts'
 import { serve, until } from '../../process/helpers.ts'
 import { chromiumProgram } from './chromium.ts'
 import { largeMap } from './large-map.ts'
-import { bookinfo, copies, deployed, holding, kept, REGIONS, shop, startPage, tell } from './world.ts'
+import {
+  bookinfo,
+  copies,
+  deployed,
+  holding,
+  kept,
+  type Options,
+  REGIONS,
+  settled,
+  shop,
+  startPage,
+  tell,
+} from './world.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -65,9 +80,9 @@ const drawn = async (page: Page): Promise<Record<string, string>> =>
   await page.evaluate(`Object.fromEntries(document.getElementById('graph')._cyreg.cy.elements().toArray()
     .filter((one) => one.isEdge() || one.is('.app, .closed')).map((one) => [one.id(), one.classes().toSorted().join(' ')]))`)
 
-const start = async (api: EmbeddedApi, port = 0) => {
+const start = async (api: EmbeddedApi, port = 0, options: Options = {}) => {
   const istio = startIstio({ api })
-  const server = await startPage(api, { port })
+  const server = await startPage(api, { port, ...options })
   onTestFinished(async () => {
     istio.stop()
     await server.stop()
@@ -460,7 +475,8 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
       [500, copies(fifty, REGIONS), REGIONS.length],
     ] as const
     for (const [number, objects, boxes] of worlds) {
-      const page = await open((await start(holding(objects))).url)
+      const api = SCREENSHOTS === undefined ? holding(objects) : await settled(objects)
+      const page = await open((await start(api)).url)
       await loaded(page, number)
       const counted = async () => {
         const classes = Object.values(await drawn(page)).map((one) => one.split(' '))
@@ -629,6 +645,114 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     expect(again.length).toBeLessThan(8)
     expect(again).toContain('region-03/cart-web')
   })
+
+  /** What a Prometheus knows of the example, as the server tells it. */
+  const seen = (): TrafficView => {
+    const flow = (
+      from: string,
+      to: string,
+      requests: number,
+      refused: number,
+      more: Partial<Classified>,
+    ): Classified => ({
+      ...{
+        from: from.includes('/') ? from : `bookinfo/${from}`,
+        to: `bookinfo/${to}`,
+        protocol: 'http',
+        requests,
+        refused,
+      },
+      ...{ relations: [], access: 'allowed', class: 'allowed and used', ...more },
+    })
+    return {
+      ...{ namespace: 'bookinfo', window: '1h', coveredSeconds: 3_600, reported: [], notes: [] },
+      flows: [
+        flow('default/sleep', 'details', 6, 6, { access: 'none', class: 'refused' }),
+        flow('details', 'ratings', 240, 0, { access: 'none', class: 'used without a relation' }),
+        flow('productpage', 'details', 7_200, 0, { relations: [{ id: 3, label: 'details' }] }),
+        flow('reviews', 'ratings', 0, 0, { relations: [{ id: 6, label: 'ratings' }], class: 'allowed and silent' }),
+      ],
+    }
+  }
+
+  /** The page knows a part of it. */
+  const told: PageTraffic = seen()
+
+  const openSeen = async (query = '', answer: object = { json: told }, expected: readonly string[] = []) => {
+    const { url } = await start((await five).copy(), 0, { prometheus: 'http://127.0.0.1:1' })
+    const prepare = (page: Page) =>
+      page.route(
+        ({ pathname }) => pathname === '/traffic',
+        (route) => route.fulfill(answer),
+      )
+    const page = await open(`${url}/${query}`, { base: url, prepare, expected: ['404', ...expected] })
+    return { page, url }
+  }
+
+  const labels = async (page: Page): Promise<Record<string, string>> =>
+    await page.evaluate(
+      `Object.fromEntries(document.getElementById('graph')._cyreg.cy.edges().map((one) => [one.id(), one.data('label')]))`,
+    )
+
+  const SEEN_ALONE = 'bookinfo/details → bookinfo/ratings'
+  const REFUSED = 'default/sleep → bookinfo/details'
+
+  test('edges carry what proxies saw, and a switch shows what is declared, what was seen, and the difference', async () => {
+    const { page } = await openSeen()
+    await has(page, '#rows', '2/s')
+    await until(
+      'the rate is on the map',
+      async () => (await labels(page))[EDGE] === ':9080 GET /details/*, /health\n2/s',
+    )
+    expect(Object.keys(await labels(page))).not.toContain(SEEN_ALONE)
+    const wide = `document.getElementById('graph')._cyreg.cy.getElementById('${EDGE}').data('wide')`
+    expect(await page.evaluate(wide)).toBeGreaterThan(4)
+
+    await page.locator('#showing').selectOption('observed')
+    await until('the rest is gone', async () => !('bookinfo/reviews → bookinfo/ratings' in (await labels(page))))
+    expect(await drawn(page)).toMatchObject({
+      [EDGE]: expect.not.stringContaining('refusing'),
+      [SEEN_ALONE]: expect.stringContaining('unrelated'),
+      [REFUSED]: expect.stringContaining('refusing'),
+      'default/sleep': expect.stringContaining('off'),
+    })
+    expect((await labels(page))[REFUSED]).toBe('6/h, 6 refused')
+    expect(await violations(page)).toEqual([])
+
+    await page.locator('#showing').selectOption('difference')
+    await until('what is as declared is gone', async () => !(EDGE in (await labels(page))))
+    expect(Object.keys(await labels(page)).toSorted()).toEqual(
+      [SEEN_ALONE, 'bookinfo/reviews → bookinfo/ratings', REFUSED].toSorted(),
+    )
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({ traffic: 'difference' })
+  })
+
+  test('what was used without a relation can be planned as one, from the edge', async () => {
+    const { page } = await openSeen('?traffic=observed&from=bookinfo/details&to=bookinfo/ratings')
+    await has(page, '#seen', '240 requests or connections in the last 1h, 0 of them refused (4/min)')
+    await has(page, '#seen', 'used without a relation')
+    expect(await violations(page)).toEqual([])
+    await page.getByRole('button', { name: 'Plan this relation' }).click()
+    const field = (name: string) => page.locator(`#plan-form [name=${name}]`).inputValue()
+    expect([await field('kind'), await field('own'), await field('remote')]).toEqual([
+      'relate',
+      'bookinfo/ratings',
+      'bookinfo/details',
+    ])
+    await page.keyboard.type('ratings')
+    await page.keyboard.press('Enter')
+    await until('it is planned', async () => (await page.locator('#plan [data-send]').count()) === 1)
+    const planned = JSON.parse((await page.locator('#plan [data-send]').getAttribute('data-send')) ?? '{}')
+    expect(planned).toMatchObject({ type: 'relation-changed', subject: 'bookinfo/ratings' })
+    await page.keyboard.press('Escape')
+    expect(await page.locator('#seen').isVisible()).toBe(false)
+  })
+
+  test('a Prometheus that does not answer is said, and the map stays as it is', async () => {
+    const { page } = await openSeen('', { status: 503, json: { message: 'Prometheus does not answer' } }, ['503'])
+    await has(page, '#traffic-note', 'There is no traffic here: Prometheus does not answer')
+    await until('the edge is drawn', async () => (await labels(page))[EDGE] === ':9080 GET /details/*, /health')
+  })
 })
 
 const picture = async (page: Page, number: number, folder: string): Promise<void> => {
@@ -637,6 +761,13 @@ const picture = async (page: Page, number: number, folder: string): Promise<void
     await row(page, 'bookinfo/details').click()
     await has(page, '#detail .verdict', 'Allowed')
   }
+  if (number === 500) {
+    await page.locator('[data-toggle="shop-dub"]').click()
+    await until('it is open', async () => 'shop-dub/cart-api' in (await drawn(page)))
+  }
+  await page.evaluate('scrollTo(0, 0)')
   await page.mouse.move(0, 0)
-  await page.screenshot({ path: `${folder}/${number}.jpg`, type: 'jpeg', quality: 82 })
+  // what moves has come to rest
+  await page.waitForTimeout(500)
+  await page.screenshot({ path: `${folder}/${number}.jpg`, type: 'jpeg', quality: 65 })
 }

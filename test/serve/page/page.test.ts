@@ -60,6 +60,14 @@ test('every file that the page and its scripts name is there, and no other', asy
     expect([path, (await ask(path)).status]).toEqual([path, 404])
 })
 
+test('the page shows traffic only where the server knows a Prometheus', async () => {
+  const prometheus = 'http://127.0.0.1:1'
+  const [without, withOne] = [await start(), await start({ prometheus })]
+  const [text, other] = await Promise.all([without, withOne].map(async ({ ask }) => (await ask('/', BROWSER)).text()))
+  expect([text?.includes('data-traffic="false"'), text?.includes('id="showing"')]).toEqual([true, false])
+  expect(other).toContain('id="showing"')
+})
+
 test('a file that the browser has is not sent again', async () => {
   const { ask } = await start()
   const tag = (await ask('/page/cytoscape.min.js')).headers.get('etag') ?? ''

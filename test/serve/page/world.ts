@@ -15,6 +15,8 @@ export type Options = {
   readonly port?: number
   readonly isReading?: boolean
   readonly audience?: string
+  /** The URL of a Prometheus. */
+  readonly prometheus?: string
   /** Answers in place of the API server. */
   readonly intercept?: (request: TransportRequest) => TransportAnswer | undefined
 }
@@ -22,10 +24,10 @@ export type Options = {
 /** The functions with the page, on an API that is in this process. */
 export const startPage = async (
   api: EmbeddedApi,
-  { port = 0, isReading = false, audience, intercept = silent }: Options = {},
+  { port = 0, isReading = false, audience, prometheus, intercept = silent }: Options = {},
 ): Promise<RunningServer> =>
   await startServer({
-    settings: readSettings({ PORT: String(port), EVENT_AUDIENCE: audience }),
+    settings: readSettings({ PORT: String(port), EVENT_AUDIENCE: audience, PROMETHEUS_URL: prometheus }),
     names: [],
     transport: async (request) => intercept(request) ?? (await api.handle(request)),
     log: { info: silent, warn: silent, error: silent },
@@ -179,6 +181,27 @@ export const copies = (objects: readonly KubernetesObject[], namespaces: readonl
   namespaces.flatMap((namespace) =>
     objects.map((object) => JSON.parse(JSON.stringify(object).replaceAll(/\bshop\b/g, namespace)) as KubernetesObject),
   )
+
+/** An API that holds what Juju has made, and memories, and what meshstep makes of these. */
+export const settled = async (objects: readonly KubernetesObject[]): Promise<EmbeddedApi> => {
+  const made = 'app.kubernetes.io/managed-by'
+  const api = createEmbeddedApi()
+  const istio = startIstio({ api })
+  api.seed(
+    objects.filter(({ kind, metadata: { labels = {} } }) => kind === 'ConfigMap' || labels[made] !== 'meshstep'),
+    { manager: 'juju' },
+  )
+  const server = await startPage(api)
+  const applications = objects.flatMap(({ metadata: { namespace, labels = {} } }) => {
+    const application = labels['meshstep.dev/application']
+    return application === undefined ? [] : [`${namespace}/${application}`]
+  })
+  const send = (subject: string) => tell(server.url, 'resync', subject, {})
+  for (let round = 0; round < 2; round += 1) await pMap(new Set(applications), send, { concurrency: 8 })
+  await server.stop()
+  istio.stop()
+  return api
+}
 
 /** An API that holds objects. */
 export const holding = (objects: readonly KubernetesObject[]): EmbeddedApi => {

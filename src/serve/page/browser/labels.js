@@ -27,8 +27,9 @@ export const labelOf = (one, zoom) => {
   if (!isNameOnly && FONT * zoom >= (isNamed ? LEAST_NAMED : LEAST))
     return { text: `${title}\n${caption}`, font: FONT, ground: 0 }
   const fitting = Math.min(Math.max(FONT, 11 / zoom), (width - 8) / (CHARACTER * title.length), height * 0.64)
-  const isLarger = isNamed && NAMED / zoom > fitting
-  return { text: title, font: rounded(isLarger ? NAMED / zoom : fitting), ground: isLarger ? 0.85 : 0 }
+  const larger = isNamed ? Math.max(fitting, NAMED / zoom) : fitting
+  const isWider = larger * CHARACTER * title.length > width
+  return { text: title, font: rounded(larger), ground: isWider ? 0.85 : 0 }
 }
 
 /** Steps of a half, so that few texts change with each zoom. @param {number} font */

@@ -75,9 +75,10 @@ const CLOSED_GAPS = { between: 32, layers: 90, row: 48 }
 /** The limit of edges for each node up to which a drawing along the traffic is tried. With more it is a hairball. */
 const MOST_EDGES = 2.5
 const MOST_NODES = 150
-/** A drawing along the traffic may be larger than one in rows by this factor, or as large as a screen. */
+/** A drawing along the traffic may be larger than one in rows by this factor, or as large as names can still be read on one screen. */
 const MOST_LARGER = 1.5
-const SCREEN = 760
+const INNER_SCREEN = 1_150
+const OUTER_SCREEN = 760
 
 /** The limit of kept parts. */
 const MOST_KEPT = 500
@@ -101,20 +102,20 @@ export const createLayout = (run) => {
     return placed
   }
 
-  /** @param {ElkNode[]} children @param {readonly Line[]} lines @param {Gaps} gaps @returns {Promise<ElkNode>} */
-  const place = async (children, lines, gaps) => {
+  /** @param {ElkNode[]} children @param {readonly Line[]} lines @param {Gaps} gaps @param {number} screen @returns {Promise<ElkNode>} */
+  const place = async (children, lines, gaps, screen) => {
     const rows = await once(graphOf(children, [], IN_ROWS, gaps))
     const count = children.reduce((sum, { children: inner = [] }) => sum + Math.max(1, inner.length), 0)
     if (lines.length === 0 || lines.length > MOST_EDGES * count || count > MOST_NODES) return rows
     const along = await once(graphOf(children, lines, ALONG_TRAFFIC, gaps))
-    return sizeOf(along) > Math.max(SCREEN, MOST_LARGER * sizeOf(rows)) ? rows : along
+    return sizeOf(along) > Math.max(screen, MOST_LARGER * sizeOf(rows)) ? rows : along
   }
 
-  /** @param {string} namespace @param {readonly Item[]} items @param {readonly Line[]} lines @returns {Promise<Layout>} */
-  const placeNamespace = async (namespace, items, lines) => {
+  /** @param {string} namespace @param {readonly Item[]} items @param {readonly Line[]} lines @param {number} count @returns {Promise<Layout>} */
+  const placeNamespace = async (namespace, items, lines, count) => {
     const ids = new Set(items.map(({ id }) => id))
     const inside = lines.filter(({ from, to }) => ids.has(from) && ids.has(to))
-    return framed(namespace, read(await place(groupsOf(items), inside, INNER_GAPS)))
+    return framed(namespace, read(await place(groupsOf(items), inside, INNER_GAPS, INNER_SCREEN / Math.sqrt(count))))
   }
 
   /**
@@ -131,7 +132,7 @@ export const createLayout = (run) => {
     const parts = await Promise.all(
       open.map(
         async ([namespace, members]) =>
-          /** @type {const} */ ([namespace, await placeNamespace(namespace, members, lines)]),
+          /** @type {const} */ ([namespace, await placeNamespace(namespace, members, lines, open.length)]),
       ),
     )
     const blocks = new Map(parts)
@@ -140,7 +141,9 @@ export const createLayout = (run) => {
       ...items.filter(({ id }) => closed.has(id)),
     ].toSorted((one, other) => (one.namespace < other.namespace ? -1 : 1))
     const homes = new Map(items.map(({ id, namespace }) => [id, closed.has(id) ? id : `namespace ${namespace}`]))
-    const outer = read(await place(boxes.map(leaf), between(lines, homes), open.length > 0 ? OUTER_GAPS : CLOSED_GAPS))
+    const outer = read(
+      await place(boxes.map(leaf), between(lines, homes), open.length > 0 ? OUTER_GAPS : CLOSED_GAPS, OUTER_SCREEN),
+    )
     const moved = [...blocks].map(([id, block]) => {
       const { x = 0, y = 0 } = outer.places.get(`namespace ${id}`) ?? {}
       return at(block, x - block.width / 2, y - block.height / 2)

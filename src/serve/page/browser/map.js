@@ -1,6 +1,7 @@
 import { labelOf, SCALED } from './labels.js'
 import { marksOf } from './marks.js'
 import { styleOf } from './style.js'
+import { rateText } from './traffic.js'
 
 /** @typedef {import('./view.js').View} View */
 /** @typedef {import('./view.js').Shown} Shown */
@@ -198,9 +199,23 @@ const itemElement = (
 })
 
 /** @param {ShownEdge} edge @param {boolean} isLabelled @param {boolean} isFaint @returns {Element} */
-const edgeElement = ({ id, from, to, label, access, isTelemetry, members }, isLabelled, isFaint) => ({
-  data: { id, source: from, target: to, label, wide: Math.min(4, 1.6 + 0.5 * Math.log2(members.length)) },
-  classes: [access, isTelemetry && 'telemetry', isLabelled && 'labelled', isFaint && 'faint']
+const edgeElement = ({ id, from, to, label, access, isTelemetry, seen, members }, isLabelled, isFaint) => ({
+  data: {
+    ...{ id, source: from, target: to },
+    label: seen ? [label, rateText(seen)].filter((text) => text !== '').join('\n') : label,
+    wide: seen ? widthOf(seen) : Math.min(4, 1.6 + 0.5 * Math.log2(members.length)),
+  },
+  classes: [access, isTelemetry && 'telemetry', ...seenAs(seen), isLabelled && 'labelled', isFaint && 'faint']
     .filter((name) => name !== false)
     .join(' '),
 })
+
+/** Wider by two pixels for each tenfold rate. @param {import('./traffic.js').Seen} seen */
+const widthOf = ({ requests, seconds }) => Math.min(9, 1.2 + 2 * Math.log10(1 + (requests * 60) / Math.max(1, seconds)))
+
+/** @param {import('./traffic.js').Seen | undefined} seen */
+const seenAs = (seen) => [
+  seen !== undefined && seen.refused > 0 && 'refusing',
+  seen?.class === 'used without a relation' && 'unrelated',
+  seen?.requests === 0 && 'silent',
+]

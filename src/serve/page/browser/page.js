@@ -5,6 +5,7 @@ import { follow, Refusal } from './live.js'
 import { createGraph, MOST_LABELS } from './map.js'
 import { markRows, showRows } from './rows.js'
 import { svg } from './svg.js'
+import { createTraffic, proposeRelation, showSeen } from './traffic.js'
 import { counted, namespaceOf, openIn, viewOf } from './view.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
@@ -22,7 +23,9 @@ const AWAY = 'The server does not answer: does it run?'
 const { dataset } = document.body
 const hasSteps = dataset.steps === 'true'
 
-/** @type {PageMap | undefined} */
+/** The map of the server. @type {PageMap | undefined} */
+let declared
+/** The same with traffic. @type {PageMap | undefined} */
 let map
 /** @type {string[]} */
 let chosen = []
@@ -114,6 +117,16 @@ const graph = createGraph(byId('graph'), {
   onNothing: () => clear(),
 })
 
+const traffic = createTraffic({
+  ask,
+  ...{ showing: address.showing, period: address.period },
+  onChange: () => {
+    if (!declared) return
+    remember()
+    void arrange()
+  },
+})
+
 const elk = new ELK({ workerUrl: '/page/elk-worker.min.js' })
 const layOut = createLayout((given) => elk.layout(given))
 
@@ -126,10 +139,12 @@ const openNow = (given) => openIn(given, { opened, closed, chosen, found: matchi
 
 /** Draws the map. What changed is seen at once where everything has a place already. Then everything gets its new place. */
 const arrange = async () => {
-  if (!map) return
+  if (!declared) return
+  map = traffic.drawOn(declared)
   turns += 1
   const turn = turns
   const open = openNow(map)
+  void traffic.look(map.shown, open)
   const view = viewOf(map, open, conflicts, matching())
   const known = drawn?.layout.places
   if (drawn && known && view.items.every(({ id }) => known.has(id))) put(view, drawn.layout)
@@ -148,6 +163,7 @@ const put = (view, layout) => {
   drawn = { view, layout }
   graph.draw(view, layout)
   mark()
+  tellSeen()
 }
 
 let isLoading = false
@@ -175,17 +191,19 @@ const queryOf = () => (namespace === '' ? '' : `?${new URLSearchParams({ namespa
 const loadOnce = async () => {
   const response = await ask(`/map${queryOf()}`)
   const next = /** @type {PageMap} */ (await response.json())
-  if (next.version !== map?.version) await take(next)
+  if (next.version !== declared?.version) await take(next)
+  else if (map) void traffic.look(map.shown, openNow(map))
 }
 
 /** @param {PageMap} next */
 const take = async (next) => {
   const start = performance.now()
-  const before = map
-  map = next
+  const before = declared
+  declared = next
+  map = traffic.drawOn(next)
   const isSame = before !== undefined && before.shown.join() === next.shown.join()
   if (isSame || (before !== undefined && namespace === '')) tellChanges(before, next)
-  const names = new Set(next.nodes.map(({ id }) => id))
+  const names = new Set(map.nodes.map(({ id }) => id))
   chosen = chosen.filter((id) => names.has(id))
   showNamespaces(next)
   showNames(next)
@@ -264,7 +282,7 @@ const clear = () => {
 
 /** Puts what is shown into the page's URL. */
 const remember = () => {
-  writeAddress({ namespace, chosen, request, search: searchField.value, opened, closed })
+  writeAddress({ namespace, chosen, request, search: searchField.value, ...traffic.now(), opened, closed })
 }
 
 /** Selects applications, and brings them into view. @param {string[]} ids @param {Record<string, string>} [asked] */
@@ -273,7 +291,18 @@ const select = (ids, asked = {}) => {
   request = asked
   remember()
   mark()
+  tellSeen()
   void arrange().then(() => graph.show(chosen))
+}
+
+/** Says what was seen between the selected two. */
+const tellSeen = () => {
+  if (dataset.traffic !== 'true') return
+  const [from, to] = chosen
+  showSeen(
+    map?.edges.find((one) => one.from === from && one.to === to),
+    traffic.now().period,
+  )
 }
 
 /** Selects the applications in the page's URL. */
@@ -316,7 +345,8 @@ const choose = (id) => {
 /** @param {string} id */
 const showApplication = (id) => {
   const node = map?.nodes.find((one) => one.id === id)
-  if (node?.status !== 'untold') return showDetail(`/page/applications/${id}`, `Reading ${id} …`)
+  if (node === undefined || !['untold', 'seen'].includes(node.status))
+    return showDetail(`/page/applications/${id}`, `Reading ${id} …`)
   show(element('h2', {}, id), element('p', {}, node.message))
 }
 
@@ -395,20 +425,28 @@ byId('detail').addEventListener('submit', (event) => {
   void choosePair(from, to, Object.fromEntries(given.filter(([, value]) => value !== '')))
 })
 
+/** What buttons do, by the names of their data. @type {Readonly<Record<string, (value: string, button: HTMLButtonElement) => unknown>>} */
+const BUTTONS = {
+  select: (id) => choose(id),
+  pair: (pair) => choosePair(...pairIn(pair)),
+  swap: () => chosen.length === 2 && choosePair(chosen[1] ?? '', chosen[0] ?? ''),
+  send: (told) => send(JSON.parse(told)).then(forget),
+  discard: () => forget(),
+  story: (_, button) => tell(button),
+  toggle: (one) => toggle(one),
+  propose: (pair) => proposeRelation(...pairIn(pair)),
+}
+
+/** @param {string} pair @returns {[string, string]} */
+const pairIn = (pair) => {
+  const [from = '', to = ''] = pair.split(' ')
+  return [from, to]
+}
+
 document.addEventListener('click', ({ target }) => {
   const button = target instanceof Element ? target.closest('button') : null
-  if (!button) return
-  const { select, pair, swap, send: told, discard, story, toggle: one } = button.dataset
-  if (select !== undefined) void choose(select)
-  if (pair !== undefined) {
-    const [from = '', to = ''] = pair.split(' ')
-    void choosePair(from, to)
-  }
-  if (swap !== undefined && chosen.length === 2) void choosePair(chosen[1] ?? '', chosen[0] ?? '')
-  if (told !== undefined) void send(JSON.parse(told)).then(forget)
-  if (discard !== undefined) forget()
-  if (story !== undefined) void tell(button)
-  if (one !== undefined) void toggle(one)
+  for (const [name, value = ''] of Object.entries(button?.dataset ?? {}))
+    if (button) void BUTTONS[name]?.(value, button)
 })
 
 // planning and sending

@@ -1,4 +1,5 @@
 import { byId, element } from './html.js'
+import { rateText } from './traffic.js'
 import { counted } from './view.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
@@ -98,15 +99,16 @@ const rowOf = (node, edges, openToAll) => {
   }
 }
 
-/** @param {MapEdge} edge */
-const reach = ({ from, to, access, label, isTelemetry }) => {
+/** @param {import('./traffic.js').SeenEdge} edge */
+const reach = ({ from, to, access, label, isTelemetry, seen }) => {
   const what = access === 'none' ? 'nothing passes' : label.replaceAll('\n', '; ')
-  const more = [access === 'open' && 'open to anybody', isTelemetry && 'telemetry'].filter((one) => one !== false)
+  const more = [what, access === 'open' && 'open to anybody', isTelemetry && 'telemetry', seen && rateText(seen)]
+  const text = more.filter((one) => one !== false && one !== undefined && one !== '').join(', ')
   return element(
     'div',
     { class: `reach ${access}`, 'data-edge': `${from} → ${to}` },
     element('button', { type: 'button', class: 'link', 'data-pair': `${from} ${to}` }, to),
-    ` ${[what, ...more].join(', ')}`,
+    ` ${text}`,
   )
 }
 

@@ -145,8 +145,17 @@ const styleIn = (colour) => [
       'target-arrow-shape': 'tee',
     },
   },
-  { selector: 'edge.telemetry', style: { 'line-style': 'dotted', width: 2 } },
-  { selector: 'edge.near', style: { width: 2.6, opacity: 1, 'z-index': 8 } },
+  { selector: 'edge.silent', style: { 'line-style': 'dotted' } },
+  {
+    selector: 'edge.unrelated',
+    style: { 'line-style': 'dashed', 'line-color': colour('open-line'), 'target-arrow-color': colour('open-line') },
+  },
+  {
+    selector: 'edge.refusing',
+    style: { 'line-color': colour('bad'), 'target-arrow-color': colour('bad'), color: colour('bad') },
+  },
+  { selector: 'edge.telemetry', style: { 'line-style': 'dotted' } },
+  { selector: 'edge.near', style: { opacity: 1, 'z-index': 8 } },
   {
     selector: 'edge.lost',
     style: {

@@ -1,4 +1,5 @@
 import { nameBox, nodeBox } from './layout.js'
+import { sumOf } from './traffic.js'
 
 /**
  * @typedef {import('../page-map.ts').PageMap} PageMap
@@ -8,7 +9,7 @@ import { nameBox, nodeBox } from './layout.js'
  *   readonly isNameOnly?: boolean }} Shown
  *   An application, or a closed namespace, which has no node.
  * @typedef {{ readonly id: string, readonly from: string, readonly to: string, readonly label: string, readonly access: MapEdge['access'],
- *   readonly isTelemetry: boolean, readonly members: readonly MapEdge[] }} ShownEdge An edge, or all edges between the same two shown items.
+ *   readonly isTelemetry: boolean, readonly seen?: import('./traffic.js').Seen | undefined, readonly members: readonly MapEdge[] }} ShownEdge An edge, or all edges between the same two shown items.
  * @typedef {{ readonly items: readonly Shown[], readonly edges: readonly ShownEdge[], readonly closed: ReadonlySet<string> }} View
  */
 
@@ -26,7 +27,10 @@ export const closedId = (namespace) => `namespace ${namespace}`
 
 /** @param {MapNode} node @param {ReadonlySet<string>} conflicts */
 const isBad = ({ id, status, marks }, conflicts) =>
-  conflicts.has(id) || !['active', 'untold'].includes(status) || marks.includes('conflict') || marks.includes('waiting')
+  conflicts.has(id) ||
+  !['active', 'untold', 'seen'].includes(status) ||
+  marks.includes('conflict') ||
+  marks.includes('waiting')
 
 /**
  * Tells which namespaces are open: those that somebody opened, those of what is selected or found, and all on a small map that nobody closed.
@@ -108,5 +112,5 @@ const edgeOf = (id, members, places) => {
   const accesses = new Set(members.map(({ access }) => access))
   const access = accesses.has('open') ? 'open' : accesses.has('allowed') ? 'allowed' : 'none'
   const isTelemetry = members.every((one) => one.isTelemetry)
-  return [{ id, from, to, access, isTelemetry, label: `${members.length} connections`, members }]
+  return [{ id, from, to, access, isTelemetry, label: `${members.length} connections`, seen: sumOf(members), members }]
 }

@@ -6,6 +6,8 @@ export type Shell = {
   readonly story: readonly Story[] | undefined
   /** This process takes steps. */
   readonly hasSteps: boolean
+  /** This process knows a Prometheus. */
+  readonly hasTraffic: boolean
   /** The audience of the tokens that the server requires. */
   readonly audience?: string | undefined
 }
@@ -13,7 +15,7 @@ export type Shell = {
 type Html = ReturnType<typeof html>
 
 /** Builds the page without data. Its script requests the data, with a token if needed. */
-export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html => html`<!doctype html>
+export const shell = ({ story, hasSteps, hasTraffic, audience = 'AUDIENCE' }: Shell): Html => html`<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
@@ -26,13 +28,14 @@ export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html =
     <script src="/page/elk-api.js" defer></script>
     <script src="/page/page.js" type="module"></script>
   </head>
-  <body data-steps="${String(hasSteps)}" data-sends="${String(story !== undefined)}">
+  <body data-steps="${String(hasSteps)}" data-traffic="${String(hasTraffic)}" data-sends="${String(story !== undefined)}">
     <a class="skip" href="#list">Skip to the list of applications</a>
     <header>
       <h1><img src="/page/icon.svg" alt="" width="24" height="24" /> meshstep</h1>
       <form id="filters" role="search">
         <label>Namespace <select id="namespace"><option value="">all</option></select></label>
         <label>Search <input id="search" type="search" autocomplete="off" spellcheck="false" placeholder="/" aria-keyshortcuts="/" /></label>
+        ${hasTraffic && traffic}
         <span id="count" role="status"></span>
       </form>
       <div class="tools">
@@ -46,10 +49,11 @@ export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html =
       <section id="map" aria-label="Map of applications">
         <div id="graph" aria-hidden="true"></div>
         <p id="empty" hidden></p>
-        ${legend}
+        ${legend(hasTraffic)}
       </section>
       <aside id="side" aria-label="Details">
         ${story && stories(story)}
+        ${hasTraffic && html`<section id="seen" aria-live="polite" hidden></section>`}
         <section id="detail" tabindex="-1" aria-live="polite">
           <h2>Who can talk to whom?</h2>
           <p>Select an application to see all there is to know of it, and a second one to see whether the first may reach it, and why.</p>
@@ -83,7 +87,15 @@ export const shell = ({ story, hasSteps, audience = 'AUDIENCE' }: Shell): Html =
   </body>
 </html>`
 
-const legend = html`<ul id="legend" aria-label="Legend">
+const traffic = html`<label>Traffic <select id="showing">
+            <option value="declared">declared</option><option value="observed">observed</option><option value="difference">difference</option>
+          </select></label>
+        <label>of the last <select id="window">
+            <option>5m</option><option selected>1h</option><option>24h</option><option>7d</option>
+          </select></label>
+        <span id="traffic-note" role="status"></span>`
+
+const legend = (hasTraffic: boolean) => html`<ul id="legend" aria-label="Legend">
   <li><i class="mesh"></i>on the mesh</li>
   <li><i class="off"></i>off the mesh</li>
   <li><i class="untold"></i>no event yet</li>
@@ -95,6 +107,7 @@ const legend = html`<ul id="legend" aria-label="Legend">
   <li><i class="line none"></i>related, nothing passes</li>
   <li><i class="line telemetry"></i>telemetry</li>
   <li><i class="line lost"></i>would be lost</li>
+  ${hasTraffic && html`<li><i class="line refusing"></i>refused</li><li><i class="line unrelated"></i>used without a relation</li>`}
 </ul>`
 
 const stories = (story: readonly Story[]) => html`<section id="story" aria-labelledby="story-title">
