@@ -18,7 +18,7 @@ export type Judged = {
 }
 
 /** A client is taken for a scanner if it touched this number of applications, and sent none of them more than this number of requests. */
-export const SCAN = { targets: 5, requests: 10 } as const
+const SCAN = { targets: 5, requests: 10 } as const
 
 type Facts = {
   readonly seen: Seen

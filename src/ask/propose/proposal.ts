@@ -1,5 +1,5 @@
 import { subjectName } from '../../platform/base/subject.ts'
-import { secondsIn, timeText } from '../traffic/time.ts'
+import { isCovered, secondsIn, timeText } from '../traffic/time.ts'
 import type { TrafficView } from '../traffic/traffic.ts'
 import { findBeacon, knowsAccount } from './beacon.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
@@ -72,8 +72,7 @@ const NOT_SCRAPED =
   'Prometheus knows no proxy of Istio (it has no istio_build), so nothing is proposed: does it scrape the mesh?'
 
 const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] =>
-  // the first sample is a little later than the beginning of the window
-  coveredSeconds >= 0.95 * secondsIn(window)
+  isCovered(window, coveredSeconds)
     ? []
     : [
         `Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: clients that came before are not in the proposal.`,

@@ -1,4 +1,5 @@
 import type { Memories } from '../../core/state/memory.ts'
+import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import { isRefused } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
@@ -7,16 +8,16 @@ import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.t
 import { parseSide } from '../authorization/side.ts'
 import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.ts'
 import type { Shown } from '../views/graph.ts'
-import { isAudited, waypointsOf } from './audited.ts'
 import type { AccessNow } from './classify.ts'
-import { reportedIn, samePodsIn } from './reported.ts'
+import { samePodsIn, targetsOnMesh } from './targets.ts'
+import { waypointsOf } from './waypoints.ts'
 
 /** The state of a cluster that traffic to a namespace is compared with. */
 export type Cluster = {
   readonly views: readonly Shown[]
   /** The Gateways through which traffic to the namespace may pass: its own, and those that it names. */
   readonly gateways: readonly KubernetesObject[]
-  readonly reported: readonly string[]
+  readonly onMesh: readonly string[]
   readonly samePods: readonly (readonly string[])[]
   /** Decides on the access of one client, or of any client outside the mesh, to an application. */
   access(from: string | undefined, to: string): Promise<AccessNow>
@@ -53,8 +54,8 @@ export const readTrafficCluster = async (
         metadata.namespace === namespace ||
         named.some((one) => one.namespace === metadata.namespace && one.name === metadata.name),
     ),
-    ...{ reported: reportedIn(home, pods, services), samePods: samePodsIn(pods, services) },
-    ...(isAudited(policies) && { ifEnforced: enforcedIn(reading, sees) }),
+    ...{ onMesh: targetsOnMesh(home, pods, services), samePods: samePodsIn(pods, services) },
+    ...(policies.some(isDryRun) && { ifEnforced: enforcedIn(reading, sees) }),
   }
 }
 

@@ -48,7 +48,7 @@ describe('GET /traffic', () => {
           relations: [{ id: 3, label: 'use' }],
         },
       ],
-      reported: ['shop/db', 'shop/web'],
+      onMesh: ['shop/db', 'shop/web'],
       notes: [expect.stringContaining('no port')],
     })
     expect(queries).toHaveLength(5)

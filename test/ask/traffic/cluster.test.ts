@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { isAudited, waypointsOf } from '../../../src/ask/traffic/audited.ts'
 import { readTrafficCluster } from '../../../src/ask/traffic/cluster.ts'
+import { waypointsOf } from '../../../src/ask/traffic/waypoints.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
@@ -11,13 +11,10 @@ const object = (kind: string, metadata: Partial<KubernetesObject['metadata']>): 
   ...{ apiVersion: 'v1', kind, metadata: { namespace: 'shop', name: 'x', ...metadata } },
 })
 
-test('a namespace is audited if a policy is a dry run', () => {
-  const policy = (value: string) => object('AuthorizationPolicy', { annotations: { 'istio.io/dry-run': value } })
-  expect([isAudited([policy('false'), policy('true')]), isAudited([policy('false')]), isAudited([])]).toEqual([
-    true,
-    false,
-    false,
-  ])
+test('nothing is decided about dry runs if no policy is one', async () => {
+  const [enforced, audited] = [await granted(), await granted(undefined, { enforcement: 'audit' })]
+  expect((await clusterOf(enforced, true)).ifEnforced).toBeUndefined()
+  expect((await clusterOf(audited, true)).ifEnforced).toBeDefined()
 })
 
 test('the waypoints of a namespace are those that it and its Services name, each once', () => {
