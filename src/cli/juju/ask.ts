@@ -17,7 +17,7 @@ import type { RunJuju } from './run.ts'
 /** The model that was asked about, first, and the models that its relations lead to. */
 export type Asked = {
   readonly models: readonly [Model, ...Model[]]
-  /** The configs in the options that were asked for, by application. */
+  /** The configs in the options that were asked for, by application: empty where an option has no value. */
   readonly configs: ReadonlyMap<string, string>
   /** Sentences about models that cannot be read. */
   readonly notes: readonly string[]

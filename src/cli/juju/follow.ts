@@ -1,5 +1,6 @@
 import { DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal } from '../../platform/kubernetes/api-error.ts'
+import { objectKey } from '../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Failure } from '../failure.ts'
@@ -52,17 +53,35 @@ export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Aske
   const set = await readable(readApplySet(kubernetes, namespace))
   if (set.model !== undefined && set.model !== model.uuid) throw new Failure(anotherModel(set, model))
   const applications = Object.keys(model.status.applications)
+  const unasked = set.members.filter((member) => isUnasked(member, applications, answer.configs))
+  const isKept = (member: KubernetesObject) =>
+    unasked.includes(member) || derived.unclear.some((one) => isAbout(member, one))
   return {
     namespace,
     model: model.uuid,
     set,
     applications,
-    plan: planSet(set, derived.documents, (member) => derived.unclear.some((one) => isAbout(member, one))),
+    plan: planSet(set, derived.documents, isKept),
     gone: goneFrom(set, model),
-    notes: derived.notes,
+    notes: [...derived.notes, ...unasked.map(staysOf)],
     unknown: withReasons(derived, answer),
   }
 }
+
+/** Tells if a document is the config of an application for which no option was asked. Its end is not for a run to tell that was not asked about it. */
+const isUnasked = (
+  { metadata, data = {} }: KubernetesObject,
+  applications: readonly string[],
+  configs: Answer['configs'],
+): boolean => {
+  const { application = '' } = data
+  return (
+    metadata.labels?.[DOCUMENT_LABEL] === 'config' && applications.includes(application) && !configs.has(application)
+  )
+}
+
+const staysOf = (member: KubernetesObject): string =>
+  `${objectKey(member)} stays, as --config names no option of ${member.data?.application}: delete it to remove the config`
 
 const anotherModel = ({ namespace, model: former }: ApplySet, { name, address = name, uuid }: Model): string =>
   `the documents of namespace ${namespace} follow the model ${former}, and ${address} is another one, ${uuid}: nothing is changed; name the right controller with --model CONTROLLER:MODEL, or, if this model is to be followed from now on, kubectl delete configmap -n ${namespace} ${PARENT}`
