@@ -15,7 +15,7 @@ import {
   type Side,
   sidesById,
 } from './model.ts'
-import type { Model } from './outputs.ts'
+import type { Model } from './parse-output.ts'
 
 type Remote = {
   application: string
@@ -53,7 +53,7 @@ export type Derived = {
   readonly unclear: readonly Unclear[]
 }
 
-export type Asked = {
+export type DeriveOptions = {
   readonly withPeers: boolean
   /** The user who will apply the documents. */
   readonly author?: string | undefined
@@ -92,13 +92,13 @@ type Result = {
   readonly unclear?: Unclear
 }
 
-type Context = Known & Asked
+type Context = Known & DeriveOptions
 
 /** Derives relation documents for a model. The other models are there for their names alone. */
-export const deriveDocuments = (model: Model, models: readonly Model[], asked: Asked): Derived => {
-  const results = ofModel({ ...asked, model, models, remotes: asked.remotes ?? new Map() })
+export const deriveDocuments = (model: Model, models: readonly Model[], options: DeriveOptions): Derived => {
+  const results = ofModel({ ...options, model, models, remotes: options.remotes ?? new Map() })
   return {
-    documents: results.flatMap(({ document }) => (document ? [withAuthor(document, asked.author)] : [])),
+    documents: results.flatMap(({ document }) => (document ? [withAuthor(document, options.author)] : [])),
     notes: results.flatMap(({ note }) => note ?? []),
     unknown: results.flatMap(({ unknown }) => unknown ?? []),
     unclear: results.flatMap(({ unclear }) => unclear ?? []),

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { askJuju } from '../../../src/cli/juju/ask.ts'
-import { carryOut, intend } from '../../../src/cli/juju/follow.ts'
+import { carryOut, planRound } from '../../../src/cli/juju/round.ts'
 import { NAMESPACE } from '../../helpers/world.ts'
 import { type Followed, followed, runStandIn } from './followed.ts'
 import { createStandIn, emptyModel, type StandInModel, type World } from './stand-in.ts'
@@ -22,8 +22,8 @@ const start = () => {
 
 /** A round of somebody who asks for no options. */
 const followedBy = async ({ kubernetes }: Followed, juju: World) => {
-  const asked = await askJuju(runStandIn(juju), NAMESPACE)
-  return await carryOut(kubernetes, await intend(kubernetes, asked, { withPeers: false }), async () => undefined)
+  const answer = await askJuju(runStandIn(juju), NAMESPACE)
+  return await carryOut(kubernetes, await planRound(kubernetes, answer, { withPeers: false }), async () => undefined)
 }
 
 test('an option that a charm does not have is an error, and changes nothing', async () => {

@@ -14,13 +14,13 @@ import {
   writeParent,
   writeSet,
 } from './apply-set.ts'
-import type { Asked as Answer } from './ask.ts'
-import { type Asked, type Derived, deriveDocuments, type Unclear } from './documents.ts'
+import type { Answer } from './ask.ts'
+import { type Derived, type DeriveOptions, deriveDocuments, type Unclear } from './documents.ts'
 import { namespaceOf, runsOnMachines } from './model.ts'
-import type { Model } from './outputs.ts'
+import type { Model } from './parse-output.ts'
 
 /** The writes that a model asks for. Nothing is written yet. */
-export type Intent = {
+export type RoundPlan = {
   readonly namespace: string
   readonly set: ApplySet
   /** The UUID of the model. */
@@ -35,7 +35,7 @@ export type Intent = {
 }
 
 /** The effect of a round. */
-export type Round = Pick<Intent, 'namespace' | 'notes' | 'unknown'> & {
+export type Round = Pick<RoundPlan, 'namespace' | 'notes' | 'unknown'> & {
   readonly writes: readonly Write[]
   /** The applications whose end was told. */
   readonly ended: readonly string[]
@@ -44,12 +44,12 @@ export type Round = Pick<Intent, 'namespace' | 'notes' | 'unknown'> & {
 }
 
 /** Compares a model with the documents of its namespace. Rejects with Failure if they cannot be read, or if the model has no namespace. */
-export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Asked): Promise<Intent> => {
+export const planRound = async (kubernetes: Kubernetes, answer: Answer, options: DeriveOptions): Promise<RoundPlan> => {
   const [model] = answer.models
   if (runsOnMachines(model))
     throw new Failure(`model ${model.name}: its applications run on machines, and are on no mesh of a cluster`)
   const namespace = namespaceOf(model)
-  const derived = deriveDocuments(model, answer.models, { ...asked, configs: answer.configs, isAll: true })
+  const derived = deriveDocuments(model, answer.models, { ...options, configs: answer.configs, isAll: true })
   const set = await readable(readApplySet(kubernetes, namespace))
   if (set.model !== undefined && set.model !== model.uuid) throw new Failure(anotherModel(set, model))
   const applications = Object.keys(model.status.applications)
@@ -121,7 +121,7 @@ const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): b
  */
 export const carryOut = async (
   kubernetes: Kubernetes,
-  { namespace, set, model, plan, applications, gone, notes, unknown }: Intent,
+  { namespace, set, model, plan, applications, gone, notes, unknown }: RoundPlan,
   tellEnd: (application: string) => Promise<void>,
 ): Promise<Round> => {
   const parent = await readable(
