@@ -124,7 +124,7 @@ const noApi = (url: string, what: string): Error =>
     `Prometheus at ${url} ${what}, where its HTTP API is expected: check the path of PROMETHEUS_URL. A retry does not help`,
   )
 
-/** Says that an answer is not whole: a missing part is not silence. */
+/** Returns the error of an answer that lacks something: that is not silence. */
 const partial = (url: string, said: string): Error =>
   new Unavailable(
     `Prometheus at ${url} warns that its answer is not whole (${said}): a retry may help. If it does not, repair what it asks for series`,
