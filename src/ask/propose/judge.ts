@@ -4,9 +4,9 @@ import { beaconsOf, declaredTypes, declaresClients, type PolicyType } from './st
 
 /**
  * The verdict on a client of an application. `stands`: it is let in by what was declared. `granted`: the proposal lets it in. `suspicious`: it looks
- * like an attack, a probe or a scan, and is kept out until a person decides. `unsayable`: no relation can name it, and its target is left as it is.
+ * like an attack, a probe or a scan, and is kept out until a person decides. `unnameable`: no relation can name it, and its target is left as it is.
  */
-export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unsayable'
+export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unnameable'
 
 export type Judged = {
   readonly seen: Seen
@@ -35,7 +35,7 @@ type Facts = {
   readonly lacks: readonly PolicyType[]
 }
 
-type Rule = readonly ['suspicious' | 'unsayable', (facts: Facts) => string | false]
+type Rule = readonly ['suspicious' | 'unnameable', (facts: Facts) => string | false]
 
 /** The first rule that holds decides. docs/how-to/adopt-a-namespace.md has a sentence for each. */
 const RULES: readonly Rule[] = [
@@ -59,18 +59,18 @@ const RULES: readonly Rule[] = [
     ({ isNear, client }) => !isNear && !hasIdentity(client) && 'it is outside the mesh, in another namespace',
   ],
   ['suspicious', ({ seen, client }) => pretending(seen, client)],
-  ['unsayable', ({ client }) => client?.runs === undefined && 'it is neither a StatefulSet nor a Deployment'],
-  ['unsayable', ({ client }) => client?.runs?.hasSidecar === true && 'it has a sidecar, or may have one'],
-  ['unsayable', ({ client }) => sharing(client)],
+  ['unnameable', ({ client }) => client?.runs === undefined && 'it is neither a StatefulSet nor a Deployment'],
+  ['unnameable', ({ client }) => client?.runs?.hasSidecar === true && 'it has a sidecar, or may have one'],
+  ['unnameable', ({ client }) => sharing(client)],
   [
-    'unsayable',
+    'unnameable',
     ({ target, seen, lacks }) =>
       target.isRelated === true &&
       lacks.includes(seen.from === seen.to ? 'app' : 'unit') &&
       'policies: related has no relation for the way that it goes',
   ],
   [
-    'unsayable',
+    'unnameable',
     ({ client, isAccountNamed }) =>
       !isAccountNamed && `it runs as the ServiceAccount ${client?.runs?.account}, and the beacon does not say so`,
   ],
