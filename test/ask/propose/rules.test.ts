@@ -175,6 +175,27 @@ describe('an application is left as it is, and listed,', () => {
     ])
   })
 
+  test('an application is left as it is, and listed, with a client that would be closed if it joined the mesh', async () => {
+    const place = planned.createPlace(['web'])
+    place.api.seed(
+      [
+        running({ labels: { 'app.kubernetes.io/name': 'db', 'istio.io/dataplane-mode': 'ambient' } }),
+        named(service('db')),
+      ],
+      { manager: 'juju' },
+    )
+    await place.happen(
+      event('config-changed', {
+        application: 'web',
+        config: { policies: [{ type: 'app', relation: 'use', endpoints: [] }] },
+      }),
+    )
+    expect(await listed(place, flow())).toEqual([
+      'left: shop/db: its client shop/web would have to join the mesh, and refuse its own clients there',
+    ])
+    expect((await proposeIn(place, [flow()])).documents).toEqual([])
+  })
+
   test('a client with an account of its own is named in the config of the beacon', async () => {
     const place = placeOf(running({ name: 'web', account: 'runner' }), running({}), named(service('db')))
     const { documents, listed: nobody } = await proposeIn(place, [flow()])
