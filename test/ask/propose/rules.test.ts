@@ -288,7 +288,7 @@ describe('what is there is respected:', () => {
       expect(remotes(documents)).toEqual(['db db { application: api, data: {} }'])
       expect(documents).toHaveLength(1)
       expect(await listed(place, flow({ ways: ['pod'] }))).toEqual([
-        'left: shop/db: its client shop/web cannot be named: policies: related has no relation for the way that it goes',
+        'left: shop/db: its client shop/web cannot be named: policies: related has no relation for the way that it goes, or may go',
       ])
     },
   )
