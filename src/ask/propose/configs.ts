@@ -52,7 +52,7 @@ export const beaconConfig = (
 ): Proposed | undefined => {
   const name = subjectName(beacon)
   const clients = drafts
-    .flatMap(({ granted }) => granted)
+    .flatMap(({ granted, standing }) => [...granted, ...standing])
     .flatMap(({ from }) => cluster.applications.get(from) ?? [])
     .filter((client) => !knowsAccount(beacon, client))
   const accounts = Object.fromEntries(clients.map(({ subject, runs }) => [subjectName(subject), runs?.account ?? '']))

@@ -66,8 +66,9 @@ const RULES: readonly Rule[] = [
     'unnameable',
     ({ target, seen, lacks }) =>
       target.isRelated === true &&
-      lacks.includes(seen.from === seen.to ? 'app' : 'unit') &&
-      'policies: related has no relation for the way that it goes',
+      (lacks.includes(seen.from === seen.to ? 'app' : 'unit') ||
+        (lacks.includes('app') && target.services.length > 1)) &&
+      'policies: related has no relation for the way that it goes, or may go',
   ],
   [
     'unnameable',
@@ -76,6 +77,8 @@ const RULES: readonly Rule[] = [
   ],
 ]
 
+const UNSAYABLE = RULES.filter(([verdict]) => verdict === 'unsayable')
+
 /** Judges a client of an application. */
 const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
   const { target } = known
@@ -83,13 +86,21 @@ const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
   const lacks = neededTypes(seen, known).filter((type) => !declared.includes(type))
   const isGuarded = beaconsOf(target).length > 0 && seen.access !== 'open'
   const isRespected = declared.length > 0 && (lacks.length === 0 || isGuarded)
-  if (isRespected || (declaresClients(target) && seen.access === 'allowed'))
-    return { seen, verdict: 'stands', lacks: [] }
-  for (const [verdict, holds] of RULES) {
-    const reason = holds({ ...known, seen, lacks })
-    if (reason !== false) return { seen, verdict, lacks, reason }
+  if (isRespected || (declaresClients(target) && seen.access === 'allowed')) {
+    // what is declared takes effect when the target joins
+    const reason = beaconsOf(target).length === 0 ? found(UNSAYABLE, { ...known, seen, lacks: [] })?.reason : undefined
+    return { seen, lacks: [], ...(reason === undefined ? { verdict: 'stands' } : { verdict: 'unsayable', reason }) }
   }
-  return { seen, verdict: 'granted', lacks }
+  return { seen, lacks, ...(found(RULES, { ...known, seen, lacks }) ?? { verdict: 'granted' }) }
+}
+
+/** Returns the verdict of the first rule that holds. */
+const found = (rules: readonly Rule[], facts: Facts): Pick<Judged, 'verdict' | 'reason'> | undefined => {
+  for (const [verdict, holds] of rules) {
+    const reason = holds(facts)
+    if (reason !== false) return { verdict, reason }
+  }
+  return undefined
 }
 
 /** A Gateway sends requests past the waypoint. Without a waypoint or a Service, the pods are what is guarded. */

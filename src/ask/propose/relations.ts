@@ -56,14 +56,21 @@ export const meshRelations = (drafts: readonly TargetDraft[], { cluster, beacon 
     .map(({ target }) => target)
   const clients = drafts
     .flatMap(({ granted, standing }) => [...granted, ...standing])
-    .filter((seen) => !isFar(seen))
     .flatMap(({ from }) => cluster.applications.get(from) ?? [])
-    .filter(({ runs }) => runs !== undefined && !runs.isGateway && !runs.isOnMesh)
+    .filter((client) => mustJoin(client, cluster.namespace))
   const joining = new Map([...targets, ...clients].map((known) => [subjectName(known.subject), known]))
   return [...joining.values()]
     .filter((known) => beaconsOf(known).length === 0 && known.state?.config?.mesh === undefined)
     .flatMap((known) => joinOf(known, targets.includes(known), beacon))
 }
+
+/** Tells if policies know a client only once it joins the mesh. */
+export const mustJoin = (client: Known, namespace: string): boolean =>
+  client.subject.namespace === namespace &&
+  client.runs !== undefined &&
+  !client.runs.isGateway &&
+  !client.runs.isOnMesh &&
+  beaconsOf(client).length === 0
 
 const joinOf = ({ subject }: Known, isTarget: boolean, { namespace, application }: Subject): ToldRelation[] => {
   const beacon = { namespace, application }
