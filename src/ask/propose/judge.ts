@@ -108,7 +108,7 @@ const isRefusedNow = ({ seen, target }: Facts): boolean =>
 const hasIdentity = (client: Known | undefined): boolean =>
   client?.runs !== undefined && (client.runs.isOnMesh || client.runs.isGateway)
 
-/** Whoever makes a pod chooses what its workload is called, and not as whom it runs. */
+/** The maker of a pod chooses the name of its workload, and not as whom it runs. */
 const pretending = ({ accounts }: Seen, client: Known | undefined): string | false => {
   if (client?.runs === undefined) return false
   const own = `${client.subject.namespace}/${client.runs.account}`
