@@ -27,8 +27,8 @@ export type Cluster = {
   readonly waypoints: readonly string[]
 }
 
-/** Tells if the asker may know of a namespace, or of an application. */
-type Sees = (about: { readonly namespace: string; readonly application?: string }) => Promise<boolean>
+/** Tells if the asker may know of a namespace. */
+type Sees = (about: { readonly namespace: string }) => Promise<boolean>
 
 type Dependencies = Reading & { readonly views: readonly Shown[]; readonly sees: Sees }
 
@@ -73,23 +73,23 @@ const accessIn = (reading: Reading, sees: Sees) => {
   }
   return async (from: string | undefined, to: string): Promise<AccessNow> => {
     if (await isOpen(to)) return 'open'
-    if (!(await maySeeClient(from, sees))) return 'unknown'
+    if (await isHidden(from, to, sees)) return 'unknown'
     const verdicts = from === undefined ? [] : await passing(from, to, reading)
     if (verdicts.includes('allowed')) return 'allowed'
     return verdicts.includes('undecided') ? 'unknown' : 'none'
   }
 }
 
-/** An answer about a client tells that it runs, and as whom. */
-const maySeeClient = async (from: string | undefined, sees: Sees): Promise<boolean> => {
-  const [namespace, application] = from?.split('/') ?? []
-  return namespace === undefined || (await sees(application === undefined ? { namespace } : { namespace, application }))
+/** Tells if the asker may not know of a client. An answer about it tells that it runs, and as whom. */
+const isHidden = async (from: string | undefined, to: string, sees: Sees): Promise<boolean> => {
+  const namespace = from?.replace(/\/.*/, '')
+  return namespace !== undefined && !to.startsWith(`${namespace}/`) && !(await sees({ namespace }))
 }
 
 const enforcedIn =
   (reading: Reading, sees: Sees) =>
   async (from: string | undefined, to: string): Promise<IfEnforced> =>
-    !(await maySeeClient(from, sees))
+    (await isHidden(from, to, sees))
       ? 'unknown'
       : await ofSides(from, to, 'unknown', (client, target) => accessIfEnforced(client, target, reading))
 

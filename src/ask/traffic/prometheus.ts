@@ -40,7 +40,7 @@ export const createPrometheus = (
   ]
   const { timeoutMilliseconds, mostSeries, mostCharacters } = limits
   return async (query) => {
-    const [token, ca] = [readToken(), readAuthority()]
+    const [token, ca] = [tokenIn(readToken()), readAuthority()]
     const form = { query, timeout: `${timeoutMilliseconds}ms`, limit: `${mostSeries + 1}` }
     const answer = await send(url, {
       method: 'POST',
@@ -87,6 +87,12 @@ const reading = (path: string | undefined, setting: string): (() => string | und
       })
     }
   }
+}
+
+/** A header carries one line of printable characters. */
+const tokenIn = (text: string | undefined): string | undefined => {
+  if (text === undefined || /^[!-~]+$/.test(text)) return text
+  throw new ConfigurationError('PROMETHEUS_TOKEN_FILE: the file has no bearer token: put one, on one line, into it')
 }
 
 /** Codes of OpenSSL and of Node for a certificate that is not accepted. */

@@ -4,6 +4,7 @@ import { waypointsOf } from '../../../src/ask/traffic/waypoints.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
+import { named, workload } from '../../helpers/world.ts'
 import { granted } from '../lint/place.ts'
 import type { Place } from '../preview/planned.ts'
 
@@ -46,13 +47,20 @@ test.each([
 })
 
 test.each([
-  [true, 'allowed', 'partly refused'],
+  [true, 'none', 'no dry run'],
   [false, 'unknown', 'unknown'],
-])('whoever may see a client (%s) is told its access, which says that it runs', async (isSeen, access, ifEnforced) => {
-  expect(await (await clusterOf(await granted(), isSeen)).access('shop/web', 'shop/db')).toBe(access)
-  const audited = await clusterOf(await granted(undefined, { enforcement: 'audit' }), isSeen)
-  expect(await audited.ifEnforced?.('shop/web', 'shop/db')).toBe(ifEnforced)
-})
+])(
+  'whoever may see another namespace (%s) is told what its client may, which says that it runs',
+  async (isSeen, access, ifEnforced) => {
+    const mon = { ...workload('Deployment', 'mon'), metadata: { name: 'mon', namespace: 'other' } }
+    const [enforced, audited] = [await granted(), await granted(undefined, { enforcement: 'audit' })]
+    for (const { api } of [enforced, audited]) api.seed([named(mon)], { manager: 'juju' })
+    expect(await (await clusterOf(enforced, isSeen)).access('other/mon', 'shop/db')).toBe(access)
+    expect(await (await clusterOf(audited, isSeen)).ifEnforced?.('other/mon', 'shop/db')).toBe(ifEnforced)
+    // who asks about a namespace may see all of it
+    expect(await (await clusterOf(enforced, isSeen)).access('shop/web', 'shop/db')).toBe('allowed')
+  },
+)
 
 test('a Gateway of another namespace passes traffic on only if the namespace names it', async () => {
   const place = await granted()
