@@ -7,7 +7,7 @@ const flow = (of: Partial<Classified>): Classified => ({
   ...{ relations: [], access: 'allowed', class: 'allowed and used' },
   ...of,
 })
-const view = (...flows: Classified[]) => ({ namespace: 'shop', window: '1h', flows, reported: [], notes: [] })
+const view = (...flows: Classified[]) => ({ namespace: 'shop', window: '1h', flows, onMesh: [], notes: [] })
 
 const FLOWS = [
   flow({ from: 'unknown', protocol: 'tcp', requests: 4, refused: 4, access: 'none', class: 'refused' }),

@@ -3,7 +3,7 @@ import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
-import { beaconsOf } from './standing.ts'
+import { beaconsOf, declaresClients } from './standing.ts'
 
 /** The beacon that serves the applications of a namespace. */
 export type Beacon = {
@@ -17,6 +17,8 @@ export type Beacon = {
   readonly isOurs: boolean
   /** The accounts of clients that its config names, by `namespace/application`. */
   readonly accounts: Readonly<Record<string, string>>
+  /** Tells if an application that joins without a proposal of its own refuses clients from then on. */
+  closes(known: Known): boolean
   /** Sentences for a person on the effect of its config on the proposed policies. */
   readonly notes: readonly string[]
 }
@@ -40,7 +42,16 @@ const countOf = (names: readonly string[], name: string): number => names.filter
 const newBeacon = (namespace: string, applications: ProposedCluster['applications']): Beacon => {
   const names = ['beacon', ...Array.from(applications, (_, index) => `beacon-${index + 2}`)]
   const application = names.find((one) => !applications.has(`${namespace}/${one}`)) ?? 'beacon'
-  return { namespace, application, isThere: false, hasWaypoint: true, isOurs: true, accounts: {}, notes: [] }
+  return {
+    namespace,
+    application,
+    isThere: false,
+    hasWaypoint: true,
+    isOurs: true,
+    accounts: {},
+    closes: declaresClients,
+    notes: [],
+  }
 }
 
 const knownBeacon = (here: string, name: string, applications: ProposedCluster['applications']): Beacon => {
@@ -52,6 +63,10 @@ const knownBeacon = (here: string, name: string, applications: ProposedCluster['
     hasWaypoint: runsWaypoint(mesh),
     isOurs: namespace === here && ownWorkload(config) === undefined,
     accounts: config.serviceAccounts ?? {},
+    closes: (known) =>
+      declaresClients(known) ||
+      mesh.hardened === true ||
+      (mesh.policies !== undefined && known.state?.config?.policies === undefined),
     notes: [
       ...(mesh.manageAuthorizationPolicies === false
         ? [`${name} grants nothing (manageAuthorizationPolicies: false): the policies have no effect until it does`]

@@ -3,7 +3,7 @@ import { subjectName } from '../../platform/base/subject.ts'
 import { knowsAccount } from './beacon.ts'
 import { evidence, type Seen } from './seen.ts'
 import { declaresClients, listedPolicies } from './standing.ts'
-import type { TargetDraft } from './target.ts'
+import type { TargetDraft } from './target-draft.ts'
 import type { Setting } from './write-documents.ts'
 
 /** The config of a target: the present one, and the policies that it lacks. */
@@ -52,7 +52,7 @@ export const beaconConfig = (
 ): Proposed | undefined => {
   const name = subjectName(beacon)
   const clients = drafts
-    .flatMap(({ granted }) => granted)
+    .flatMap(({ granted, standing }) => [...granted, ...standing])
     .flatMap(({ from }) => cluster.applications.get(from) ?? [])
     .filter((client) => !knowsAccount(beacon, client))
   const accounts = Object.fromEntries(clients.map(({ subject, runs }) => [subjectName(subject), runs?.account ?? '']))

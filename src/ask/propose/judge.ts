@@ -4,9 +4,9 @@ import { beaconsOf, declaredTypes, declaresClients, type PolicyType } from './st
 
 /**
  * The verdict on a client of an application. `stands`: it is let in by what was declared. `granted`: the proposal lets it in. `suspicious`: it looks
- * like an attack, a probe or a scan, and is kept out until a person decides. `unsayable`: no relation can name it, and its target is left as it is.
+ * like an attack, a probe or a scan, and is kept out until a person decides. `unnameable`: no relation can name it, and its target is left as it is.
  */
-export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unsayable'
+export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unnameable'
 
 export type Judged = {
   readonly seen: Seen
@@ -18,7 +18,7 @@ export type Judged = {
 }
 
 /** A client is taken for a scanner if it touched this number of applications, and sent none of them more than this number of requests. */
-export const SCAN = { targets: 5, requests: 10 } as const
+const SCAN = { targets: 5, requests: 10 } as const
 
 type Facts = {
   readonly seen: Seen
@@ -35,7 +35,7 @@ type Facts = {
   readonly lacks: readonly PolicyType[]
 }
 
-type Rule = readonly ['suspicious' | 'unsayable', (facts: Facts) => string | false]
+type Rule = readonly ['suspicious' | 'unnameable', (facts: Facts) => string | false]
 
 /** The first rule that holds decides. docs/how-to/adopt-a-namespace.md has a sentence for each. */
 const RULES: readonly Rule[] = [
@@ -59,22 +59,25 @@ const RULES: readonly Rule[] = [
     ({ isNear, client }) => !isNear && !hasIdentity(client) && 'it is outside the mesh, in another namespace',
   ],
   ['suspicious', ({ seen, client }) => pretending(seen, client)],
-  ['unsayable', ({ client }) => client?.runs === undefined && 'it is neither a StatefulSet nor a Deployment'],
-  ['unsayable', ({ client }) => client?.runs?.hasSidecar === true && 'it has a sidecar, or may have one'],
-  ['unsayable', ({ client }) => sharing(client)],
+  ['unnameable', ({ client }) => client?.runs === undefined && 'it is neither a StatefulSet nor a Deployment'],
+  ['unnameable', ({ client }) => client?.runs?.hasSidecar === true && 'it has a sidecar, or may have one'],
+  ['unnameable', ({ client }) => sharing(client)],
   [
-    'unsayable',
+    'unnameable',
     ({ target, seen, lacks }) =>
       target.isRelated === true &&
-      lacks.includes(seen.from === seen.to ? 'app' : 'unit') &&
-      'policies: related has no relation for the way that it goes',
+      (lacks.includes(seen.from === seen.to ? 'app' : 'unit') ||
+        (lacks.includes('app') && target.services.length > 1)) &&
+      'policies: related has no relation for the way that it goes, or may go',
   ],
   [
-    'unsayable',
+    'unnameable',
     ({ client, isAccountNamed }) =>
       !isAccountNamed && `it runs as the ServiceAccount ${client?.runs?.account}, and the beacon does not say so`,
   ],
 ]
+
+const UNSAYABLE = RULES.filter(([verdict]) => verdict === 'unsayable')
 
 /** Judges a client of an application. */
 const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
@@ -83,13 +86,21 @@ const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
   const lacks = neededTypes(seen, known).filter((type) => !declared.includes(type))
   const isGuarded = beaconsOf(target).length > 0 && seen.access !== 'open'
   const isRespected = declared.length > 0 && (lacks.length === 0 || isGuarded)
-  if (isRespected || (declaresClients(target) && seen.access === 'allowed'))
-    return { seen, verdict: 'stands', lacks: [] }
-  for (const [verdict, holds] of RULES) {
-    const reason = holds({ ...known, seen, lacks })
-    if (reason !== false) return { seen, verdict, lacks, reason }
+  if (isRespected || (declaresClients(target) && seen.access === 'allowed')) {
+    // what is declared takes effect when the target joins
+    const reason = beaconsOf(target).length === 0 ? found(UNSAYABLE, { ...known, seen, lacks: [] })?.reason : undefined
+    return { seen, lacks: [], ...(reason === undefined ? { verdict: 'stands' } : { verdict: 'unsayable', reason }) }
   }
-  return { seen, verdict: 'granted', lacks }
+  return { seen, lacks, ...(found(RULES, { ...known, seen, lacks }) ?? { verdict: 'granted' }) }
+}
+
+/** Returns the verdict of the first rule that holds. */
+const found = (rules: readonly Rule[], facts: Facts): Pick<Judged, 'verdict' | 'reason'> | undefined => {
+  for (const [verdict, holds] of rules) {
+    const reason = holds(facts)
+    if (reason !== false) return { verdict, reason }
+  }
+  return undefined
 }
 
 /** A Gateway sends requests past the waypoint. Without a waypoint or a Service, the pods are what is guarded. */
@@ -108,7 +119,7 @@ const isRefusedNow = ({ seen, target }: Facts): boolean =>
 const hasIdentity = (client: Known | undefined): boolean =>
   client?.runs !== undefined && (client.runs.isOnMesh || client.runs.isGateway)
 
-/** Whoever makes a pod chooses what its workload is called, and not as whom it runs. */
+/** The maker of a pod chooses the name of its workload, and not as whom it runs. */
 const pretending = ({ accounts }: Seen, client: Known | undefined): string | false => {
   if (client?.runs === undefined) return false
   const own = `${client.subject.namespace}/${client.runs.account}`

@@ -1,13 +1,13 @@
 import { subjectName } from '../../platform/base/subject.ts'
-import { secondsIn, timeText } from '../traffic/time.ts'
+import { isCovered, secondsIn, timeText } from '../traffic/time.ts'
 import type { TrafficView } from '../traffic/traffic.ts'
-import { findBeacon, knowsAccount } from './beacon.ts'
+import { type Beacon, findBeacon, knowsAccount } from './beacon.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
-import type { ProposedDocument } from './documents.ts'
+import type { ProposedDocument } from './document-writer.ts'
 import { type Judged, judgeAll } from './judge.ts'
-import { parseName } from './relations.ts'
+import { mustJoin, parseName } from './relations.ts'
 import { addUp, evidence } from './seen.ts'
-import { draftTarget, reasonToLeave } from './target.ts'
+import { draftTarget, reasonToLeave } from './target-draft.ts'
 import { writeDocuments } from './write-documents.ts'
 
 /** A client or an application that a person has to look at. */
@@ -53,10 +53,11 @@ export const propose = (
   const isAccountNamed = (client: Known) => beacon.isOurs || knowsAccount(beacon, client)
   const judged = judgeAll(seen, { cluster, hasWaypoint, isAccountNamed })
   const touched = new Set(seen.map(({ to }) => to))
-  const targets = targetsOf(cluster, touched, applications).map((target): Target => {
+  const judgedTargets = targetsOf(cluster, touched, applications).map((target): Target => {
     const own = judged.filter((one) => one.seen.to === subjectName(target.subject))
     return { target, judged: own, reason: reasonToLeave(target, own) }
   })
+  const targets = withoutClosed(judgedTargets, cluster, beacon)
   const drafts = targets
     .filter(({ reason }) => reason === undefined)
     .map((one) => draftTarget(one.target, one.judged, hasWaypoint))
@@ -72,8 +73,7 @@ const NOT_SCRAPED =
   'Prometheus knows no proxy of Istio (it has no istio_build), so nothing is proposed: does it scrape the mesh?'
 
 const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] =>
-  // the first sample is a little later than the beginning of the window
-  coveredSeconds >= 0.95 * secondsIn(window)
+  isCovered(window, coveredSeconds)
     ? []
     : [
         `Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: clients that came before are not in the proposal.`,
@@ -84,6 +84,27 @@ type Target = {
   readonly judged: readonly Judged[]
   /** The reason why it is left as it is. */
   readonly reason: string | undefined
+}
+
+/** Leaves also the targets whose client would have to join the mesh, and would refuse its own clients there, as it is left itself. */
+const withoutClosed = (targets: readonly Target[], cluster: ProposedCluster, beacon: Beacon): readonly Target[] => {
+  const kept = new Set(targets.flatMap(({ target, reason }) => (reason === undefined ? [target] : [])))
+  const isClosed = (client: Known): boolean =>
+    mustJoin(client, cluster.namespace) && !kept.has(client) && beacon.closes(client)
+  const next = targets.map((one): Target => {
+    if (one.reason !== undefined) return one
+    const clients = one.judged.filter(({ verdict }) => verdict === 'granted' || verdict === 'stands')
+    const closed = clients.find(({ seen }) => [cluster.applications.get(seen.from) ?? []].flat().some(isClosed))
+    return closed
+      ? {
+          ...one,
+          reason: `its client ${closed.seen.from} would have to join the mesh, and refuse its own clients there`,
+        }
+      : one
+  })
+  return next.every(({ reason }, index) => reason === targets[index]?.reason)
+    ? targets
+    : withoutClosed(next, cluster, beacon)
 }
 
 /** Names the application behind a target, which may be one of its Services. */

@@ -8,8 +8,8 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
 import { parseName } from './relations.ts'
-import { createRunning } from './running.ts'
 import { beaconsOf, withRelated } from './standing.ts'
+import { workloadsIn } from './workloads.ts'
 
 export type Reading = {
   readonly memories: Pick<Memories, 'read'>
@@ -72,18 +72,18 @@ const readNamespace = async ({ memories, kubernetes }: Reading, namespace: strin
       }
     }),
   ])
-  const running = createRunning({
+  const inNamespace = workloadsIn({
     labels: home?.metadata.labels ?? {},
     workloads: [...statefulSets, ...deployments],
     services,
     pods,
   })
-  const names = new Set([...running.names, ...remembered.keys()])
+  const names = new Set([...inNamespace.names, ...remembered.keys()])
   return {
     ...{ namespace, configMaps },
     applications: [...names].map((application): Known => {
       const subject = { namespace, application }
-      return { subject, ...running.of(subject), ...remembered.get(application) }
+      return { subject, ...inNamespace.of(subject), ...remembered.get(application) }
     }),
     highestId: Math.max(0, ...[...remembered.values()].flatMap(({ state }) => idsIn(state))),
   }

@@ -1,9 +1,9 @@
 import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Known, ProposedCluster } from './cluster.ts'
-import type { ToldRelation } from './documents.ts'
+import type { ToldRelation } from './document-writer.ts'
 import { evidence, type Seen } from './seen.ts'
 import { beaconsOf, listedPolicies, standingOf } from './standing.ts'
-import type { TargetDraft } from './target.ts'
+import type { TargetDraft } from './target-draft.ts'
 import type { Setting } from './write-documents.ts'
 
 export const parseName = (name: string): Subject => {
@@ -56,14 +56,21 @@ export const meshRelations = (drafts: readonly TargetDraft[], { cluster, beacon 
     .map(({ target }) => target)
   const clients = drafts
     .flatMap(({ granted, standing }) => [...granted, ...standing])
-    .filter((seen) => !isFar(seen))
     .flatMap(({ from }) => cluster.applications.get(from) ?? [])
-    .filter(({ runs }) => runs !== undefined && !runs.isGateway && !runs.isOnMesh)
+    .filter((client) => mustJoin(client, cluster.namespace))
   const joining = new Map([...targets, ...clients].map((known) => [subjectName(known.subject), known]))
   return [...joining.values()]
     .filter((known) => beaconsOf(known).length === 0 && known.state?.config?.mesh === undefined)
     .flatMap((known) => joinOf(known, targets.includes(known), beacon))
 }
+
+/** Tells if policies know a client only once it joins the mesh. */
+export const mustJoin = (client: Known, namespace: string): boolean =>
+  client.subject.namespace === namespace &&
+  client.runs !== undefined &&
+  !client.runs.isGateway &&
+  !client.runs.isOnMesh &&
+  beaconsOf(client).length === 0
 
 const joinOf = ({ subject }: Known, isTarget: boolean, { namespace, application }: Subject): ToldRelation[] => {
   const beacon = { namespace, application }

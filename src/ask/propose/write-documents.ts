@@ -1,9 +1,9 @@
 import type { Beacon } from './beacon.ts'
 import type { ProposedCluster } from './cluster.ts'
 import { beaconConfig, configComments, targetConfig } from './configs.ts'
-import { createWriter, type ProposedDocument } from './documents.ts'
+import { createWriter, type ProposedDocument } from './document-writer.ts'
 import { crossModelRelations, grantRelations, meshRelations } from './relations.ts'
-import type { TargetDraft } from './target.ts'
+import type { TargetDraft } from './target-draft.ts'
 
 export type Setting = {
   readonly cluster: ProposedCluster

@@ -1,4 +1,5 @@
 import type { Memories } from '../../core/state/memory.ts'
+import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import { isRefused } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
@@ -7,16 +8,16 @@ import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.t
 import { parseSide } from '../authorization/side.ts'
 import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.ts'
 import type { Shown } from '../views/graph.ts'
-import { isAudited, waypointsOf } from './audited.ts'
 import type { AccessNow } from './classify.ts'
-import { reportedIn, samePodsIn } from './reported.ts'
+import { samePodsIn, targetsOnMesh } from './targets.ts'
+import { waypointsOf } from './waypoints.ts'
 
 /** The state of a cluster that traffic to a namespace is compared with. */
 export type Cluster = {
   readonly views: readonly Shown[]
   /** The Gateways through which traffic to the namespace may pass: its own, and those that it names. */
   readonly gateways: readonly KubernetesObject[]
-  readonly reported: readonly string[]
+  readonly onMesh: readonly string[]
   readonly samePods: readonly (readonly string[])[]
   /** Decides on the access of one client, or of any client outside the mesh, to an application. */
   access(from: string | undefined, to: string): Promise<AccessNow>
@@ -26,8 +27,8 @@ export type Cluster = {
   readonly waypoints: readonly string[]
 }
 
-/** Tells if the asker may know of a namespace, or of an application. */
-type Sees = (about: { readonly namespace: string; readonly application?: string }) => Promise<boolean>
+/** Tells if the asker may know of a namespace. */
+type Sees = (about: { readonly namespace: string }) => Promise<boolean>
 
 type Dependencies = Reading & { readonly views: readonly Shown[]; readonly sees: Sees }
 
@@ -53,8 +54,8 @@ export const readTrafficCluster = async (
         metadata.namespace === namespace ||
         named.some((one) => one.namespace === metadata.namespace && one.name === metadata.name),
     ),
-    ...{ reported: reportedIn(home, pods, services), samePods: samePodsIn(pods, services) },
-    ...(isAudited(policies) && { ifEnforced: enforcedIn(reading, sees) }),
+    ...{ onMesh: targetsOnMesh(home, pods, services), samePods: samePodsIn(pods, services) },
+    ...(policies.some(isDryRun) && { ifEnforced: enforcedIn(reading, sees) }),
   }
 }
 
@@ -72,23 +73,23 @@ const accessIn = (reading: Reading, sees: Sees) => {
   }
   return async (from: string | undefined, to: string): Promise<AccessNow> => {
     if (await isOpen(to)) return 'open'
-    if (!(await maySeeClient(from, sees))) return 'unknown'
+    if (await isHidden(from, to, sees)) return 'unknown'
     const verdicts = from === undefined ? [] : await passing(from, to, reading)
     if (verdicts.includes('allowed')) return 'allowed'
     return verdicts.includes('undecided') ? 'unknown' : 'none'
   }
 }
 
-/** An answer about a client tells that it runs, and as whom. */
-const maySeeClient = async (from: string | undefined, sees: Sees): Promise<boolean> => {
-  const [namespace, application] = from?.split('/') ?? []
-  return namespace === undefined || (await sees(application === undefined ? { namespace } : { namespace, application }))
+/** Tells if the asker may not know of a client. An answer about it tells that it runs, and as whom. */
+const isHidden = async (from: string | undefined, to: string, sees: Sees): Promise<boolean> => {
+  const namespace = from?.replace(/\/.*/, '')
+  return namespace !== undefined && !to.startsWith(`${namespace}/`) && !(await sees({ namespace }))
 }
 
 const enforcedIn =
   (reading: Reading, sees: Sees) =>
   async (from: string | undefined, to: string): Promise<IfEnforced> =>
-    !(await maySeeClient(from, sees))
+    (await isHidden(from, to, sees))
       ? 'unknown'
       : await ofSides(from, to, 'unknown', (client, target) => accessIfEnforced(client, target, reading))
 

@@ -142,7 +142,7 @@ const clientOf = (labels: Labels, { applications }: Known): string => {
 }
 
 const accountIn = ({ source_principal: principal = '' }: Labels): string | undefined => {
-  const [, namespace, account] = /\/ns\/([-a-z0-9]+)\/sa\/([-a-z0-9.]+)$/.exec(principal) ?? []
+  const [, namespace, account] = /\/ns\/([-a-z0-9]{1,63})\/sa\/([-a-z0-9.]{1,253})$/.exec(principal) ?? []
   return namespace === undefined ? undefined : `${namespace}/${account}`
 }
 

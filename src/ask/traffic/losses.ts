@@ -1,6 +1,6 @@
 import type { AccessChange } from '../preview/difference/describe-changes.ts'
 import type { Flow } from './flows.ts'
-import { secondsIn, timeText } from './time.ts'
+import { isCovered, secondsIn, timeText } from './time.ts'
 import type { TrafficView } from './traffic.ts'
 
 /** The traffic of an access that is lost. */
@@ -60,14 +60,14 @@ export const useOf = (lost: AccessChange, { hour, week }: Recent): Use => {
 }
 
 /** Tells if silence means something: proxies report all to the target, and hops are counted for the clients of a waypoint. */
-const isSeen = ({ from, to }: AccessChange, { coveredSeconds, reported }: TrafficView): boolean =>
-  coveredSeconds !== undefined && !from?.includes('/gateway/') && plainNames(to).some((one) => reported.includes(one))
+const isSeen = ({ from, to }: AccessChange, { coveredSeconds, onMesh }: TrafficView): boolean =>
+  coveredSeconds !== undefined && !from?.includes('/gateway/') && plainNames(to).some((one) => onMesh.includes(one))
 
 /** Tells if something passed of which no proxy knows who sent it, and the client may have. A client on the mesh has an identity. */
 const maySendUnknown = (lost: AccessChange, view: TrafficView): boolean => {
   const named = clientsOf(lost)
   return (
-    named?.every((one) => view.reported.includes(one)) === false &&
+    named?.every((one) => view.onMesh.includes(one)) === false &&
     flowsOf(lost, view).some((flow) => flow.from === 'unknown' && flow.requests > flow.refused)
   )
 }
@@ -104,9 +104,7 @@ const counted = ({ requests, connections }: Passed, view: TrafficView) => ({
 
 /** Returns the time that a view is about. It is shorter than its window if proxies are scraped for a shorter time. */
 const seenSeconds = ({ window, coveredSeconds }: TrafficView): number => {
-  const seconds = secondsIn(window)
-  // the first sample is a little later than the beginning of the window
-  return coveredSeconds === undefined || coveredSeconds >= 0.95 * seconds ? seconds : coveredSeconds
+  return coveredSeconds === undefined || isCovered(window, coveredSeconds) ? secondsIn(window) : coveredSeconds
 }
 
 const amountText = ({ requests, connections }: Passed, view: TrafficView): string => {

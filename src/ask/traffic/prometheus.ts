@@ -40,7 +40,7 @@ export const createPrometheus = (
   ]
   const { timeoutMilliseconds, mostSeries, mostCharacters } = limits
   return async (query) => {
-    const [token, ca] = [readToken(), readAuthority()]
+    const [token, ca] = [tokenIn(readToken()), readAuthority()]
     const form = { query, timeout: `${timeoutMilliseconds}ms`, limit: `${mostSeries + 1}` }
     const answer = await send(url, {
       method: 'POST',
@@ -89,6 +89,12 @@ const reading = (path: string | undefined, setting: string): (() => string | und
   }
 }
 
+/** A header carries one line of printable characters. */
+const tokenIn = (text: string | undefined): string | undefined => {
+  if (text === undefined || /^[!-~]+$/.test(text)) return text
+  throw new ConfigurationError('PROMETHEUS_TOKEN_FILE: the file has no bearer token: put one, on one line, into it')
+}
+
 /** Codes of OpenSSL and of Node for a certificate that is not accepted. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ISSUER|ERR_TLS|ERR_SSL/
 
@@ -124,7 +130,7 @@ const noApi = (url: string, what: string): Error =>
     `Prometheus at ${url} ${what}, where its HTTP API is expected: check the path of PROMETHEUS_URL. A retry does not help`,
   )
 
-/** What is missing in an answer is not silence. */
+/** Returns the error of an answer that lacks something: that is not silence. */
 const partial = (url: string, said: string): Error =>
   new Unavailable(
     `Prometheus at ${url} warns that its answer is not whole (${said}): a retry may help. If it does not, repair what it asks for series`,

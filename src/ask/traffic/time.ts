@@ -4,6 +4,9 @@ const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86
 export const secondsIn = (window: string): number =>
   Number(window.slice(0, -1)) * (SECONDS[window.slice(-1)] ?? Number.NaN)
 
+/** Tells if `seconds` are the whole window. Its first sample is a little later than its beginning. */
+export const isCovered = (window: string, seconds: number): boolean => seconds >= 0.95 * secondsIn(window)
+
 const UNITS = [
   ['day', 86_400],
   ['hour', 3_600],

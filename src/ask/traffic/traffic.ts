@@ -6,7 +6,7 @@ import { auditNotes, readDryRuns, type WouldRefuse } from './dry-runs.ts'
 import { type Flow, type Observed, readFlows } from './flows.ts'
 import { observe } from './observe.ts'
 import { createPrometheus, type PrometheusSettings } from './prometheus.ts'
-import { secondsIn, timeText } from './time.ts'
+import { isCovered, secondsIn, timeText } from './time.ts'
 
 export { readingLists } from '../views/listed.ts'
 export { readTrafficCluster } from './cluster.ts'
@@ -20,7 +20,7 @@ export type TrafficView = {
   readonly coveredSeconds?: number
   readonly flows: readonly Classified[]
   /** The targets that are all on the mesh now, so that proxies report all traffic to them. */
-  readonly reported: readonly string[]
+  readonly onMesh: readonly string[]
   /** The names that mean the same pods, where a controller or its Services have different ones. */
   readonly samePods?: readonly (readonly string[])[]
   /** The requests that dry runs would have refused, as the waypoints counted them. Absent without dry runs, and without their counters. */
@@ -41,7 +41,7 @@ export const observeTraffic = async (
   { namespace, window, source }: Asked,
   readCluster: () => Promise<Cluster>,
 ): Promise<TrafficView> => {
-  const [observed, { views, gateways, reported, samePods, access, ifEnforced, waypoints: own }] = await Promise.all([
+  const [observed, { views, gateways, onMesh, samePods, access, ifEnforced, waypoints: own }] = await Promise.all([
     'url' in source ? observe(createPrometheus(source), namespace, secondsIn(window)) : source,
     readCluster(),
   ])
@@ -61,7 +61,7 @@ export const observeTraffic = async (
   const { coveredSeconds, dryRuns } = observed
   const wouldRefuse = ifEnforced && dryRuns && readDryRuns(dryRuns, own)
   return {
-    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified, reported },
+    ...{ namespace, window, ...(coveredSeconds !== undefined && { coveredSeconds }), flows: classified, onMesh },
     ...(samePods.length > 0 && { samePods }),
     ...(wouldRefuse && { wouldRefuse }),
     notes: [
@@ -95,9 +95,6 @@ const coverage = (window: string, { coveredSeconds, http, tcp }: Observed): stri
     ? []
     : [`Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: what is silent may have been used before.`]
 }
-
-/** Tells if proxies are scraped for the whole window, but for the distance of its first sample. */
-const isCovered = (window: string, seconds: number): boolean => seconds >= 0.95 * secondsIn(window)
 
 const isWaypoint = ({ spec, metadata: { labels } }: KubernetesObject): boolean =>
   String(spec?.gatewayClassName).includes('waypoint') || labels?.['istio.io/waypoint-for'] !== undefined

@@ -7,13 +7,12 @@ import { askJuju } from '../juju/ask.ts'
 import { withCluster } from '../juju/cluster.ts'
 import type { ConfigOption } from '../juju/config.ts'
 import type { Identity } from '../juju/cross-model.ts'
-import { type Asked, type Derived, deriveDocuments } from '../juju/documents.ts'
-import { carryOut, type Intent, intend, type Round } from '../juju/follow.ts'
-import type { Model } from '../juju/outputs.ts'
-import { readModels } from '../juju/outputs.ts'
+import { type Derived, type DeriveOptions, deriveDocuments } from '../juju/documents.ts'
+import { type Model, readModels } from '../juju/parse-output.ts'
+import { repeat } from '../juju/repeat.ts'
 import { createRoundPrinter, endOf, printRound, proposalOf } from '../juju/report.ts'
+import { carryOut, planRound, type Round, type RoundPlan } from '../juju/round.ts'
 import { createRun } from '../juju/run.ts'
-import { repeat } from '../juju/watch.ts'
 import { FORMATS, outputOf, readInput, wholeNumber, withServer } from '../options.ts'
 import { print, say } from '../output.ts'
 import { printPlan, whilePlanning } from '../plan.ts'
@@ -84,34 +83,38 @@ export const juju = (program: Command): void => {
     })
 }
 
-const askedIn = ({ peers = false, author, remote }: Options): Asked => ({ withPeers: peers, author, remotes: remote })
+const deriveOptions = ({ peers = false, author, remote }: Options): DeriveOptions => ({
+  withPeers: peers,
+  author,
+  remotes: remote,
+})
 
 const ofFiles = (models: readonly Model[], options: Options): Derived[] =>
-  models.map((model) => deriveDocuments(model, models, askedIn(options)))
+  models.map((model) => deriveDocuments(model, models, deriveOptions(options)))
 
 /** Follows the model of the juju command: once, or until interrupted; or only shows what it asks for. */
 const follow = async (command: Command, options: Options): Promise<void> => {
   const { model } = options
   // the current model may be another one at the next call of juju
   if (model === undefined) throw new Failure('name the model with --model: juju models lists them')
-  const asked = askedIn(options)
+  const deriving = deriveOptions(options)
   const run = createRun({ program: options.juju, timeoutMilliseconds: options.timeout * 1_000 })
   const ask = () => askJuju(run, model, options.config)
   if (options.print) {
     const { models, configs, notes } = await ask()
-    return printDocuments(command, [deriveDocuments(models[0], models, { ...asked, configs, isAll: true })], notes)
+    return printDocuments(command, [deriveDocuments(models[0], models, { ...deriving, configs, isAll: true })], notes)
   }
   const format = outputOf(command, FORMATS)
   if (options.dryRun) {
     const answer = await ask()
-    return await showIntent(command, await withCluster(options, (kubernetes) => intend(kubernetes, answer, asked)))
+    return await showPlan(command, await withCluster(options, (kubernetes) => planRound(kubernetes, answer, deriving)))
   }
   const report = options.watch ? createRoundPrinter(format) : (done: Round) => printRound(format, done)
   const round = async (): Promise<void> => {
     const answer = await ask()
     const done = await withCluster(options, async (kubernetes) => {
-      const intent = await intend(kubernetes, answer, asked)
-      return await carryOut(kubernetes, intent, (application) => tellEnd(command, intent.namespace, application))
+      const planned = await planRound(kubernetes, answer, deriving)
+      return await carryOut(kubernetes, planned, (application) => tellEnd(command, planned.namespace, application))
     })
     report(done)
   }
@@ -137,10 +140,10 @@ const printDocuments = (command: Command, derived: readonly Derived[], reasons: 
 }
 
 /** Shows what would be done, and its effect. */
-const showIntent = (command: Command, intent: Intent): Promise<void> =>
+const showPlan = (command: Command, planned: RoundPlan): Promise<void> =>
   withServer(command, async ({ server, format }) => {
-    for (const note of [...intent.notes, ...intent.unknown]) say(note)
-    const proposal = proposalOf(intent)
+    for (const note of [...planned.notes, ...planned.unknown]) say(note)
+    const proposal = proposalOf(planned)
     if (proposal.length === 0) return print('nothing would change')
     const planning = server.post<Plan>('/plan', 'application/yaml', proposal.join('\n---\n'))
     printPlan(format, await whilePlanning(planning), { failOn: 'lose' })

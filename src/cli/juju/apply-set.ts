@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import about from '../../../package.json' with { type: 'json' }
+import { Application } from '../../platform/base/names.ts'
 import { DOCUMENT_SELECTOR } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal, isNotFound, isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { isApplied } from '../../platform/kubernetes/applied.ts'
@@ -66,7 +67,7 @@ const applicationsIn = (parent: KubernetesObject | undefined, members: readonly 
 const listIn = (parent: KubernetesObject | undefined): string[] => {
   try {
     const value: unknown = JSON.parse(parent?.data?.applications ?? '[]')
-    return Array.isArray(value) ? value.filter((name) => typeof name === 'string') : []
+    return Array.isArray(value) ? value.filter((name) => Application.safeParse(name).success) : []
   } catch {
     // an unreadable list is of nobody; the next round writes it anew
     return []

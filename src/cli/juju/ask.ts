@@ -11,13 +11,13 @@ import {
   readConnections,
   readStatus,
   readWhich,
-} from './outputs.ts'
+} from './parse-output.ts'
 import type { RunJuju } from './run.ts'
 
 /** The model that was asked about, first, and the models that its relations lead to. */
-export type Asked = {
+export type Answer = {
   readonly models: readonly [Model, ...Model[]]
-  /** The configs in the options that were asked for, by application. */
+  /** The configs in the options that were asked for, by application: empty where an option has no value. */
   readonly configs: ReadonlyMap<string, string>
   /** Sentences about models that cannot be read. */
   readonly notes: readonly string[]
@@ -30,7 +30,7 @@ const MOST_ATTEMPTS = 3
  * Asks Juju about a model: its status, its table of relations, its units, and the given options of charms. Of the models that it has relations to, it asks
  * only for the status. Rejects with Failure if anything about the model itself cannot be read.
  */
-export const askJuju = async (run: RunJuju, name: string, options: readonly ConfigOption[] = []): Promise<Asked> => {
+export const askJuju = async (run: RunJuju, name: string, options: readonly ConfigOption[] = []): Promise<Answer> => {
   const read = await askAgain(run, name)
   const model = {
     ...read,

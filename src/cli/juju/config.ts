@@ -7,7 +7,7 @@ export type ConfigOption = { readonly application: string; readonly option: stri
 
 const Settings = z.object({ settings: z.record(z.string(), z.object({ value: z.unknown().optional() })) })
 
-/** Reads the values of options. An option without a value has none. Rejects with Failure if a charm does not have the option. */
+/** Reads the values of options, by application: empty for an option without a value. Rejects with Failure if a charm does not have the option. */
 export const askOptions = async (
   run: RunJuju,
   model: string,
@@ -19,8 +19,7 @@ export const askOptions = async (
     const found = settingsIn(application, text)[option]
     if (found === undefined)
       throw new Failure(`${application} has no option ${option}: juju config ${application} lists those of its charm`)
-    const value = typeof found.value === 'string' ? found.value.trim() : ''
-    if (value !== '') values.set(application, value)
+    values.set(application, typeof found.value === 'string' ? found.value.trim() : '')
   }
   return values
 }

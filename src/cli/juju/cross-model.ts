@@ -11,7 +11,7 @@ import {
   saasNamed,
   sidesById,
 } from './model.ts'
-import { addressOn, type Model } from './outputs.ts'
+import { addressOn, type Model } from './parse-output.ts'
 
 /** The real name of an application. */
 export type Identity = { readonly namespace: string; readonly application: string }

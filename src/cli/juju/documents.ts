@@ -15,7 +15,7 @@ import {
   type Side,
   sidesById,
 } from './model.ts'
-import type { Model } from './outputs.ts'
+import type { Model } from './parse-output.ts'
 
 type Remote = {
   application: string
@@ -53,12 +53,12 @@ export type Derived = {
   readonly unclear: readonly Unclear[]
 }
 
-export type Asked = {
+export type DeriveOptions = {
   readonly withPeers: boolean
   /** The user who will apply the documents. */
   readonly author?: string | undefined
   readonly remotes?: Remotes | undefined
-  /** The configs that were read out of options, by application. */
+  /** The configs that were read out of options, by application: empty where the option has no value. */
   readonly configs?: ReadonlyMap<string, string> | undefined
   /** Every unit was asked: what no unit reports is not there yet. */
   readonly isAll?: boolean
@@ -92,13 +92,13 @@ type Result = {
   readonly unclear?: Unclear
 }
 
-type Context = Known & Asked
+type Context = Known & DeriveOptions
 
 /** Derives relation documents for a model. The other models are there for their names alone. */
-export const deriveDocuments = (model: Model, models: readonly Model[], asked: Asked): Derived => {
-  const results = ofModel({ ...asked, model, models, remotes: asked.remotes ?? new Map() })
+export const deriveDocuments = (model: Model, models: readonly Model[], options: DeriveOptions): Derived => {
+  const results = ofModel({ ...options, model, models, remotes: options.remotes ?? new Map() })
   return {
-    documents: results.flatMap(({ document }) => (document ? [withAuthor(document, asked.author)] : [])),
+    documents: results.flatMap(({ document }) => (document ? [withAuthor(document, options.author)] : [])),
     notes: results.flatMap(({ note }) => note ?? []),
     unknown: results.flatMap(({ unknown }) => unknown ?? []),
     unclear: results.flatMap(({ unclear }) => unclear ?? []),
@@ -124,7 +124,8 @@ const ofModel = (context: Context): Result[] => {
     return reason === undefined ? [] : [{ note: `${name}: ${reason}, and is left out` }]
   })
   const related = [...sides].flatMap(([id, both]) => ofRelation(context, id, both))
-  const configs = [...(context.configs ?? [])].map(([application, config]) => ({
+  const told = [...(context.configs ?? [])].filter(([, config]) => config !== '')
+  const configs = told.map(([application, config]) => ({
     document: documentNamed(model, `juju-config-${application}`, 'config', { application, config }),
   }))
   return [...left, ...related, ...withoutId(context, [...sides.values()].flat()), ...configs]
@@ -179,6 +180,8 @@ const ofRelation = (context: Context, id: number, sides: readonly Side[]): Resul
   if (isLeftOut(model, remote)) return []
   if (remote === application) return [ofPeers(context, id, side, name)]
   const isHere = applicationNamed(model, remote) !== undefined
+  // it is of this model, and what is not clear about it is said of the application
+  if (!isHere && Object.hasOwn(model.status.applications, remote)) return [{ unclear: { id } }]
   const both = `${name} and ${remote}`
   return [isHere ? ofModelItself(context, id, [side, ...others], both) : acrossModels(context, id, side, both)]
 }

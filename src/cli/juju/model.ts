@@ -1,6 +1,6 @@
 import type { RelationIdentity } from '../../core/state/relation.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
-import type { Application, Model, RelationInfo, Row } from './outputs.ts'
+import type { Application, Model, RelationInfo, Row } from './parse-output.ts'
 
 /** One side of a relation, as one of its units reports it. `remote` is the local name of the peer. */
 export type Side = { readonly application: string; readonly info: RelationInfo; readonly remote: string | undefined }

@@ -2,14 +2,14 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { eventOf } from '../../serve/page/relating.ts'
 import { Failure } from '../failure.ts'
 import { type Format, printAs, say } from '../output.ts'
-import type { Intent, Round } from './follow.ts'
+import type { Round, RoundPlan } from './round.ts'
 
 /** Builds the event of the end of an application. */
 export const endOf = (namespace: string, application: string): string =>
   eventOf({ type: 'application-removed', subject: `${namespace}/${application}` }, `/juju/${namespace}`)
 
-/** The documents and events of an intent, as a plan takes them. A document with a deletion timestamp is deleted. */
-export const proposalOf = ({ namespace, plan, gone }: Intent): string[] => {
+/** The documents and events of a round, as a plan takes them. A document with a deletion timestamp is deleted. */
+export const proposalOf = ({ namespace, plan, gone }: RoundPlan): string[] => {
   const going = [...plan.replace, ...plan.prune].map(
     ({ apiVersion, kind, metadata: { name } }): KubernetesObject => ({
       apiVersion,

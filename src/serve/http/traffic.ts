@@ -27,7 +27,12 @@ type Dependencies = Parameters<typeof createApplications>[0] & {
 
 const Query = z.strictObject({ namespace: Namespace, window: Window.default('1h') })
 
-const Counted = z.array(z.strictObject({ labels: z.record(z.string(), z.string()), value: z.number().nonnegative() }))
+/** Sums of counts stay exact, and finite. */
+const Count = z
+  .number()
+  .nonnegative()
+  .max(2 ** 40)
+const Counted = z.array(z.strictObject({ labels: z.record(z.string(), z.string()), value: Count }))
 const ObservedBody = z.strictObject({
   ...{ http: Counted, tcp: Counted, denied: Counted },
   coveredSeconds: z.number().nonnegative().optional(),

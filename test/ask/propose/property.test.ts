@@ -199,8 +199,9 @@ const expectedOf = (
   const to = `shop/${one.name}`
   const seen = given.flows.find((flow) => flow.from === from && flow.to === to && isHonest(flow, given))
   const isUsed = seen && (seen.ways ?? ['service']).includes(via)
-  // what a person declared of a client stays as it is, and is of the Service of the application's name
-  if (isDeclared(given, from, to) && asked.to !== to) return undefined
+  // policies that were there name the Service of the application's name: another one leads to the pods
+  const isDeclaring = one.config?.policies !== undefined || given.beacon?.policies !== undefined
+  if (seen && isDeclaring && asked.to !== to) return undefined
   if (isUsed) return was === 'allowed' ? 'allowed' : undefined
   if (seen && !isGuardedByWaypoint(one, given)) return undefined
   return isLeft || isDeclared(given, from, to) ? undefined : 'denied'

@@ -191,6 +191,27 @@ describe('an application is left as it is, and listed,', () => {
     ])
   })
 
+  test('an application is left as it is, and listed, with a client that would be closed if it joined the mesh', async () => {
+    const place = planned.createPlace(['web'])
+    place.api.seed(
+      [
+        running({ labels: { 'app.kubernetes.io/name': 'db', 'istio.io/dataplane-mode': 'ambient' } }),
+        named(service('db')),
+      ],
+      { manager: 'juju' },
+    )
+    await place.happen(
+      event('config-changed', {
+        application: 'web',
+        config: { policies: [{ type: 'app', relation: 'use', endpoints: [] }] },
+      }),
+    )
+    expect(await listed(place, flow())).toEqual([
+      'left: shop/db: its client shop/web would have to join the mesh, and refuse its own clients there',
+    ])
+    expect((await proposeIn(place, [flow()])).documents).toEqual([])
+  })
+
   test('a client with an account of its own is named in the config of the beacon', async () => {
     const place = placeOf(running({ name: 'web', account: 'runner' }), running({}), named(service('db')))
     const { documents, listed: nobody } = await proposeIn(place, [flow()])
@@ -283,7 +304,7 @@ describe('what is there is respected:', () => {
       expect(remotes(documents)).toEqual(['db db { application: api, data: {} }'])
       expect(documents).toHaveLength(1)
       expect(await listed(place, flow({ ways: ['pod'] }))).toEqual([
-        'left: shop/db: its client shop/web cannot be named: policies: related has no relation for the way that it goes',
+        'left: shop/db: its client shop/web cannot be named: policies: related has no relation for the way that it goes, or may go',
       ])
     },
   )

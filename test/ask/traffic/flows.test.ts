@@ -158,6 +158,11 @@ describe('names', () => {
     ['its account, if its name controls a terminal', { ...WEB, source_workload: '\u001b[2J' }, 'shop/web'],
     ['its account, if its name is very long', { ...WEB, source_workload: 'x'.repeat(261) }, 'shop/web'],
     ['nothing, if its identity is several lines', { source_principal: 'spiffe://td/ns/shop/sa/a\nb' }, 'unknown'],
+    [
+      'nothing, if its identity is very long',
+      { source_principal: `spiffe://td/ns/shop/sa/${'a'.repeat(254)}` },
+      'unknown',
+    ],
     ['a canonical service', { source_canonical_service: 'web', source_workload_namespace: 'shop' }, 'shop/web'],
   ])('a client is known by %s', (_, labels, from) => {
     expect(read({ tcp: [series(seen('destination', labels, DB), 1)] }).flows).toMatchObject([{ from, to: 'shop/db' }])

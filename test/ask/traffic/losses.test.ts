@@ -26,7 +26,7 @@ const flow = (of: Partial<Classified> = {}, account = 'shop/web'): Classified =>
 const WEEK = 7 * 86_400
 
 const view = (window: string, flows: readonly Classified[], coveredSeconds?: number): TrafficView => ({
-  ...{ namespace: 'shop', window, flows, reported: ['shop/cache', 'shop/db', 'shop/way'], notes: [] },
+  ...{ namespace: 'shop', window, flows, onMesh: ['shop/cache', 'shop/db', 'shop/way'], notes: [] },
   ...(coveredSeconds !== undefined && { coveredSeconds }),
 })
 

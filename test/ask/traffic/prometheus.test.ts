@@ -94,6 +94,16 @@ describe('an error says what happened, where, what to do, and if a retry helps',
     expect(problem).toMatchObject({ name: 'Unavailable', message: expect.stringContaining('(ECONNREFUSED)') })
   })
 
+  test.each(['', 'one\ntwo', 'one two', '\u001b'])('a file with %j has no token', async (content) => {
+    const tokenFile = join(await temporaryDirectory(), 'token')
+    await writeFile(tokenFile, content)
+    const query = createPrometheus({ url: 'http://127.0.0.1:1', tokenFile }, LIMITS)
+    await expect(query('up')).rejects.toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringContaining('PROMETHEUS_TOKEN_FILE'),
+    })
+  })
+
   test('a file that is not there is named with its setting', async () => {
     const query = createPrometheus({ url: 'http://127.0.0.1:1', caFile: '/nowhere/ca.crt' }, LIMITS)
     await expect(query('up')).rejects.toMatchObject({

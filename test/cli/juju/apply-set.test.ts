@@ -338,6 +338,37 @@ describe('the end of an application', () => {
     expect(one.documents().map(nameOf)).toEqual(['juju-relation-1'])
   })
 
+  test('the relations of an application that Juju cannot read stand, and are taken for none to another model', async () => {
+    const { juju, one } = start()
+    await one.round()
+    juju.instead.status = {
+      ...{ code: 0, stderr: '' },
+      stdout: JSON.stringify({
+        model: { name: NAMESPACE, type: 'caas', version: '3.6.4', controller: 'mk8scloud' },
+        applications: {
+          details: { 'status-error': 'not found' },
+          productpage: { units: { 'productpage/0': { leader: true } } },
+          reviews: { units: { 'reviews/0': { leader: true } } },
+        },
+      }),
+    }
+    const { unknown, writes } = await one.round()
+    expect([unknown, writes]).toEqual([['shop/details: Juju says not found'], []])
+  })
+
+  test('names in the parent that no application can have are dropped', async () => {
+    const { one } = start()
+    await one.round()
+    one.world.api.handle({
+      ...{ method: 'PATCH', headers: { 'content-type': 'application/merge-patch+json' } },
+      path: `/api/v1/namespaces/${NAMESPACE}/configmaps/${PARENT}`,
+      body: JSON.stringify({ data: { applications: '["details","productpage","reviews","../x",7]' } }),
+    })
+    one.refuse = (application) => `${application} is no application`
+    expect((await one.round()).failures).toEqual([])
+    expect(JSON.parse(String(one.world.object('ConfigMap', PARENT)?.data?.applications))).not.toContain('../x')
+  })
+
   test('the end takes the config that events gave, so that nothing of it is left', async () => {
     const { model, one } = start()
     await one.world.send('config-changed', { application: 'reviews', config: { labels: { tier: 'gold' } } })

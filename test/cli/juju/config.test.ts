@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
+import { askJuju } from '../../../src/cli/juju/ask.ts'
+import { carryOut, planRound } from '../../../src/cli/juju/round.ts'
 import { NAMESPACE } from '../../helpers/world.ts'
-import { followed } from './followed.ts'
-import { createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
+import { type Followed, followed, runStandIn } from './followed.ts'
+import { createStandIn, emptyModel, type StandInModel, type World } from './stand-in.ts'
 
 const OPTION = 'meshstep-config'
 
@@ -16,6 +18,12 @@ const start = () => {
   const config = ['details', 'reviews'].map((application) => ({ application, option: OPTION }))
   const juju = createStandIn({ [NAMESPACE]: model })
   return { model, juju, one: followed(juju, ['details', 'reviews'], { config }) }
+}
+
+/** A round of somebody who asks for no options. */
+const followedBy = async ({ kubernetes }: Followed, juju: World) => {
+  const answer = await askJuju(runStandIn(juju), NAMESPACE)
+  return await carryOut(kubernetes, await planRound(kubernetes, answer, { withPeers: false }), async () => undefined)
 }
 
 test('an option that a charm does not have is an error, and changes nothing', async () => {
@@ -69,4 +77,15 @@ test('the config of an application that is gone goes with it', async () => {
     [{ document: 'ConfigMap shop/juju-config-details', change: 'removed' }],
   ])
   expect(one.world.labels('details').template.tier).toBeUndefined()
+})
+
+test('a run that does not ask for an option leaves the config that is there, and says so', async () => {
+  const { juju, one } = start()
+  await one.round()
+  const { writes, notes } = await followedBy(one, juju)
+  expect(writes).toEqual([])
+  expect(notes).toEqual([
+    'ConfigMap shop/juju-config-details stays, as --config names no option of details: delete it to remove the config',
+  ])
+  expect(one.world.labels('details').template.tier).toBe('gold')
 })

@@ -153,7 +153,7 @@ describe('a consumer that publishes the name of somebody else', () => {
     expect([peers, unknown]).toEqual([[], [missing]])
   })
 
-  test('but its own name is believed', async () => {
+  test('is believed where Juju names its model, and the application consumes the offer', async () => {
     const istio = claiming({ app_name: 'reviews', juju_model_name: 'bookinfo' }, 'b0')
     const world = createStandIn({ istio, bookinfo: consuming('b0', 'details', 'reviews') })
     expect((await peersOf(world, 'istio')).peers).toEqual(['8 gateway provides bookinfo/reviews'])

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { deriveDocuments, READ_INTERFACES } from '../../../src/cli/juju/documents.ts'
-import { readModels } from '../../../src/cli/juju/outputs.ts'
+import { readModels } from '../../../src/cli/juju/parse-output.ts'
 
 type Json = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 import { Failure } from '../../../src/cli/failure.ts'
 import { askJuju } from '../../../src/cli/juju/ask.ts'
 import type { ConfigOption } from '../../../src/cli/juju/config.ts'
-import { carryOut, intend, type Round } from '../../../src/cli/juju/follow.ts'
+import { carryOut, planRound, type Round } from '../../../src/cli/juju/round.ts'
 import type { RunJuju } from '../../../src/cli/juju/run.ts'
 import { startWaypoints } from '../../../src/embedded/demo/istio.ts'
 import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
@@ -60,12 +60,12 @@ export const followed = (
     refuse: () => undefined,
     intercept: undefined,
     round: async () => {
-      const asked = await askJuju(runStandIn(juju), name, config)
-      const intent = await intend(kubernetes, asked, { withPeers: false })
-      const done = await carryOut(kubernetes, intent, async (application) => {
+      const answer = await askJuju(runStandIn(juju), name, config)
+      const planned = await planRound(kubernetes, answer, { withPeers: false })
+      const done = await carryOut(kubernetes, planned, async (application) => {
         const refusal = one.refuse(application)
         if (refusal !== undefined) throw new Failure(refusal)
-        await world.send('application-removed', {}, { data: { namespace: intent.namespace, application } })
+        await world.send('application-removed', {}, { data: { namespace: planned.namespace, application } })
       })
       for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) await world.post(event)
       return done

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { deriveDocuments } from '../../../src/cli/juju/documents.ts'
-import { readModels } from '../../../src/cli/juju/outputs.ts'
+import { readModels } from '../../../src/cli/juju/parse-output.ts'
 
 /** What is known of these outputs is in the README beside them. */
 const recorded = (...names: string[]) =>

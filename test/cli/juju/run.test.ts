@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { Failure } from '../../../src/cli/failure.ts'
+import { pauseAfter, repeat } from '../../../src/cli/juju/repeat.ts'
 import { createRun } from '../../../src/cli/juju/run.ts'
-import { pauseAfter, repeat } from '../../../src/cli/juju/watch.ts'
 
 /** A program that a test writes, in sh. */
 const program = async (script: string): Promise<string> => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { readModels } from '../../../src/cli/juju/outputs.ts'
+import { readModels } from '../../../src/cli/juju/parse-output.ts'
 import { type App, emptyModel, type Rel, type StandInModel } from './stand-in.ts'
 
 const read = (...paths: string[]) =>

@@ -48,7 +48,7 @@ describe('GET /traffic', () => {
           relations: [{ id: 3, label: 'use' }],
         },
       ],
-      reported: ['shop/db', 'shop/web'],
+      onMesh: ['shop/db', 'shop/web'],
       notes: [expect.stringContaining('no port')],
     })
     expect(queries).toHaveLength(5)
@@ -167,6 +167,7 @@ describe('GET /traffic', () => {
     ['{}', 'body: http'],
     ['{"http":[],"tcp":[],"denied":[{"labels":{"a":1},"value":1}]}', 'denied[0].labels.a'],
     ['{"http":[],"tcp":[],"denied":[{"labels":{},"value":-1}]}', 'denied[0].value'],
+    ['{"http":[],"tcp":[],"denied":[{"labels":{},"value":1e308}]}', 'denied[0].value'],
   ])('%s is refused as what a command observed', async (body, part) => {
     const response = await post(createPlace([]), body)
     expect(response.status).toBe(400)

@@ -665,7 +665,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
       ...{ relations: [], access: 'allowed', class: 'allowed and used', ...more },
     })
     return {
-      ...{ namespace: 'bookinfo', window: '1h', coveredSeconds: 3_600, reported: [], notes: [] },
+      ...{ namespace: 'bookinfo', window: '1h', coveredSeconds: 3_600, onMesh: [], notes: [] },
       flows: [
         flow('default/sleep', 'details', 6, 6, { access: 'none', class: 'refused' }),
         flow('details', 'ratings', 240, 0, { access: 'none', class: 'used without a relation' }),

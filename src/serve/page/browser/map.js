@@ -3,9 +3,9 @@ import { marksOf } from './marks.js'
 import { styleOf } from './style.js'
 import { rateText } from './traffic.js'
 
-/** @typedef {import('./view.js').View} View */
-/** @typedef {import('./view.js').Shown} Shown */
-/** @typedef {import('./view.js').ShownEdge} ShownEdge */
+/** @typedef {import('./namespaces.js').View} View */
+/** @typedef {import('./namespaces.js').Shown} Shown */
+/** @typedef {import('./namespaces.js').ShownEdge} ShownEdge */
 /** @typedef {import('./layout.js').Layout} Layout */
 /** @typedef {{ readonly data: Record<string, unknown> & { id: string }, readonly position?: { x: number, y: number }, readonly classes: string }} Element */
 

@@ -3,13 +3,13 @@ import { byId, element } from './html.js'
 import { createLayout, labelBox } from './layout.js'
 import { follow, Refusal } from './live.js'
 import { createGraph, MOST_LABELS } from './map.js'
+import { counted, namespaceOf, openIn, viewOf } from './namespaces.js'
 import { markRows, showRows } from './rows.js'
 import { svg } from './svg.js'
 import { createTraffic, proposeRelation, showSeen } from './traffic.js'
-import { counted, namespaceOf, openIn, viewOf } from './view.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
-/** @typedef {import('./view.js').View} View */
+/** @typedef {import('./namespaces.js').View} View */
 /** @typedef {import('./layout.js').Layout} Layout */
 /** @typedef {import('./live.js').Told} Told */
 /** @typedef {import('./live.js').Connection} Connection */

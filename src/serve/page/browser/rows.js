@@ -1,6 +1,6 @@
 import { byId, element } from './html.js'
+import { counted } from './namespaces.js'
 import { rateText } from './traffic.js'
-import { counted } from './view.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
 /** @typedef {import('../page-map.ts').MapNode} MapNode */

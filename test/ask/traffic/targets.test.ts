@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { reportedIn, samePodsIn } from '../../../src/ask/traffic/reported.ts'
+import { samePodsIn, targetsOnMesh } from '../../../src/ask/traffic/targets.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 
 const ON = { 'istio.io/dataplane-mode': 'ambient' }
@@ -24,15 +24,15 @@ const service = (name: string, selector: Record<string, string>): KubernetesObje
 
 const HOME = object('Namespace', 'shop')
 
-test('a target is reported if all its pods are on the mesh, by its own name and by those of its Services', () => {
+test('a target is on the mesh if all its pods are, by its own name and by those of its Services', () => {
   const pods = [pod('db', ON), pod('db', ON), pod('web', ON), pod('web', {}), pod('old', {})]
   const services = [service('data', { app: 'db' }), service('front', { app: 'web' }), service('none', {})]
-  expect(reportedIn(HOME, pods, services)).toEqual(['shop/data', 'shop/db'])
+  expect(targetsOnMesh(HOME, pods, services)).toEqual(['shop/data', 'shop/db'])
 })
 
-test('a Service over pods that are not all on the mesh is not reported', () => {
+test('a Service over pods that are not all on the mesh is not on it', () => {
   const tier = { tier: 'back' }
-  expect(reportedIn(HOME, [pod('db', { ...ON, ...tier }), pod('old', tier)], [service('back', tier)])).toEqual([
+  expect(targetsOnMesh(HOME, [pod('db', { ...ON, ...tier }), pod('old', tier)], [service('back', tier)])).toEqual([
     'shop/db',
   ])
 })
@@ -40,7 +40,7 @@ test('a Service over pods that are not all on the mesh is not reported', () => {
 test('a namespace puts its pods on the mesh, and pods that ended do not count', () => {
   const home = object('Namespace', 'shop', { labels: ON })
   const pods = [pod('db', {}), pod('db', { 'istio.io/dataplane-mode': 'none' }, { phase: 'Succeeded' })]
-  expect(reportedIn(home, pods, [])).toEqual(['shop/db'])
+  expect(targetsOnMesh(home, pods, [])).toEqual(['shop/db'])
 })
 
 test('names that mean the same pods are told, if they differ', () => {

@@ -1,9 +1,5 @@
-import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import { namedWaypoint } from '../../mesh/istio/names.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-
-/** Tells if any policy is a dry run. */
-export const isAudited = (policies: readonly KubernetesObject[]): boolean => policies.some(isDryRun)
 
 /** Lists the waypoints that labels of Services or of their namespace name, each once. */
 export const waypointsOf = (

@@ -1,5 +1,6 @@
 import { DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal } from '../../platform/kubernetes/api-error.ts'
+import { objectKey } from '../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Failure } from '../failure.ts'
@@ -13,13 +14,13 @@ import {
   writeParent,
   writeSet,
 } from './apply-set.ts'
-import type { Asked as Answer } from './ask.ts'
-import { type Asked, type Derived, deriveDocuments, type Unclear } from './documents.ts'
+import type { Answer } from './ask.ts'
+import { type Derived, type DeriveOptions, deriveDocuments, type Unclear } from './documents.ts'
 import { namespaceOf, runsOnMachines } from './model.ts'
-import type { Model } from './outputs.ts'
+import type { Model } from './parse-output.ts'
 
 /** The writes that a model asks for. Nothing is written yet. */
-export type Intent = {
+export type RoundPlan = {
   readonly namespace: string
   readonly set: ApplySet
   /** The UUID of the model. */
@@ -34,7 +35,7 @@ export type Intent = {
 }
 
 /** The effect of a round. */
-export type Round = Pick<Intent, 'namespace' | 'notes' | 'unknown'> & {
+export type Round = Pick<RoundPlan, 'namespace' | 'notes' | 'unknown'> & {
   readonly writes: readonly Write[]
   /** The applications whose end was told. */
   readonly ended: readonly string[]
@@ -43,26 +44,44 @@ export type Round = Pick<Intent, 'namespace' | 'notes' | 'unknown'> & {
 }
 
 /** Compares a model with the documents of its namespace. Rejects with Failure if they cannot be read, or if the model has no namespace. */
-export const intend = async (kubernetes: Kubernetes, answer: Answer, asked: Asked): Promise<Intent> => {
+export const planRound = async (kubernetes: Kubernetes, answer: Answer, options: DeriveOptions): Promise<RoundPlan> => {
   const [model] = answer.models
   if (runsOnMachines(model))
     throw new Failure(`model ${model.name}: its applications run on machines, and are on no mesh of a cluster`)
   const namespace = namespaceOf(model)
-  const derived = deriveDocuments(model, answer.models, { ...asked, configs: answer.configs, isAll: true })
+  const derived = deriveDocuments(model, answer.models, { ...options, configs: answer.configs, isAll: true })
   const set = await readable(readApplySet(kubernetes, namespace))
   if (set.model !== undefined && set.model !== model.uuid) throw new Failure(anotherModel(set, model))
   const applications = Object.keys(model.status.applications)
+  const unasked = set.members.filter((member) => isUnasked(member, applications, answer.configs))
+  const isKept = (member: KubernetesObject) =>
+    unasked.includes(member) || derived.unclear.some((one) => isAbout(member, one))
   return {
     namespace,
     model: model.uuid,
     set,
     applications,
-    plan: planSet(set, derived.documents, (member) => derived.unclear.some((one) => isAbout(member, one))),
+    plan: planSet(set, derived.documents, isKept),
     gone: goneFrom(set, model),
-    notes: derived.notes,
+    notes: [...derived.notes, ...unasked.map(staysOf)],
     unknown: withReasons(derived, answer),
   }
 }
+
+/** Tells if a document is the config of an application for which no option was asked. Its end is not for a run to tell that was not asked about it. */
+const isUnasked = (
+  { metadata, data = {} }: KubernetesObject,
+  applications: readonly string[],
+  configs: Answer['configs'],
+): boolean => {
+  const { application = '' } = data
+  return (
+    metadata.labels?.[DOCUMENT_LABEL] === 'config' && applications.includes(application) && !configs.has(application)
+  )
+}
+
+const staysOf = (member: KubernetesObject): string =>
+  `${objectKey(member)} stays, as --config names no option of ${member.data?.application}: delete it to remove the config`
 
 const anotherModel = ({ namespace, model: former }: ApplySet, { name, address = name, uuid }: Model): string =>
   `the documents of namespace ${namespace} follow the model ${former}, and ${address} is another one, ${uuid}: nothing is changed; name the right controller with --model CONTROLLER:MODEL, or, if this model is to be followed from now on, kubectl delete configmap -n ${namespace} ${PARENT}`
@@ -102,7 +121,7 @@ const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): b
  */
 export const carryOut = async (
   kubernetes: Kubernetes,
-  { namespace, set, model, plan, applications, gone, notes, unknown }: Intent,
+  { namespace, set, model, plan, applications, gone, notes, unknown }: RoundPlan,
   tellEnd: (application: string) => Promise<void>,
 ): Promise<Round> => {
   const parent = await readable(

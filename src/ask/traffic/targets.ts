@@ -7,7 +7,7 @@ import { isOnMesh, lonePodName } from '../authorization/pods.ts'
  * Names the targets of a namespace with pods that are all on the mesh, `namespace/name`: the controllers of pods, and the Services that select them. Their
  * proxies report all traffic to them, so that silence means something.
  */
-export const reportedIn = (
+export const targetsOnMesh = (
   namespace: KubernetesObject | undefined,
   pods: readonly KubernetesObject[],
   services: readonly KubernetesObject[],

@@ -29,15 +29,15 @@ export type TargetDraft = {
 /** Returns the reason why an application is left as it is, or undefined. */
 export const reasonToLeave = (target: Known, judged: readonly Judged[]): string | undefined => {
   const unfit = unfitness(target)
-  const unsayable = judged.find(({ verdict }) => verdict === 'unsayable')
+  const unnameable = judged.find(({ verdict }) => verdict === 'unnameable')
   const isWidening = !declaresClients(target) || judged.some(({ verdict }) => verdict === 'granted')
-  const isTouched = isWidening || unsayable !== undefined || beaconsOf(target).length === 0
+  const isTouched = isWidening || unnameable !== undefined || beaconsOf(target).length === 0
   if (unfit !== undefined || !isTouched) return unfit
   if (target.runs?.isOnMesh === false)
     return 'its pods are not all on the mesh, so no proxy counts all that they are sent'
   if (isWidening && target.isRelated !== true && ownWorkload(target.state?.config) !== undefined)
     return 'its config deploys its workload: add the policies there, as no other document may take its place'
-  return unsayable && `its client ${unsayable.seen.from} cannot be named: ${unsayable.reason}`
+  return unnameable && `its client ${unnameable.seen.from} cannot be named: ${unnameable.reason}`
 }
 
 /** Returns the reason why no policy of meshstep would hold for an application. */
@@ -62,21 +62,22 @@ export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoin
   const isNew = !declaresClients(target)
   const forService = toService.length > 0 || (isNew && hasWaypoint && target.services.length > 0)
   const forPods = toPods.length > 0 || (isNew && !forService)
-  const near = endpointFor(target, toService, application, [])
-  const far = endpointFor(
+  const ofService = endpointFor(target, toService, application, [])
+  const ofPods = endpointFor(
     target,
     toPods,
     forService ? `${application}-pods` : application,
-    forService ? [near.name] : [],
+    forService ? [ofService.name] : [],
   )
   // a relation is enough
-  if (target.isRelated) return { ...known, relations: [...unrelated(near, toService), ...unrelated(far, toPods)] }
-  const app = forService ? appPolicies(target, near, toService) : NOTHING
-  const unit = forPods ? unitPolicy(target, far, toPods) : NOTHING
+  if (target.isRelated)
+    return { ...known, relations: [...unrelated(ofService, toService), ...unrelated(ofPods, toPods)] }
+  const app = forService ? appPolicies(target, ofService, toService) : NOTHING
+  const unit = forPods ? unitPolicy(target, ofPods, toPods) : NOTHING
   return {
     ...known,
     policies: [...app.policies, ...unit.policies],
-    relations: [...unrelated(near, toService), ...unrelated(far, toPods)],
+    relations: [...unrelated(ofService, toService), ...unrelated(ofPods, toPods)],
     remarks: [...app.remarks, ...unit.remarks],
   }
 }

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
-import { isAudited, waypointsOf } from '../../../src/ask/traffic/audited.ts'
 import { readTrafficCluster } from '../../../src/ask/traffic/cluster.ts'
+import { waypointsOf } from '../../../src/ask/traffic/waypoints.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
+import { named, workload } from '../../helpers/world.ts'
 import { granted } from '../lint/place.ts'
 import type { Place } from '../preview/planned.ts'
 
@@ -11,13 +12,10 @@ const object = (kind: string, metadata: Partial<KubernetesObject['metadata']>): 
   ...{ apiVersion: 'v1', kind, metadata: { namespace: 'shop', name: 'x', ...metadata } },
 })
 
-test('a namespace is audited if a policy is a dry run', () => {
-  const policy = (value: string) => object('AuthorizationPolicy', { annotations: { 'istio.io/dry-run': value } })
-  expect([isAudited([policy('false'), policy('true')]), isAudited([policy('false')]), isAudited([])]).toEqual([
-    true,
-    false,
-    false,
-  ])
+test('nothing is decided about dry runs if no policy is one', async () => {
+  const [enforced, audited] = [await granted(), await granted(undefined, { enforcement: 'audit' })]
+  expect((await clusterOf(enforced, true)).ifEnforced).toBeUndefined()
+  expect((await clusterOf(audited, true)).ifEnforced).toBeDefined()
 })
 
 test('the waypoints of a namespace are those that it and its Services name, each once', () => {
@@ -49,13 +47,20 @@ test.each([
 })
 
 test.each([
-  [true, 'allowed', 'partly refused'],
+  [true, 'none', 'no dry run'],
   [false, 'unknown', 'unknown'],
-])('whoever may see a client (%s) is told its access, which says that it runs', async (isSeen, access, ifEnforced) => {
-  expect(await (await clusterOf(await granted(), isSeen)).access('shop/web', 'shop/db')).toBe(access)
-  const audited = await clusterOf(await granted(undefined, { enforcement: 'audit' }), isSeen)
-  expect(await audited.ifEnforced?.('shop/web', 'shop/db')).toBe(ifEnforced)
-})
+])(
+  'whoever may see another namespace (%s) is told what its client may, which says that it runs',
+  async (isSeen, access, ifEnforced) => {
+    const mon = { ...workload('Deployment', 'mon'), metadata: { name: 'mon', namespace: 'other' } }
+    const [enforced, audited] = [await granted(), await granted(undefined, { enforcement: 'audit' })]
+    for (const { api } of [enforced, audited]) api.seed([named(mon)], { manager: 'juju' })
+    expect(await (await clusterOf(enforced, isSeen)).access('other/mon', 'shop/db')).toBe(access)
+    expect(await (await clusterOf(audited, isSeen)).ifEnforced?.('other/mon', 'shop/db')).toBe(ifEnforced)
+    // who asks about a namespace may see all of it
+    expect(await (await clusterOf(enforced, isSeen)).access('shop/web', 'shop/db')).toBe('allowed')
+  },
+)
 
 test('a Gateway of another namespace passes traffic on only if the namespace names it', async () => {
   const place = await granted()

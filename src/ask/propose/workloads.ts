@@ -17,12 +17,12 @@ type Objects = {
 }
 
 /** The workloads and Services of a namespace, by the names of applications. */
-export type Running = {
+export type Workloads = {
   readonly names: readonly string[]
   of(subject: Subject): Pick<Known, 'runs' | 'services'>
 }
 
-export const createRunning = ({ labels, workloads, services, pods }: Objects): Running => {
+export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Workloads => {
   const live = pods.filter(isLive)
   const byController = Map.groupBy(live, (pod) => keyOf(controllerNamed(pod)))
   // a StatefulSet goes before a Deployment of the same name
