@@ -77,7 +77,7 @@ const RULES: readonly Rule[] = [
   ],
 ]
 
-const UNSAYABLE = RULES.filter(([verdict]) => verdict === 'unsayable')
+const UNSAYABLE = RULES.filter(([verdict]) => verdict === 'unnameable')
 
 /** Judges a client of an application. */
 const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
@@ -89,7 +89,7 @@ const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
   if (isRespected || (declaresClients(target) && seen.access === 'allowed')) {
     // what is declared takes effect when the target joins
     const reason = beaconsOf(target).length === 0 ? found(UNSAYABLE, { ...known, seen, lacks: [] })?.reason : undefined
-    return { seen, lacks: [], ...(reason === undefined ? { verdict: 'stands' } : { verdict: 'unsayable', reason }) }
+    return { seen, lacks: [], ...(reason === undefined ? { verdict: 'stands' } : { verdict: 'unnameable', reason }) }
   }
   return { seen, lacks, ...(found(RULES, { ...known, seen, lacks }) ?? { verdict: 'granted' }) }
 }
