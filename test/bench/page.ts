@@ -1,5 +1,6 @@
 import { type Browser, chromium } from 'playwright-core'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { until } from '../process/helpers.ts'
 import { chromiumProgram } from '../serve/page/chromium.ts'
 import { bookinfo, copies, holding, kept, REGIONS, shop, startPage, tell } from '../serve/page/world.ts'
 import { figureOf, type Table } from './figures.ts'
@@ -32,7 +33,8 @@ const look = async (browser: Browser, url: string, subject: string, round: numbe
   )
   const [painted = Number.NaN, drawn = Number.NaN] = times as number[]
   await change(url, subject, 2 * round + 1)
-  await page.waitForFunction('performance.getEntriesByName("changed").length > 0', undefined, { timeout: 120_000 })
+  const isChanged = () => page.evaluate('performance.getEntriesByName("changed").length > 0')
+  await until('the change is drawn', async () => (await isChanged()) === true, 120_000)
   const changed = Number(await page.evaluate('performance.getEntriesByName("changed")[0].duration'))
   await context.close()
   await change(url, subject, 2 * round + 2)
