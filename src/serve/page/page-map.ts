@@ -47,7 +47,7 @@ export type PageMap = {
   readonly version: string
 }
 
-/** What the page takes of `GET /traffic`. */
+/** The part of an answer of `GET /traffic` that the page uses. */
 export type PageTraffic = {
   readonly namespace: string
   /** The part of the window in which proxies were scraped. */
