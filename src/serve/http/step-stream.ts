@@ -4,7 +4,7 @@ import { maySee } from '../../core/access/visibility.ts'
 import type { DoneStep } from '../../core/events/handle.ts'
 import { type Account, createBudget } from '../../platform/base/budget.ts'
 import type { Clock } from '../../platform/base/clock.ts'
-import { Refused } from '../../platform/base/errors.ts'
+import { Refused, Unavailable } from '../../platform/base/errors.ts'
 import { createExpiringCache, type ExpiringCache } from '../../platform/base/expiring-cache.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
@@ -21,7 +21,7 @@ export type StepStream = {
    * sent. If that of a named one is gone, or one cannot be checked, an event of the type `end` gives the reason and ends the stream.
    */
   stream(query: URLSearchParams, authorization: string | undefined, last?: string | undefined): Promise<Response>
-  /** Ends all streams. */
+  /** Ends all streams. A later one is refused with Unavailable, because it would keep the process from its end. */
   close(): void
 }
 
@@ -62,6 +62,7 @@ type Part = { readonly namespace?: string; readonly text: string }
 /** https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export const createStepStream = ({ connect, authenticate, clock, timeoutMilliseconds }: Dependencies): StepStream => {
   const watchers = new Set<Watcher>()
+  let isClosed = false
   const budget = createBudget(MOST_WATCHERS, 'too many clients watch steps already')
   let begun: string | undefined
   // determined late, because a start-up snapshot must not fix the time
@@ -141,6 +142,7 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
       if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
       const namespaces = new Set(parsed.data.namespace)
       const sender = await admit(namespaces, authorization)
+      if (isClosed) throw new Unavailable('this process is stopping: another one has the steps')
       const account = budget.open(sender?.author.username ?? '')
       account.keep(1)
       const missed = missedSince(last).flatMap((one) => partsOf(namespaces, one))
@@ -161,6 +163,7 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
       return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } })
     },
     close: () => {
+      isClosed = true
       for (const watcher of watchers) leave(watcher)
     },
   }

@@ -165,31 +165,45 @@ describe('a watcher that names no namespace', () => {
 describe('a stream of steps', () => {
   const createOpen = () => createStepStream({ connect: vi.fn(), clock: fakeClock(), timeoutMilliseconds: 1_000 })
 
+  test('a stream is refused once the process is stopping, as it would keep that from its end', async () => {
+    const steps = createOpen()
+    steps.close()
+    await expect(steps.stream(new URLSearchParams(), undefined)).rejects.toMatchObject({ status: 503 })
+  })
+
   test('a stream of steps sends the steps of a namespace as they are taken, until it is closed', async () => {
     const steps = createOpen()
     const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
     steps.publish(step('shop'))
     steps.publish(step('elsewhere'))
-    steps.close()
-    expect(await response.text()).toMatch(/^: steps follow\n\nid: \w+-1\ndata: (.*)\n\n$/)
     expect(await seen(steps, ['shop'], 'none')).toEqual([['1', step('shop')]])
+    steps.close()
+    expect(await response.text()).toMatch(/^: steps follow\n\nid: \w+-1\ndata: (.*)\n\n/)
   })
 
   /** The number and the step of each that comes at once to who comes back with `last`. */
   const seen = async (steps: ReturnType<typeof createStepStream>, namespaces: readonly string[], last?: string) => {
     const query = new URLSearchParams(namespaces.map((name): [string, string] => ['namespace', name]))
-    const response = await steps.stream(query, undefined, last)
-    steps.close()
-    const messages = (await response.text()).matchAll(/id: \w+-(\d+)\ndata: (.*)\n\n/g)
-    return [...messages].map(([, number, data = '']) => [number, JSON.parse(data)])
+    const { body } = await steps.stream(query, undefined, last)
+    steps.publish(step(namespaces[0] ?? '', 'marker'))
+    let text = ''
+    for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      text += part
+      if (text.includes('"marker"')) break
+    }
+    const messages = [...text.matchAll(/id: \w+-(\d+)\ndata: (.*)\n\n/g)]
+    return messages
+      .map(([, number, data = '']) => [number, JSON.parse(data)] as const)
+      .filter(([, { event }]) => event.id !== 'marker')
   }
 
   test('a stream of steps goes on after the last step that a watcher has seen, and from the beginning for one of an earlier process', async () => {
     const steps = createOpen()
     const response = await steps.stream(new URLSearchParams({ namespace: 'shop' }), undefined)
     for (const namespace of ['shop', 'bank', 'shop', 'elsewhere']) steps.publish(step(namespace))
-    steps.close()
-    const [, first = ''] = /id: (\S+)/.exec(await response.text()) ?? []
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+    await reader?.read()
+    const [, first = ''] = /id: (\S+)/.exec((await reader?.read())?.value ?? '') ?? []
     expect(await seen(steps, ['shop', 'bank'], first)).toEqual([
       ['2', step('bank')],
       ['3', step('shop')],

@@ -130,7 +130,7 @@ const traffic = createTraffic({
 const elk = new ELK({ workerUrl: '/page/elk-worker.min.js' })
 const layOut = createLayout((given) => elk.layout(given))
 
-/** What is on the map, and where. @type {{ readonly view: View, readonly layout: Layout } | undefined} */
+/** The view on the map, with its places. @type {{ readonly view: View, readonly layout: Layout } | undefined} */
 let drawn
 let turns = 0
 
@@ -149,6 +149,7 @@ const arrange = async () => {
   const known = drawn?.layout.places
   if (drawn && known && view.items.every(({ id }) => known.has(id))) put(view, drawn.layout)
   showRows(map, open)
+  mark()
   const isLabelled = view.edges.length <= MOST_LABELS
   const lines = view.edges.map(({ from, to, label }) => ({
     ...{ from, to },
@@ -425,7 +426,7 @@ byId('detail').addEventListener('submit', (event) => {
   void choosePair(from, to, Object.fromEntries(given.filter(([, value]) => value !== '')))
 })
 
-/** What buttons do, by the names of their data. @type {Readonly<Record<string, (value: string, button: HTMLButtonElement) => unknown>>} */
+/** The effects of buttons, by the names of their data. @type {Readonly<Record<string, (value: string, button: HTMLButtonElement) => unknown>>} */
 const BUTTONS = {
   select: (id) => choose(id),
   pair: (pair) => choosePair(...pairIn(pair)),

@@ -182,6 +182,10 @@ export const sumOf = (edges) => {
  */
 export const showSeen = (edge, period) => {
   const place = byId('seen')
+  // it may have the focus
+  const text = JSON.stringify([edge?.id, edge?.seen, period])
+  if (place.dataset.shown === text) return
+  place.dataset.shown = text
   place.hidden = edge?.seen === undefined
   if (edge?.seen === undefined) return place.replaceChildren()
   const { requests, refused, class: kind } = edge.seen
