@@ -69,7 +69,8 @@ const read = (
   if (found === undefined) throw noApi(url, `answers ${firstWords(body)}`)
   if (found === 'too many' || found.length > mostSeries)
     throw new Refused(413, `Prometheus at ${url} has more than ${mostSeries} series for this: ${ASK_LESS}`)
-  if (isPartial(said)) throw partial(url, firstWords(String(said?.warnings)))
+  const lack = lackOf(said)
+  if (lack !== undefined) throw partial(url, lack)
   return found
 }
 
@@ -144,13 +145,24 @@ const firstWords = (text: string): string =>
     .trim()
     .slice(0, 80) || 'nothing'
 
-type Said = { readonly error?: unknown; readonly warnings?: unknown; readonly data?: { readonly result?: unknown } }
+type Said = {
+  readonly error?: unknown
+  readonly warnings?: unknown
+  readonly isPartial?: unknown
+  readonly data?: { readonly result?: unknown }
+}
 
 const errorIn = (said: Said | undefined): string | undefined =>
   typeof said?.error === 'string' ? said.error : undefined
 
-/** Those that join several stores answer with warnings for one that is down. What is only worth to know is in `infos`. */
-const isPartial = (said: Said | undefined): boolean => Array.isArray(said?.warnings) && said.warnings.length > 0
+/**
+ * Returns the reason why an answer is a part of what is known. Those that join several stores say so of one that is down, with warnings or with `isPartial`. What is
+ * only worth to know is in `infos`.
+ */
+const lackOf = (said: Said | undefined): string | undefined => {
+  if (Array.isArray(said?.warnings) && said.warnings.length > 0) return firstWords(String(said.warnings))
+  return said?.isPartial === true ? 'isPartial' : undefined
+}
 
 const parse = (body: string): Said | undefined => {
   try {

@@ -212,6 +212,16 @@ describe('an application is left as it is, and listed,', () => {
     expect((await proposeIn(place, [flow()])).documents).toEqual([])
   })
 
+  test('an application is left as it is, and listed, whose declared client its policy could not know if it joined', async () => {
+    const place = placeOf(WEB, running({ name: 'twin', account: 'web' }), running({}), named(service('db')))
+    const policies = [{ type: 'app', relation: 'use', endpoints: [{ ports: [80] }] }]
+    await place.happen(event('config-changed', { application: 'db', config: { policies } }))
+    await place.happen(event('relation-changed', related(3, 'use', { application: 'web' }, { application: 'db' })))
+    expect(await listed(place, flow())).toEqual([
+      'left: shop/db: its client shop/web cannot be named: it runs as the ServiceAccount web, as twin does',
+    ])
+  })
+
   test('a client with an account of its own is named in the config of the beacon', async () => {
     const place = placeOf(running({ name: 'web', account: 'runner' }), running({}), named(service('db')))
     const { documents, listed: nobody } = await proposeIn(place, [flow()])

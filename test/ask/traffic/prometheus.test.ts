@@ -49,6 +49,7 @@ describe('an error says what happened, where, what to do, and if a retry helps',
   const long = vectorOf([[{ a: 'x'.repeat(3_000) }, 1]])
   const sample = (metric: object, value: string) =>
     JSON.stringify({ data: { result: [{ metric, value: [1, value] }] } })
+  const unsaid = (isPartial: boolean) => JSON.stringify({ ...JSON.parse(vectorOf([])), isPartial })
   const partly = (numbers: readonly number[]) =>
     JSON.stringify({ ...JSON.parse(vectorOf(numbers.map((number) => [{}, number]))), warnings: ['no store'] })
   const html = '<!doctype html>\n<title>Sign in</title>'
@@ -72,6 +73,7 @@ describe('an error says what happened, where, what to do, and if a retry helps',
     ['a long error', 400, json('x'.repeat(200)), 'ConfigurationError', `(${'x'.repeat(80)})`],
     ['an error that is no text', 400, '{"error":{}}', 'ConfigurationError', 'answers 400 ({"error":{}})'],
     ['a part', 200, partly([]), 'Unavailable', 'not whole (no store)', 'a retry may help'],
+    ['a part without a warning', 200, unsaid(true), 'Unavailable', 'not whole (isPartial)', 'a retry may help'],
     ['a part of too many series', 200, partly([1, 2, 3]), 'Refused', 'more than 2 series'],
     ['too many series', 200, three, 'Refused', 'more than 2 series', '-n', '--window', 'not help'],
     ['a long answer', 200, long, 'Refused', 'more than 2 series', '-n'],
@@ -80,6 +82,11 @@ describe('an error says what happened, where, what to do, and if a retry helps',
     const problem = await problemOf(url)
     expect(problem.name).toBe(name)
     for (const part of [`${url}/api/v1/query`, ...parts]) expect(problem.message).toContain(part)
+  })
+
+  test('an answer that says that it is whole is taken', async () => {
+    const { url } = await answering(200, unsaid(false))
+    expect(await createPrometheus({ url }, LIMITS)('up')).toEqual([])
   })
 
   test('an answer that does not come in time is waited for no longer', async () => {
