@@ -77,7 +77,7 @@ const RULES: readonly Rule[] = [
   ],
 ]
 
-const UNSAYABLE = RULES.filter(([verdict]) => verdict === 'unnameable')
+const UNNAMEABLE = RULES.filter(([verdict]) => verdict === 'unnameable')
 
 /** Judges a client of an application. */
 const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
@@ -88,7 +88,7 @@ const judge = (seen: Seen, known: Omit<Facts, 'seen' | 'lacks'>): Judged => {
   const isRespected = declared.length > 0 && (lacks.length === 0 || isGuarded)
   if (isRespected || (declaresClients(target) && seen.access === 'allowed')) {
     // what is declared takes effect when the target joins
-    const reason = beaconsOf(target).length === 0 ? found(UNSAYABLE, { ...known, seen, lacks: [] })?.reason : undefined
+    const reason = beaconsOf(target).length === 0 ? found(UNNAMEABLE, { ...known, seen, lacks: [] })?.reason : undefined
     return { seen, lacks: [], ...(reason === undefined ? { verdict: 'stands' } : { verdict: 'unnameable', reason }) }
   }
   return { seen, lacks, ...(found(RULES, { ...known, seen, lacks }) ?? { verdict: 'granted' }) }
