@@ -319,6 +319,25 @@ describe('what is there is respected:', () => {
     },
   )
 
+  test('what is there is respected: what is declared takes no effect while it would refuse a client that runs as another account', async () => {
+    const place = createPlace(['db'])
+    place.api.seed(
+      ['web', 'api'].map((name) => {
+        const object = named(JSON.parse(JSON.stringify(workload('StatefulSet', name)).replaceAll('"web"', `"${name}"`)))
+        return JSON.parse(
+          JSON.stringify(object).replace(`"serviceAccountName":"${name}"`, '"serviceAccountName":"runner"'),
+        )
+      }),
+      { manager: 'juju' },
+    )
+    const policies = [{ type: 'app', relation: 'use', endpoints: [] }]
+    await place.happen(event('config-changed', { application: 'db', config: { policies } }))
+    await place.happen(event('relation-changed', related(3, 'use', { application: 'web' }, { application: 'db' })))
+    expect(await listed(place, flow())).toEqual([
+      'left: shop/db: its client shop/web cannot be named: it runs as the ServiceAccount runner, as api does',
+    ])
+  })
+
   test('what is there is respected: a client that is declared and comes another way gets what it lacks', async () => {
     const place = createPlace(['db', 'web'])
     await place.happen(
