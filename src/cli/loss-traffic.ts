@@ -6,6 +6,7 @@ import {
   mayBeLost,
   NO_PORT,
   namespaceOf,
+  notCompared,
   type Recent,
   useOf,
   WEEK,
@@ -17,7 +18,11 @@ import { Failure } from './failure.ts'
 import { ErrorAnswer, type Server } from './server.ts'
 
 /** A plan in which each access that may be lost has its traffic, where a Prometheus is known. */
-export type JudgedPlan = Omit<Plan, 'access'> & { readonly access: readonly Judged[] }
+export type JudgedPlan = Omit<Plan, 'access'> & {
+  readonly access: readonly Judged[]
+  /** Sentences about clients that used a target of a loss, and that the plan did not compare. */
+  readonly notCompared?: readonly string[]
+}
 
 /** The limit of namespaces that traffic is asked about. The traffic to others is not known. */
 const MOST_NAMESPACES = 20
@@ -49,7 +54,13 @@ export const withTraffic = async (plan: Plan, server: Server, options: Prometheu
   if (namespaces.length === 0) return plan
   if (namespaces.length > MOST_NAMESPACES)
     problems.add(`the traffic to ${namespaces.length - MOST_NAMESPACES} more namespaces was not asked for`)
-  return { ...plan, access: judgeLosses(plan.access, recent), messages: [...plan.messages, ...problems, NO_PORT] }
+  const others = notCompared(plan.access, recent)
+  return {
+    ...plan,
+    access: judgeLosses(plan.access, recent),
+    ...(others.length > 0 && { notCompared: others }),
+    messages: [...plan.messages, ...others, ...problems, NO_PORT],
+  }
 }
 
 /** The functions answer so before anything else. */

@@ -48,10 +48,10 @@ const unknownOf = (plan: JudgedPlan, failOn: FailOn): string[] => {
 }
 
 /** Tells if used access may be lost. Without a Prometheus that is so for each loss. */
-const unknownUseOf = ({ access, incomplete }: JudgedPlan): string[] => {
+const unknownUseOf = ({ access, incomplete, notCompared = [] }: JudgedPlan): string[] => {
   const lost = access.filter(mayBeLost)
   const open = lost.filter((one) => one.traffic?.is !== 'silent' && !isUsedLoss(one))
-  const count = incomplete.length + open.reduce((sum, one) => sum + one.count, 0)
+  const count = incomplete.length + notCompared.length + open.reduce((sum, one) => sum + one.count, 0)
   const isBlind = lost.some(({ traffic }) => traffic === undefined)
   return count > 0 ? [`used access is lost (${count})${isBlind ? ': name a Prometheus with --prometheus' : ''}`] : []
 }

@@ -79,6 +79,12 @@ describe('the exit code of a plan', () => {
     expect([failure?.code, failure?.message]).toEqual([code, message])
   })
 
+  test('the exit code of a plan that fails on used is 3 where a client that used a target was not compared', () => {
+    const judged = { ...plan({ access: [used('silent')] }), notCompared: ['shop/job → shop/db: used'] }
+    expect(failureOf(judged, 'used')).toMatchObject({ code: 3, message: 'it is not known if used access is lost (1)' })
+    expect(failureOf(judged, 'none')).toBeUndefined()
+  })
+
   test('the exit code of a plan that fails on used is 3 where not all was compared', () => {
     expect(failureOf(plan({ incomplete: ['x'] }), 'used')).toMatchObject({ code: 3 })
   })

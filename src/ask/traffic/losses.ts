@@ -38,6 +38,26 @@ export const judgeLosses = (access: readonly AccessChange[], recent: ReadonlyMap
   return [...judged.toSorted((one, other) => amountOf(other.traffic) - amountOf(one.traffic)), ...others]
 }
 
+/**
+ * Names the clients that used a target of a loss, and of which the cluster cannot say what they may: they run in another cluster, or only at times. A plan
+ * compares those that run now.
+ */
+export const notCompared = (access: readonly AccessChange[], recent: ReadonlyMap<string, Recent>): string[] => {
+  const lost = access.filter(mayBeLost)
+  const said = [...Map.groupBy(lost, ({ to, via }) => `${to} ${via}`).values()].flatMap(([one, ...others]) => {
+    const { hour, week = hour } = recent.get(namespaceOf(one?.to ?? '')) ?? {}
+    if (one === undefined || week === undefined) return []
+    return flowsOf(one, week)
+      .filter((flow) => flow.access === 'unknown' && flow.requests > flow.refused)
+      .filter((flow) => ![one, ...others].some((other) => isOfClient(other, flow)))
+      .map(({ from, to }) => `${from} → ${to}: ${usedBy(week)}`)
+  })
+  return [...new Set(said)]
+}
+
+const usedBy = (view: TrafficView): string =>
+  `used in the last ${timeText(seenSeconds(view))}, and not compared, as the client does not run here now`
+
 /** Returns the namespace of a name such as `shop/db`. */
 export const namespaceOf = (name: string): string => name.replace(/\/.*/, '')
 
@@ -82,7 +102,7 @@ type Passed = {
 
 const NOTHING = { requests: 0, connections: 0, seconds: 0 }
 
-const flowsOf = (lost: AccessChange, { flows, samePods = [] }: TrafficView): readonly Flow[] => {
+const flowsOf = (lost: AccessChange, { flows, samePods = [] }: TrafficView): TrafficView['flows'] => {
   const own = plainNames(lost.to)
   const same = samePods.filter((names) => names.some((one) => own.includes(one))).flat()
   return flows.filter((flow) => [...own, ...same].includes(flow.to) && isOfWay(lost, flow))

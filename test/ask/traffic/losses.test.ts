@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { AccessChange } from '../../../src/ask/preview/difference/describe-changes.ts'
 import type { Classified } from '../../../src/ask/traffic/classify.ts'
-import { judgeLosses, type Recent, useOf } from '../../../src/ask/traffic/losses.ts'
+import { judgeLosses, notCompared, type Recent, useOf } from '../../../src/ask/traffic/losses.ts'
 import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
 
 const change = (of: Partial<AccessChange> = {}): AccessChange => ({
@@ -140,4 +140,26 @@ test('losses come first, the most used before what is not known and what is sile
     ['- idle', 'silent'],
     ['+ new', undefined],
   ])
+})
+
+describe('a client that used a target of a loss and that the plan did not compare', () => {
+  const job = (of: Partial<Classified> = {}) => flow({ from: 'shop/job', access: 'unknown', ...of }, 'shop/job')
+  const JOB = 'shop/job → shop/db: used in the last 7 days, and not compared, as the client does not run here now'
+
+  test.each<[string, readonly AccessChange[], readonly Classified[], readonly string[]]>([
+    ['is not named where the target keeps all access', [change({ before: 'denied', after: 'allowed' })], [job()], []],
+    ['is not named where it was only refused', [change()], [job({ refused: 60 })], []],
+    ['is not named where the cluster knows what it may', [change()], [job({ access: 'allowed' })], []],
+    ['is not named where it is the one of the loss', [change({ from: 'shop/job' })], [job()], []],
+    ['is not named where it used another target', [change()], [job({ to: 'shop/cache' })], []],
+    ['is not named where it went another way', [change()], [job({ ways: ['pod'] })], []],
+    ['is named', [change()], [job(), flow()], [JOB]],
+    ['is named once', [change(), outside(), change({ via: 'pod' })], [job()], [JOB]],
+  ])('a client that used a target of a loss and that the plan did not compare %s', (_, access, flows, said) => {
+    expect(notCompared(access, new Map([['shop', recent([], flows)]]))).toEqual(said)
+  })
+
+  test('a client that used a target of a loss and that the plan did not compare is not known without a Prometheus', () => {
+    expect(notCompared([change()], new Map())).toEqual([])
+  })
 })
