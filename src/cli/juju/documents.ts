@@ -2,6 +2,7 @@ import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/peer-entry.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
 import { AUTHOR, DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
 import { type Identity, type Known, type Remotes, readCrossModel } from './cross-model.ts'
+import { type Crossed, identityRelations } from './identities.ts'
 import {
   applicationNamed,
   dataOfPeer,
@@ -90,6 +91,7 @@ type Result = {
   readonly note?: string
   readonly unknown?: string
   readonly unclear?: Unclear
+  readonly crossed?: Crossed
 }
 
 type Context = Known & DeriveOptions
@@ -97,8 +99,13 @@ type Context = Known & DeriveOptions
 /** Derives relation documents for a model. The other models are there for their names alone. */
 export const deriveDocuments = (model: Model, models: readonly Model[], options: DeriveOptions): Derived => {
   const results = ofModel({ ...options, model, models, remotes: options.remotes ?? new Map() })
+  const identities = identityRelations(results.flatMap(({ crossed }) => crossed ?? []))
+  const documents = [
+    ...results.flatMap(({ document }) => document ?? []),
+    ...identities.map(({ id, ...told }) => relationDocument(model, `juju-identity-${id}`, told)),
+  ]
   return {
-    documents: results.flatMap(({ document }) => (document ? [withAuthor(document, options.author)] : [])),
+    documents: documents.map((document) => withAuthor(document, options.author)),
     notes: results.flatMap(({ note }) => note ?? []),
     unknown: results.flatMap(({ unknown }) => unknown ?? []),
     unclear: results.flatMap(({ unclear }) => unclear ?? []),
@@ -261,9 +268,20 @@ const documentOf = (
     ...(isRead && units.length > 0 && { units: Object.fromEntries(units) }),
   }
   const relation: RelationIdentity = { id, endpoint: info.endpoint, interface: kind, role }
-  const data = { application, relation: JSON.stringify(relation), remote: JSON.stringify(told) }
-  return { document: documentNamed(model, `juju-relation-${id}`, 'relation', data) }
+  return {
+    document: relationDocument(model, `juju-relation-${id}`, { application, relation, remote: told }),
+    ...(identity && { crossed: { id, application, role, interface: kind, identity, data: told.data } }),
+  }
 }
+
+const relationDocument = (
+  model: Model,
+  name: string,
+  { application, relation, remote }: { application: string; relation: RelationIdentity; remote: Remote },
+): JujuDocument =>
+  documentNamed(model, name, 'relation', {
+    ...{ application, relation: JSON.stringify(relation), remote: JSON.stringify(remote) },
+  })
 
 const documentNamed = (
   model: Model,

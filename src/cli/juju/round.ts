@@ -16,6 +16,7 @@ import {
 } from './apply-set.ts'
 import type { Answer } from './ask.ts'
 import { type Derived, type DeriveOptions, deriveDocuments, type Unclear } from './documents.ts'
+import { IDENTITY_ENDPOINT, identityId } from './identities.ts'
 import { namespaceOf, runsOnMachines } from './model.ts'
 import type { Model } from './parse-output.ts'
 
@@ -99,14 +100,14 @@ const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): b
     return 'application' in unclear && unclear.endpoint === undefined && unclear.application === data.application
   try {
     const [relation, remote] = [JSON.parse(data.relation ?? ''), JSON.parse(data.remote ?? '')]
-    if ('id' in unclear) return relation.id === unclear.id
+    if ('id' in unclear) return [unclear.id, identityId(unclear.id)].includes(relation.id)
     const own = { application: data.application, endpoint: relation.endpoint }
     const pairs =
       remote.namespace === undefined ? [[own, remote] as const, [remote, own] as const] : [[own, {}] as const]
     return pairs.some(
       ([side, peer]) =>
         side.application === unclear.application &&
-        (unclear.endpoint === undefined || side.endpoint === unclear.endpoint) &&
+        (unclear.endpoint === undefined || [unclear.endpoint, IDENTITY_ENDPOINT].includes(side.endpoint)) &&
         (unclear.peer === undefined || peer.application === unclear.peer),
     )
   } catch {

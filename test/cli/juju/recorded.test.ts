@@ -51,7 +51,13 @@ describe('what Juju 3 printed', () => {
 
   test('a relation across models has its real names on both sides', () => {
     const [foo, clite] = derived([...FOO, ...CLITE])
-    expect(foo).toEqual({ lines: ['0 foo/trfk:ingress provides clite/alertmanager:ingress (ingress)'], unknown: [] })
+    expect(foo).toEqual({
+      lines: [
+        '0 foo/trfk:ingress provides clite/alertmanager:ingress (ingress)',
+        '1000000000 foo/trfk:juju-identity provides clite/alertmanager:juju-identity (cross_model_mesh)',
+      ],
+      unknown: [],
+    })
     expect(clite?.lines).toContain('23 clite/alertmanager:ingress requires foo/trfk:ingress (ingress)')
   })
 
@@ -59,7 +65,10 @@ describe('what Juju 3 printed', () => {
     const [alone] = derived(FOO)
     expect(alone?.unknown.join()).toContain('--remote alertmanager=NAMESPACE/APPLICATION')
     const [said] = derived(FOO, new Map([['alertmanager', { namespace: 'bank', application: 'am' }]]))
-    expect(said?.lines).toEqual(['0 foo/trfk:ingress provides bank/am:ingress (ingress)'])
+    expect(said?.lines).toEqual([
+      '0 foo/trfk:ingress provides bank/am:ingress (ingress)',
+      '1000000000 foo/trfk:juju-identity provides bank/am:juju-identity (cross_model_mesh)',
+    ])
   })
 
   test('of 26 applications, whose units were not asked, nothing is told', () => {
