@@ -6,16 +6,20 @@ const folder = new URL('../../docs/', import.meta.url)
 /** The text of a page of the documentation. */
 export const textOf = (page: string): string => readFileSync(new URL(page, folder), 'utf8')
 
+/** The commands of a page, by their blocks. A sentence may begin a line with the word of a command. */
+const blocksOf = (page: string): string[] =>
+  [...textOf(page).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
+
 /** The pages of the documentation that send events. */
 export const pages = (): string[] =>
-  globSync('**/*.md', { cwd: folder }).filter((page) => textOf(page).includes('\nsend '))
+  globSync('**/*.md', { cwd: folder }).filter((page) => blocksOf(page).some((block) => /^send /m.test(block)))
 
 /** A command as it stands on a page, the status that it is answered with there, and the body that it sends, or its URL. */
 export type Command = { readonly name: string; readonly expected: string | undefined; readonly sent: string }
 
 /** The commands of a page in the order in which they stand there; `curl` is replaced by what prints the body it would send, or its URL. */
 export const commandsOf = (page: string): Command[] => {
-  const blocks = [...textOf(page).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
+  const blocks = blocksOf(page)
   const script = `kubectl() { :; }
 curl() { printf '%s\\0' "\${@: -1}"; }\n${blocks.join('\n')}`
   const printed = execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1)
