@@ -21,6 +21,7 @@ const SLOW = [
   'test/knative/image.test.ts',
   'test/knative/release.test.ts',
   'test/serve/page/browser.test.ts',
+  'test/serve/page/map.test.ts',
   'test/site-browser.test.ts',
   'test/ask/preview/histories.test.ts',
   'test/ask/preview/plan.test.ts',
