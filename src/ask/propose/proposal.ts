@@ -70,7 +70,7 @@ export const propose = (
 }
 
 const NOT_SCRAPED =
-  'Prometheus knows no proxy of Istio (it has no istio_build), so nothing is proposed: does it scrape the mesh?'
+  'Prometheus knows no proxy of Istio (it has no istio_build of one, and no counter of traffic), so nothing is proposed: does it scrape the mesh?'
 
 const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] =>
   isCovered(window, coveredSeconds)

@@ -15,6 +15,8 @@ export type Expressions = {
   readonly tcp: string
   readonly denied: string
   readonly covered: string
+  /** The same by the counters of traffic. It reads all of them, and is for a Prometheus that keeps no other metric of proxies. */
+  readonly counted: string
 }
 
 /** Writes the expressions for the traffic to a namespace in the last `seconds`. */
@@ -34,15 +36,15 @@ export const expressionsFor = (namespace: string, seconds: number): Expressions 
     denied: summed(
       `(${increased('istio_tcp_connections_failed_total', isDenied)}) or (${increased('istio_tcp_connections_closed_total', isDenied)})`,
     ),
-    covered: coveredIn(seconds),
+    // each proxy has this metric; istiod has it as well, and counts no traffic
+    covered: earliestOf('timestamp(istio_build{component=~"proxy|ztunnel"})', seconds),
+    counted: earliestOf('(group(istio_requests_total or istio_tcp_connections_opened_total) * time())', seconds),
   }
 }
 
-/** Each proxy has this metric. istiod has it as well, and counts no traffic. A new one has no value yet at the steps of the past. */
-const coveredIn = (seconds: number): string => {
-  const seen = 'timestamp(istio_build{component=~"proxy|ztunnel"})'
-  return `time() - min(min_over_time(${seen}[${seconds}s:${Math.ceil(seconds / 100)}s]) or ${seen})`
-}
+/** Returns the age of the oldest time that is seen. Of what is new nothing is seen at the steps of the past. */
+const earliestOf = (seen: string, seconds: number): string =>
+  `time() - min(min_over_time(${seen}[${seconds}s:${Math.ceil(seconds / 100)}s]) or ${seen})`
 
 /**
  * Returns selectors that share no series. A waypoint that refuses a request knows no workload, and says its own namespace as that of the Service: then the

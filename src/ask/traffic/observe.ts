@@ -13,7 +13,7 @@ export const observe = async (query: QueryPrometheus, namespace: string, seconds
     query(asked.covered),
     observeDryRuns(query, seconds),
   ])
-  const [since] = covered
+  const [since] = covered.length > 0 ? covered : await query(asked.counted)
   return {
     ...{ http, tcp, denied },
     ...(since && { coveredSeconds: Math.max(0, Math.round(since.value)) }),

@@ -89,7 +89,7 @@ const coverage = (window: string, { coveredSeconds, http, tcp }: Observed): stri
     return http.length + tcp.length > 0
       ? []
       : [
-          'Prometheus knows no proxy of Istio (it has no istio_build): does it scrape the mesh? Nothing is known to be silent.',
+          'Prometheus knows no proxy of Istio (it has no istio_build of one, and no counter of traffic): does it scrape the mesh? Nothing is known to be silent.',
         ]
   return isCovered(window, coveredSeconds)
     ? []

@@ -167,6 +167,15 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     await until('it is known for longer', async () => ((await read()).coveredSeconds ?? 0) > coveredSeconds)
   })
 
+  test('the time since which proxies are scraped is known by their counters, where a Prometheus keeps nothing else', async () => {
+    const { url, show } = await startMesh()
+    await show(['istio_requests_total', { reporter: 'waypoint' }, 1])
+    const read = () => observe(createPrometheus({ url }), 'shop', 60)
+    const { coveredSeconds = Number.NaN } = await read()
+    expect(coveredSeconds).toBeLessThan(60)
+    await until('it is known for longer', async () => ((await read()).coveredSeconds ?? 0) > coveredSeconds)
+  })
+
   test('a Prometheus without the metrics of a mesh has no traffic, and a relation is silent', async () => {
     const { url, show } = await startMesh()
     // istiod alone counts no traffic

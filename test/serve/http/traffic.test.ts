@@ -12,8 +12,10 @@ const DB = { destination_service: 'db.shop.svc.cluster.local', destination_servi
 /** Answers for the metrics of HTTP, and has no series of others. */
 const http =
   (...samples: Parameters<typeof vectorOf>[0]) =>
-  (response: ServerResponse, { form }: Query): void =>
-    void response.end(vectorOf(form.get('query')?.includes('istio_requests_total') ? samples : []))
+  (response: ServerResponse, { form }: Query): void => {
+    const query = form.get('query') ?? ''
+    response.end(vectorOf(query.includes('istio_requests_total') && !query.includes('group(') ? samples : []))
+  }
 
 const WEB = { destination_service: 'web.shop.svc.cluster.local', destination_service_namespace: 'shop' }
 
@@ -51,7 +53,7 @@ describe('GET /traffic', () => {
       onMesh: ['shop/db', 'shop/web'],
       notes: [expect.stringContaining('no port')],
     })
-    expect(queries).toHaveLength(5)
+    expect(queries).toHaveLength(6)
     for (const { form } of queries) expect(form.get('query')).toMatch(/\[7200s[\]:]/)
   })
 
@@ -75,6 +77,14 @@ describe('GET /traffic', () => {
     const view = (await (await trafficApp(await granted(), url).request(QUESTION)).json()) as TrafficView
     expect(view.coveredSeconds).toBe(seconds)
     expect(view.notes).toEqual([...parts.map((part) => expect.stringContaining(part)), expect.any(String)])
+  })
+
+  test('a Prometheus that keeps the counters of proxies alone has scraped them for as long as it has counters', async () => {
+    const { url } = await startFakePrometheus((response, { form }) =>
+      response.end(vectorOf(form.get('query')?.includes('(group(istio_requests_total') ? [[{}, 1_800]] : [])),
+    )
+    const view = (await (await trafficApp(await granted(), url).request(QUESTION)).json()) as TrafficView
+    expect(view.coveredSeconds).toBe(1_800)
   })
 
   test('what dry runs would refuse is estimated for each client, beside what the waypoints counted of all', async () => {
