@@ -154,6 +154,13 @@ describe('policies: related', () => {
     expect(lost.map(({ line }) => line)).toEqual(['- cart → db :80', '- db → db :80'])
   })
 
+  test('meshPolicies let in who calls against the direction of a relation, beside policies that follow from relations', async () => {
+    const ingress = { source_namespace: 'shop', source_app_name: 'cart', target_namespace: 'shop', target_type: 'unit' }
+    const world = await createShop({ policies: 'related', meshPolicies: [{ ...ingress, target_app_name: 'db' }] })
+    await world.send('relation-changed', USE)
+    expect(admitted(world)).toEqual({ service: ['shop/web'], pods: ['shop/cart all'] })
+  })
+
   test('an application of another model is let in once its name is known', async () => {
     const world = await createRelated()
     const naming = related(5, 'names', { application: 'remote-1' }, DB, { interface: 'cross_model_mesh' })
