@@ -9,8 +9,7 @@ import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'
 import { type Memories, memoryName } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Clock } from '../../platform/base/clock.ts'
-import { Refused } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
+import { parseInput } from '../../platform/base/issues.ts'
 import type { Memo } from '../../platform/base/memo.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
@@ -96,9 +95,8 @@ export const createLint = (dependencies: Dependencies): Lint => {
     return unallowed(found, cluster.home)
   }
   return async (query, authorization) => {
-    const parsed = Query.safeParse(Object.fromEntries(query))
-    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    return await answerQuery(authorization, (asker) => lint(parsed.data.namespace, asker))
+    const { namespace } = parseInput(Query, Object.fromEntries(query), 'query')
+    return await answerQuery(authorization, (asker) => lint(namespace, asker))
   }
 }
 

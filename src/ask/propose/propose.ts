@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Refused } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
+import { parseInput } from '../../platform/base/issues.ts'
 import { Application } from '../../platform/base/names.ts'
 import type { TrafficView } from '../traffic/traffic.ts'
 import { type Proposed, propose, type Wanted } from './proposal.ts'
@@ -23,9 +23,8 @@ type Asked = {
 /** Parses the query for a proposal. It looks back a day if nothing else is said. Throws Refused, 400. */
 export const readAsked = (query: URLSearchParams): Asked => {
   const { audit, application: _, ...traffic } = Object.fromEntries(query)
-  const read = Query.safeParse({ application: query.getAll('application'), audit })
-  if (!read.success) throw new Refused(400, `query: ${describeIssues(read.error)}`)
-  const { application: names, audit: isAudit } = read.data
+  const asked = parseInput(Query, { application: query.getAll('application'), audit }, 'query')
+  const { application: names, audit: isAudit } = asked
   const wanted = { isAudit, ...(names.length > 0 && { applications: names }) }
   return { traffic: new URLSearchParams({ window: '24h', ...traffic }), wanted }
 }

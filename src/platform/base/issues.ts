@@ -1,8 +1,16 @@
 import type * as z from 'zod'
+import { Refused } from './errors.ts'
 
 /** The limit of problems in a message about input. */
 const MOST = 5
 const LONGEST = 600
+
+/** Parses a part of a request. Throws Refused, 400, with its problems, behind the name of the part if there is one. */
+export const parseInput = <T>(schema: z.ZodType<T>, value: unknown, part?: string): T => {
+  const parsed = schema.safeParse(value)
+  if (parsed.success) return parsed.data
+  throw new Refused(400, `${part === undefined ? '' : `${part}: `}${describeIssues(parsed.error)}`)
+}
 
 /** Describes the problems of a value in one line of limited length: `expect[0].port: expected a port; …`. */
 export const describeIssues = ({ issues }: z.ZodError): string => {

@@ -25,7 +25,7 @@ import type { Service } from '../../features/services/announced.ts'
 import { offeredServices } from '../../features/services/offered.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { isConfigurationError, Refused, Unavailable } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
+import { parseInput } from '../../platform/base/issues.ts'
 import { memoizeLatest } from '../../platform/base/memoize-latest.ts'
 import { Application, Namespace } from '../../platform/base/names.ts'
 import { defined } from '../../platform/base/own-value.ts'
@@ -163,7 +163,7 @@ export const createApplications = ({
   }
   return {
     one: async (named, authorization) => {
-      const subject = parse(Named, named)
+      const subject = parseInput(Named, named)
       return await looking(
         authorization,
         async (look, sender) => {
@@ -174,7 +174,7 @@ export const createApplications = ({
       )
     },
     all: async (named, authorization) => {
-      const { namespace } = parse(Named.pick({ namespace: true }), named)
+      const { namespace } = parseInput(Named.pick({ namespace: true }), named)
       return await looking(authorization, async (look, sender) => {
         await sender?.authorize({ namespace })
         const peers = await listPeers(look.kubernetes, namespace)
@@ -184,7 +184,7 @@ export const createApplications = ({
       })
     },
     everywhere: async (query, authorization) => {
-      const asked = parse(PageQuery, Object.fromEntries(query))
+      const asked = parseInput(PageQuery, Object.fromEntries(query))
       return await looking(authorization, (look, sender) => pageOf(look, sender, asked))
     },
   }
@@ -213,12 +213,6 @@ const namesEverywhere = async (kubernetes: Kubernetes): Promise<Subject[]> => {
 
 /** Compares names by namespace, then by application. */
 const isAfter = (name: string, other: string): boolean => name.replace('/', ' ') > other.replace('/', ' ')
-
-const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw new Refused(400, describeIssues(parsed.error))
-}
 
 type Look = {
   readonly features: Features

@@ -4,9 +4,9 @@ import { maySee } from '../../core/access/visibility.ts'
 import type { DoneStep } from '../../core/events/handle.ts'
 import { type Account, createBudget } from '../../platform/base/budget.ts'
 import type { Clock } from '../../platform/base/clock.ts'
-import { Refused, Unavailable } from '../../platform/base/errors.ts'
+import { Unavailable } from '../../platform/base/errors.ts'
 import { createExpiringCache, type ExpiringCache } from '../../platform/base/expiring-cache.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
+import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { failureOf } from './failure.ts'
@@ -138,9 +138,8 @@ export const createStepStream = ({ connect, authenticate, clock, timeoutMillisec
     },
     stream: async (query, authorization, last) => {
       const { namespace: _, ...others } = Object.fromEntries(query)
-      const parsed = Query.safeParse({ ...others, namespace: query.getAll('namespace') })
-      if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-      const namespaces = new Set(parsed.data.namespace)
+      const asked = parseInput(Query, { ...others, namespace: query.getAll('namespace') }, 'query')
+      const namespaces = new Set(asked.namespace)
       const sender = await admit(namespaces, authorization)
       if (isClosed) throw new Unavailable('this process is stopping: another one has the steps')
       const account = budget.open(sender?.author.username ?? '')

@@ -6,7 +6,7 @@ import { Window } from '../../ask/traffic/window.ts'
 import { createAnswerQuery } from '../../core/access/answer-query.ts'
 import { maySee } from '../../core/access/visibility.ts'
 import { Refused } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
+import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import { type ApplicationView, createApplications } from './applications.ts'
 import type { Settings } from './settings.ts'
@@ -47,7 +47,7 @@ export const createTraffic = ({ settings, ...dependencies }: Dependencies): Traf
   const { authenticate: _, ...known } = dependencies
   return async (query, authorization, body) => {
     const source = body === undefined ? prometheusOf(settings) : readObserved(body)
-    const asked = read(Query, Object.fromEntries(query), 'query')
+    const asked = parseInput(Query, Object.fromEntries(query), 'query')
     return await answerQuery(authorization, async ({ kubernetes, sender }) => {
       await sender?.authorize({ namespace: asked.namespace })
       const { observeTraffic, readingLists, readTrafficCluster } = await loadTraffic()
@@ -75,17 +75,11 @@ const prometheusOf = (settings: Dependencies['settings']): PrometheusSettings =>
 
 const readObserved = (body: Uint8Array): Observed => {
   try {
-    return read(ObservedBody, JSON.parse(new TextDecoder().decode(body)), 'body')
+    return parseInput(ObservedBody, JSON.parse(new TextDecoder().decode(body)), 'body')
   } catch (error) {
     if (error instanceof SyntaxError) throw new Refused(400, 'body: expected JSON', { cause: error })
     throw error
   }
-}
-
-const read = <T>(schema: z.ZodType<T>, value: unknown, what: string): T => {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw new Refused(400, `${what}: ${describeIssues(parsed.error)}`)
 }
 
 /** Events need no traffic, so it is loaded when it is asked for. */

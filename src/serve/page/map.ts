@@ -11,8 +11,7 @@ import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { memoryOwner } from '../../core/state/memory.ts'
 import type { Clock } from '../../platform/base/clock.ts'
-import { Refused } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
+import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
@@ -108,9 +107,8 @@ export const createMaps = (dependencies: Dependencies): Maps => {
     }))
   }
   return async (query, authorization, version) => {
-    const parsed = Query.safeParse({ namespace: query.getAll('namespace') })
-    if (!parsed.success) throw new Refused(400, `query: ${describeIssues(parsed.error)}`)
-    return await answerQuery(authorization, (asker) => mapOf(parsed.data.namespace, version, asker))
+    const { namespace } = parseInput(Query, { namespace: query.getAll('namespace') }, 'query')
+    return await answerQuery(authorization, (asker) => mapOf(namespace, version, asker))
   }
 }
 

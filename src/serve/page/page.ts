@@ -1,8 +1,7 @@
 import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { readingLists } from '../../ask/views/listed.ts'
-import { Refused } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
+import { parseInput } from '../../platform/base/issues.ts'
 import { readEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import { createIntake } from '../http/body.ts'
@@ -91,7 +90,7 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
     app.post('/page/plan', async (context) => {
       const authorization = context.req.header('authorization')
       const sender = await nameSender(context)
-      const asked = parse(
+      const asked = parseInput(
         Asked,
         await intake.take(context.req.raw, async (body) => jsonIn(body), sender, await isReceived(context)),
       )
@@ -133,12 +132,6 @@ const Asked = z.union(
   ],
   `expected two applications, each as {namespace}/{application}, or an event`,
 )
-
-const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
-  const parsed = schema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw new Refused(400, describeIssues(parsed.error))
-}
 
 type Related = Exclude<z.infer<typeof Asked>, { event: unknown }>
 
