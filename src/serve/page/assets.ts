@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The page's own files, in `src/serve/page/browser`. */
 export const OWN_FILES = [
   ...['page.css', 'icon.svg', 'page.js', 'address.js', 'html.js', 'labels.js', 'layout.js', 'live.js', 'map.js'],
-  ...['marks.js', 'namespaces.js', 'rows.js', 'style.js', 'svg.js', 'traffic.js'],
+  ...['marks.js', 'names.js', 'namespaces.js', 'rows.js', 'style.js', 'svg.js', 'traffic.js'],
 ] as const
 
 /** The files of libraries, and where npm puts them. The layout is made by a worker, which loads a script of its own. */

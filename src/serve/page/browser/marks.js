@@ -1,3 +1,5 @@
+import { closedId, namespaceOf } from './names.js'
+
 /**
  * @typedef {{ readonly chosen: readonly string[], readonly matching: ReadonlySet<string> | undefined, readonly lost: ReadonlySet<string> }} Marked
  *   The selected applications, the search results, and the edges that a plan would lose.
@@ -18,7 +20,7 @@ export const marksOf = (graph, { chosen, matching, lost }) => {
   const near = nodes.length === 1 ? nodes.connectedEdges() : nodes.edgesWith(nodes)
   const kept = nodes.union(near).union(near.connectedNodes())
   const told = near.length <= MOST_TOLD ? near : graph.collection()
-  const foundIn = matching && new Set([...matching].map((id) => `namespace ${id.split('/')[0]}`))
+  const foundIn = matching && new Set([...matching].map((id) => closedId(namespaceOf(id))))
   /** @param {cytoscape.SingularElementArgument} one @returns {boolean} */
   const isFound = (one) => {
     if (matching === undefined) return true

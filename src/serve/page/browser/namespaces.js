@@ -1,4 +1,5 @@
 import { nameBox, nodeBox } from './layout.js'
+import { closedId, counted, namespaceOf } from './names.js'
 import { sumOf } from './traffic.js'
 
 /**
@@ -22,9 +23,6 @@ const MOST_DESCRIBED = 30
 /** The limit of namespaces with something found up to which these open. */
 const MOST_FOUND = 3
 
-/** @param {string} namespace */
-export const closedId = (namespace) => `namespace ${namespace}`
-
 /** @param {MapNode} node @param {ReadonlySet<string>} conflicts */
 const isBad = ({ id, status, marks }, conflicts) =>
   conflicts.has(id) ||
@@ -47,9 +45,6 @@ export const openIn = ({ nodes }, { opened, closed, chosen, found }) => {
     ...namespaces.filter((namespace) => opened.has(namespace) || (isSmall && !closed.has(namespace))),
   ])
 }
-
-/** @param {string} id */
-export const namespaceOf = (id) => id.split('/')[0] ?? ''
 
 /**
  * Shows each application of an open namespace, and one item for each closed one.
@@ -98,9 +93,6 @@ const namespaceItem = (namespace, members, conflicts, found) => {
 
 const BOLD_CHARACTER = 7.4
 const ROOM = 10
-
-/** @param {number} count */
-export const counted = (count) => `${count} ${count === 1 ? 'application' : 'applications'}`
 
 /** @param {string} id @param {readonly MapEdge[]} members @param {ReadonlyMap<string, string>} places @returns {ShownEdge[]} */
 const edgeOf = (id, members, places) => {

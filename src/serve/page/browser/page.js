@@ -3,7 +3,8 @@ import { byId, element } from './html.js'
 import { createLayout, labelBox } from './layout.js'
 import { follow, Refusal } from './live.js'
 import { createGraph, MOST_LABELS } from './map.js'
-import { counted, namespaceOf, openIn, viewOf } from './namespaces.js'
+import { counted, namespaceOf } from './names.js'
+import { openIn, viewOf } from './namespaces.js'
 import { markRows, showRows } from './rows.js'
 import { svg } from './svg.js'
 import { createTraffic, proposeRelation, showSeen } from './traffic.js'
@@ -586,7 +587,7 @@ const entry = (time, ...children) => {
 
 /** Reports the differences between two maps, in the namespaces that are shown now. @param {PageMap} before @param {PageMap} after */
 const tellChanges = (before, after) => {
-  const isShown = (/** @type {string} */ id) => after.shown.includes(id.split('/')[0] ?? '')
+  const isShown = (/** @type {string} */ id) => after.shown.includes(namespaceOf(id))
   const nodes = before.nodes.filter(({ id }) => isShown(id))
   const edges = before.edges.filter(({ from, to }) => isShown(from) && isShown(to))
   const changes = [

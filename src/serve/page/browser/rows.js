@@ -1,5 +1,5 @@
 import { byId, element } from './html.js'
-import { counted } from './namespaces.js'
+import { closedId, counted, namespaceOf } from './names.js'
 import { rateText } from './traffic.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
@@ -47,7 +47,7 @@ const place = (before, after) => {
 
 /** @param {string} namespace @param {number} count @param {boolean} isOpen */
 const headingOf = (namespace, count, isOpen) => ({
-  id: `namespace ${namespace}`,
+  id: closedId(namespace),
   text: `${count} ${isOpen}`,
   make: () =>
     element(
@@ -126,11 +126,11 @@ const openTo = (open, edges) => {
  * @param {{ chosen: readonly string[], matching: ReadonlySet<string> | undefined, lost: ReadonlySet<string> }} shown
  */
 export const markRows = ({ chosen, matching, lost }) => {
-  const homes = matching && new Set([...matching].map((id) => id.split('/')[0]))
+  const homes = matching && new Set([...matching].map(namespaceOf))
   for (const { row } of drawn.values()) {
     const { id, namespace } = row.dataset
     if (id === undefined) {
-      row.hidden = homes !== undefined && !homes.has(namespace)
+      row.hidden = homes !== undefined && !homes.has(namespace ?? '')
       continue
     }
     row.hidden = matching !== undefined && !matching.has(id)

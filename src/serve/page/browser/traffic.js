@@ -1,5 +1,5 @@
 import { byId, element } from './html.js'
-import { namespaceOf } from './namespaces.js'
+import { namespaceOf } from './names.js'
 
 /**
  * @typedef {import('../page-map.ts').PageMap} PageMap

@@ -1,0 +1,8 @@
+/** The namespace of an application's id, `namespace/application`. @param {string} id */
+export const namespaceOf = (id) => id.split('/')[0] ?? ''
+
+/** The id of a namespace that is one box on the map. @param {string} namespace */
+export const closedId = (namespace) => `namespace ${namespace}`
+
+/** @param {number} count */
+export const counted = (count) => `${count} ${count === 1 ? 'application' : 'applications'}`
