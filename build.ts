@@ -53,38 +53,18 @@ const { metafile } = await build({
   inject: ['src/serve/http/response.ts'],
 })
 await build({ ...common, entryPoints: ['src/platform/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
-const fork = await build({
-  ...common,
-  metafile: true,
-  entryPoints: ['src/ask/preview/fork.ts'],
-  outfile: 'dist/fork.mjs',
-  plugins: [modelsInside],
-})
-const traffic = await build({
-  ...common,
-  metafile: true,
-  entryPoints: ['src/ask/traffic/traffic.ts'],
-  outfile: 'dist/traffic.mjs',
-})
-const propose = await build({
-  ...common,
-  metafile: true,
-  entryPoints: ['src/ask/propose/propose.ts'],
-  outfile: 'dist/propose.mjs',
-})
-const otlp = await build({
-  ...common,
-  metafile: true,
-  entryPoints: ['src/serve/telemetry/otlp.ts'],
-  outfile: 'dist/otlp.mjs',
-})
-const page = await build({
-  ...common,
-  metafile: true,
-  entryPoints: ['src/serve/page/main.ts'],
-  outfile: 'dist/page.mjs',
-  plugins: [besideTheBundle, uuidsOfNode],
-})
+
+/** Builds a module beside the bundle, and tells what is in it. */
+const buildBeside = async (entry: string, outfile: string, plugins: Plugin[] = []) =>
+  (await build({ ...common, metafile: true, entryPoints: [entry], outfile, plugins })).metafile
+
+const beside = [
+  await buildBeside('src/ask/preview/fork.ts', 'dist/fork.mjs', [modelsInside]),
+  await buildBeside('src/serve/telemetry/otlp.ts', 'dist/otlp.mjs'),
+  await buildBeside('src/serve/page/main.ts', 'dist/page.mjs', [besideTheBundle, uuidsOfNode]),
+  await buildBeside('src/ask/traffic/traffic.ts', 'dist/traffic.mjs'),
+  await buildBeside('src/ask/propose/propose.ts', 'dist/propose.mjs'),
+]
 // made once: of schemas, nothing but their text is served
 const made = Object.entries(schemas).map(
   ([name, schema]) => `${JSON.stringify(name)}: () => (${JSON.stringify(schema())})`,
@@ -95,8 +75,4 @@ await writeFile(
 )
 await copyPage('dist')
 // of the official client there are facts alone
-await writeMaterials(
-  'dist',
-  [metafile, fork.metafile, otlp.metafile, page.metafile, traffic.metafile, propose.metafile],
-  [...LIBRARY_FILES, MODELS],
-)
+await writeMaterials('dist', [metafile, ...beside], [...LIBRARY_FILES, MODELS])
