@@ -5,7 +5,6 @@ import {
   judgeLosses,
   mayBeLost,
   NO_PORT,
-  namespaceOf,
   notCompared,
   type Recent,
   useOf,
@@ -13,6 +12,7 @@ import {
 } from '../ask/traffic/losses.ts'
 import type { TrafficView } from '../ask/traffic/traffic.ts'
 import { isConfigurationError, isRefused, isUnavailable } from '../platform/base/errors.ts'
+import { namespaceOf } from '../platform/base/subject.ts'
 import { askTraffic, type PrometheusOptions } from './ask-traffic.ts'
 import { Failure } from './failure.ts'
 import { ErrorAnswer, type Server } from './server.ts'

@@ -16,6 +16,10 @@ export const say = (text: string): void => {
 export const printAs = <T>(format: Format, data: T, table: (data: T) => string): void =>
   print(format === 'json' ? JSON.stringify(data, null, 2) : format === 'yaml' ? stringify(data) : table(data))
 
+/** Prints Kubernetes objects as one list, JSON. */
+export const printList = (items: readonly object[]): void =>
+  print(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }, null, 2))
+
 /** Aligns columns under their titles, two spaces apart. A cell with several lines takes as many rows. */
 export const table = (titles: readonly string[], rows: readonly (readonly string[])[]): string => {
   const lines = rows.flatMap((row) => {

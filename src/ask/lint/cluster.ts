@@ -2,7 +2,8 @@ import { meshConfigReference, ROOT_NAMESPACE, readMeshConfig } from '../../mesh/
 import type { IstioVersion } from '../../mesh/istio/version.ts'
 import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import { type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { listReadable } from '../../platform/kubernetes/list-readable.ts'
+import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { isLive } from '../../platform/kubernetes/pods.ts'
 
 /** A namespace, and the objects elsewhere on which its findings depend. */
@@ -83,14 +84,6 @@ const readIstio = async (kubernetes: Kubernetes): Promise<Istio> => {
   const { rootNamespace, trustDomain: own, trustDomainAliases: aliases, version } = read
   return { config, rootNamespace, trustDomains: { own, aliases }, version }
 }
-
-/** Lists a kind in a namespace, or in all. Returns undefined if that is not permitted, and an empty list for a kind that is not served. */
-export const listReadable = async (
-  kubernetes: Kubernetes,
-  kind: Kind,
-  namespace: string | undefined,
-): Promise<readonly KubernetesObject[] | undefined> =>
-  await ifPermitted(ifServed(kubernetes.list(kind, namespace)).then((objects) => objects ?? []))
 
 /** Makes the next pod of a workload from its template. The workload may have no pods at the moment. */
 const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {

@@ -1,9 +1,10 @@
 import { USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import { namedWaypoint } from '../../mesh/istio/names.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { podLabels, podTemplate } from '../../platform/kubernetes/pod-like.ts'
-import { type Cluster, listReadable, podsAndNext } from './cluster.ts'
+import { type Cluster, podsAndNext } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
 /** Reports waypoints of the namespace that no label names, and labels that name a missing waypoint. */

@@ -1,8 +1,9 @@
 import { ownWorkload } from '../../core/workload/config.ts'
 import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
-import { subjectName } from '../../platform/base/subject.ts'
-import type { Known, ProposedCluster } from './cluster.ts'
+import { subjectName, subjectNamed } from '../../platform/base/subject.ts'
+import type { Application, ProposedCluster } from './cluster.ts'
+import { freeName } from './free-name.ts'
 import { beaconsOf, declaresClients } from './standing.ts'
 
 /** The beacon that serves the applications of a namespace. */
@@ -18,7 +19,7 @@ export type Beacon = {
   /** The accounts of clients that its config names, by `namespace/application`. */
   readonly accounts: Readonly<Record<string, string>>
   /** Tells if an application that joins without a proposal of its own refuses clients from then on. */
-  closes(known: Known): boolean
+  closes(known: Application): boolean
   /** Sentences for a person on the effect of its config on the proposed policies. */
   readonly notes: readonly string[]
 }
@@ -40,11 +41,9 @@ export const findBeacon = ({ namespace, applications }: ProposedCluster): Beacon
 const countOf = (names: readonly string[], name: string): number => names.filter((one) => one === name).length
 
 const newBeacon = (namespace: string, applications: ProposedCluster['applications']): Beacon => {
-  const names = ['beacon', ...Array.from(applications, (_, index) => `beacon-${index + 2}`)]
-  const application = names.find((one) => !applications.has(`${namespace}/${one}`)) ?? 'beacon'
   return {
     namespace,
-    application,
+    application: freeName('beacon', (one) => applications.has(`${namespace}/${one}`)),
     isThere: false,
     hasWaypoint: true,
     isOurs: true,
@@ -55,7 +54,7 @@ const newBeacon = (namespace: string, applications: ProposedCluster['application
 }
 
 const knownBeacon = (here: string, name: string, applications: ProposedCluster['applications']): Beacon => {
-  const [namespace = '', application = ''] = name.split('/')
+  const { namespace, application } = subjectNamed(name)
   const config = applications.get(name)?.state?.config ?? {}
   const { mesh = {} } = config
   return {
@@ -80,5 +79,5 @@ const knownBeacon = (here: string, name: string, applications: ProposedCluster['
 }
 
 /** Tells if the beacon takes a client for the account that it runs as. */
-export const knowsAccount = ({ accounts }: Beacon, { subject, runs }: Known): boolean =>
-  runs !== undefined && (ownValue(accounts, subjectName(subject)) ?? subject.application) === runs.account
+export const knowsAccount = ({ accounts }: Beacon, { subject, workload }: Application): boolean =>
+  workload !== undefined && (ownValue(accounts, subjectName(subject)) ?? subject.application) === workload.account

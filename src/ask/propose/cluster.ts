@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 
 /** The StatefulSet or Deployment of an application's name. */
-export type Runs = {
+export type Workload = {
   readonly template: PodLike
   readonly account: string
   /** Others of the namespace that run as the same account, by name. */
@@ -17,9 +17,9 @@ export type Runs = {
 }
 
 /** An application: its workload, and its memory. */
-export type Known = {
+export type Application = {
   readonly subject: Subject
-  readonly runs?: Runs | undefined
+  readonly workload?: Workload | undefined
   /** Its Services with TCP ports that a waypoint can guard: none that is headless. */
   readonly services: readonly KubernetesObject[]
   /** Its memory. Absent where nothing was told of it. */
@@ -34,7 +34,7 @@ export type Known = {
 export type ProposedCluster = {
   readonly namespace: string
   /** The applications of the namespace, and the clients of others, by `namespace/application`. */
-  readonly applications: ReadonlyMap<string, Known>
+  readonly applications: ReadonlyMap<string, Application>
   /** The ConfigMaps of the namespaces, `namespace/name`. */
   readonly configMaps: ReadonlySet<string>
   /** The highest id of a relation in each namespace. */

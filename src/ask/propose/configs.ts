@@ -55,7 +55,9 @@ export const beaconConfig = (
     .flatMap(({ granted, standing }) => [...granted, ...standing])
     .flatMap(({ from }) => cluster.applications.get(from) ?? [])
     .filter((client) => !knowsAccount(beacon, client))
-  const accounts = Object.fromEntries(clients.map(({ subject, runs }) => [subjectName(subject), runs?.account ?? '']))
+  const accounts = Object.fromEntries(
+    clients.map(({ subject, workload }) => [subjectName(subject), workload?.account ?? '']),
+  )
   const needsAccounts = Object.keys(accounts).length > 0
   if (beacon.isThere ? !needsAccounts : !isJoined) return undefined
   const { config, document } = cluster.applications.get(name)?.state ?? {}

@@ -1,18 +1,18 @@
 import { stringify } from 'yaml'
 import type { RelationIdentity } from '../../core/state/relation.ts'
+import type { Subject } from '../../platform/base/subject.ts'
 import { DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { Known, ProposedCluster } from './cluster.ts'
+import type { Application, ProposedCluster } from './cluster.ts'
+import { freeName } from './free-name.ts'
 
 /** A document, and the sentences that stand above it: why it is proposed. */
 export type ProposedDocument = { readonly comments: readonly string[]; readonly document: KubernetesObject }
 
-type Remote = { readonly namespace: string; readonly application: string }
-
 export type ToldRelation = {
-  readonly of: Remote
+  readonly of: Subject
   readonly relation: Omit<RelationIdentity, 'id'>
-  readonly remote: Remote
+  readonly remote: Subject
   readonly comments: readonly string[]
 }
 
@@ -22,8 +22,7 @@ export const createWriter = ({ configMaps, highestIds }: Pick<ProposedCluster, '
   const ids = new Map(highestIds)
 
   const nameFor = (namespace: string, wanted: string): string => {
-    const names = [wanted, ...Array.from(taken, (_, index) => `${wanted}-${index + 2}`)]
-    const name = names.find((one) => !taken.has(`${namespace}/${one}`)) ?? wanted
+    const name = freeName(wanted, (one) => taken.has(`${namespace}/${one}`))
     taken.add(`${namespace}/${name}`)
     return name
   }
@@ -45,7 +44,7 @@ export const createWriter = ({ configMaps, highestIds }: Pick<ProposedCluster, '
     },
     /** Writes a config as a whole, in place of the document that had it. */
     config: (
-      { subject, state }: Pick<Known, 'subject' | 'state'>,
+      { subject, state }: Pick<Application, 'subject' | 'state'>,
       config: object,
       comments: readonly string[],
     ): ProposedDocument => {

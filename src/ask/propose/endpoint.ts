@@ -1,4 +1,6 @@
-import type { Known } from './cluster.ts'
+import { OF_MESH } from '../../core/relations/select.ts'
+import type { Application } from './cluster.ts'
+import { freeName } from './free-name.ts'
 import type { Seen } from './seen.ts'
 import { listedPolicies, type Standing, standingOf } from './standing.ts'
 
@@ -9,14 +11,14 @@ export type Endpoint = Pick<Standing, 'interface' | 'role'> & {
 }
 
 /** Interfaces whose relations mean something else than that two applications are related. */
-const WITH_MEANING: ReadonlySet<string> = new Set(['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'])
+const WITH_MEANING: ReadonlySet<string> = new Set([...OF_MESH, 'cluster', 'k8s-service'])
 
 /**
  * Chooses the endpoint for clients: a present one whose applications are all among them, that no policy names, else a new one. So the policy lets in nobody
  * else.
  */
 export const endpointFor = (
-  target: Known,
+  target: Application,
   clients: readonly Seen[],
   name: string,
   taken: readonly string[],
@@ -40,12 +42,12 @@ export const endpointFor = (
       role: first.role,
       related: found[1].map(({ remote }) => remote),
     }
-  return { name: unused(name, used), interface: interfaceOf(clients), role: 'provides', related: [] }
-}
-
-const unused = (name: string, used: ReadonlySet<string>): string => {
-  const names = [name, ...Array.from(used, (_, index) => `${name}-${index + 2}`)]
-  return names.find((one) => !used.has(one)) ?? name
+  return {
+    name: freeName(name, (one) => used.has(one)),
+    interface: interfaceOf(clients),
+    role: 'provides',
+    related: [],
+  }
 }
 
 const interfaceOf = (clients: readonly Seen[]): string => (clients.every(({ tcp }) => tcp === 0) ? 'http' : 'tcp')

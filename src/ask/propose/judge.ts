@@ -1,4 +1,4 @@
-import type { Known, ProposedCluster } from './cluster.ts'
+import type { Application, ProposedCluster } from './cluster.ts'
 import type { Seen } from './seen.ts'
 import { beaconsOf, declaredTypes, declaresClients, type PolicyType } from './standing.ts'
 
@@ -22,9 +22,9 @@ const SCAN = { targets: 5, requests: 10 } as const
 
 type Facts = {
   readonly seen: Seen
-  readonly target: Known
+  readonly target: Application
   /** The application of the client's name. */
-  readonly client: Known | undefined
+  readonly client: Application | undefined
   /** The client is in the namespace of the target. */
   readonly isNear: boolean
   readonly isScanning: boolean
@@ -59,8 +59,8 @@ const RULES: readonly Rule[] = [
     ({ isNear, client }) => !isNear && !hasIdentity(client) && 'it is outside the mesh, in another namespace',
   ],
   ['suspicious', ({ seen, client }) => pretending(seen, client)],
-  ['unnameable', ({ client }) => client?.runs === undefined && 'it is neither a StatefulSet nor a Deployment'],
-  ['unnameable', ({ client }) => client?.runs?.hasSidecar === true && 'it has a sidecar, or may have one'],
+  ['unnameable', ({ client }) => client?.workload === undefined && 'it is neither a StatefulSet nor a Deployment'],
+  ['unnameable', ({ client }) => client?.workload?.hasSidecar === true && 'it has a sidecar, or may have one'],
   ['unnameable', ({ client }) => sharing(client)],
   [
     'unnameable',
@@ -73,7 +73,7 @@ const RULES: readonly Rule[] = [
   [
     'unnameable',
     ({ client, isAccountNamed }) =>
-      !isAccountNamed && `it runs as the ServiceAccount ${client?.runs?.account}, and the beacon does not say so`,
+      !isAccountNamed && `it runs as the ServiceAccount ${client?.workload?.account}, and the beacon does not say so`,
   ],
 ]
 
@@ -108,7 +108,7 @@ const neededTypes = (
   seen: Seen,
   { target, client, hasWaypoint }: Pick<Facts, 'target' | 'client' | 'hasWaypoint'>,
 ): PolicyType[] =>
-  !hasWaypoint || target.services.length === 0 || client?.runs?.isGateway === true
+  !hasWaypoint || target.services.length === 0 || client?.workload?.isGateway === true
     ? ['unit']
     : [...(seen.isToService ? ['app' as const] : []), ...(seen.isToPods ? ['unit' as const] : [])]
 
@@ -116,21 +116,21 @@ const neededTypes = (
 const isRefusedNow = ({ seen, target }: Facts): boolean =>
   seen.access === 'none' && target.services.some(({ metadata }) => metadata.name === target.subject.application)
 
-const hasIdentity = (client: Known | undefined): boolean =>
-  client?.runs !== undefined && (client.runs.isOnMesh || client.runs.isGateway)
+const hasIdentity = (client: Application | undefined): boolean =>
+  client?.workload !== undefined && (client.workload.isOnMesh || client.workload.isGateway)
 
 /** The maker of a pod chooses the name of its workload, and not as whom it runs. */
-const pretending = ({ accounts }: Seen, client: Known | undefined): string | false => {
-  if (client?.runs === undefined) return false
-  const own = `${client.subject.namespace}/${client.runs.account}`
+const pretending = ({ accounts }: Seen, client: Application | undefined): string | false => {
+  if (client?.workload === undefined) return false
+  const own = `${client.subject.namespace}/${client.workload.account}`
   const others = accounts.filter((account) => account !== own)
   return (
     others.length > 0 && `some of it came as the ServiceAccount ${others.slice(0, 3).join(', ')}, and not as ${own}`
   )
 }
 
-const sharing = (client: Known | undefined): string | false => {
-  const { account, sharedWith = [] } = client?.runs ?? {}
+const sharing = (client: Application | undefined): string | false => {
+  const { account, sharedWith = [] } = client?.workload ?? {}
   return (
     sharedWith.length > 0 && `it runs as the ServiceAccount ${account}, as ${sharedWith.slice(0, 3).join(', ')} does`
   )
@@ -139,7 +139,7 @@ const sharing = (client: Known | undefined): string | false => {
 type Context = {
   readonly cluster: ProposedCluster
   readonly hasWaypoint: boolean
-  isAccountNamed(client: Known): boolean
+  isAccountNamed(client: Application): boolean
 }
 
 /** Judges each client of each application. */

@@ -1,11 +1,11 @@
-import { subjectName } from '../../platform/base/subject.ts'
+import { subjectName, subjectNamed } from '../../platform/base/subject.ts'
 import { isCovered, secondsIn, timeText } from '../traffic/time.ts'
 import type { TrafficView } from '../traffic/traffic.ts'
 import { type Beacon, findBeacon, knowsAccount } from './beacon.ts'
-import type { Known, ProposedCluster } from './cluster.ts'
+import type { Application, ProposedCluster } from './cluster.ts'
 import type { ProposedDocument } from './document-writer.ts'
 import { type Judged, judgeAll } from './judge.ts'
-import { mustJoin, parseName } from './relations.ts'
+import { mustJoin } from './relations.ts'
 import { addUp, evidence } from './seen.ts'
 import { draftTarget, reasonToLeave } from './target-draft.ts'
 import { writeDocuments } from './write-documents.ts'
@@ -50,7 +50,7 @@ export const propose = (
   const beacon = findBeacon(cluster)
   const seen = addUp(flows, (target) => applicationBehind(target, cluster))
   const { hasWaypoint } = beacon
-  const isAccountNamed = (client: Known) => beacon.isOurs || knowsAccount(beacon, client)
+  const isAccountNamed = (client: Application) => beacon.isOurs || knowsAccount(beacon, client)
   const judged = judgeAll(seen, { cluster, hasWaypoint, isAccountNamed })
   const touched = new Set(seen.map(({ to }) => to))
   const judgedTargets = targetsOf(cluster, touched, applications).map((target): Target => {
@@ -80,7 +80,7 @@ const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] 
       ]
 
 type Target = {
-  readonly target: Known
+  readonly target: Application
   readonly judged: readonly Judged[]
   /** The reason why it is left as it is. */
   readonly reason: string | undefined
@@ -89,7 +89,7 @@ type Target = {
 /** Leaves also the targets whose client would have to join the mesh, and would refuse its own clients there, as it is left itself. */
 const withoutClosed = (targets: readonly Target[], cluster: ProposedCluster, beacon: Beacon): readonly Target[] => {
   const kept = new Set(targets.flatMap(({ target, reason }) => (reason === undefined ? [target] : [])))
-  const isClosed = (client: Known): boolean =>
+  const isClosed = (client: Application): boolean =>
     mustJoin(client, cluster.namespace) && !kept.has(client) && beacon.closes(client)
   const next = targets.map((one): Target => {
     if (one.reason !== undefined) return one
@@ -109,7 +109,7 @@ const withoutClosed = (targets: readonly Target[], cluster: ProposedCluster, bea
 
 /** Names the application behind a target, which may be one of its Services. */
 const applicationBehind = (target: string, { namespace, applications }: ProposedCluster): string => {
-  if (applications.get(target)?.runs !== undefined) return target
+  if (applications.get(target)?.workload !== undefined) return target
   const owner = [...applications.values()].find(
     ({ subject, services }) =>
       subject.namespace === namespace && services.some(({ metadata }) => `${namespace}/${metadata.name}` === target),
@@ -122,13 +122,13 @@ const targetsOf = (
   { namespace, applications }: ProposedCluster,
   touched: ReadonlySet<string>,
   names: readonly string[] | undefined,
-): Known[] => {
+): Application[] => {
   const known = [...applications.values()].filter(
-    ({ subject, runs }) =>
-      subject.namespace === namespace && (runs ? !runs.isGateway : touched.has(subjectName(subject))),
+    ({ subject, workload }) =>
+      subject.namespace === namespace && (workload ? !workload.isGateway : touched.has(subjectName(subject))),
   )
   const others = [...touched].filter((name) => !applications.has(name))
-  const all = [...known, ...others.map((name) => ({ subject: parseName(name), services: [] }))]
+  const all = [...known, ...others.map((name) => ({ subject: subjectNamed(name), services: [] }))]
   return all
     .filter(({ subject }) => names === undefined || names.includes(subject.application))
     .toSorted((one, other) => (one.subject.application < other.subject.application ? -1 : 1))

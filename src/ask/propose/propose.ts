@@ -34,7 +34,7 @@ export const proposeFor = async (view: TrafficView, wanted: Wanted, reading: Rea
   const { namespace, flows } = view
   const clients = flows.map(({ from }) => from)
   const cluster = await readCluster(reading, namespace, clients)
-  const unknown = wanted.applications?.find((name) => !cluster.applications.get(`${namespace}/${name}`)?.runs)
+  const unknown = wanted.applications?.find((name) => !cluster.applications.get(`${namespace}/${name}`)?.workload)
   if (unknown !== undefined)
     throw new Refused(404, `${namespace}/${unknown}: there is neither a StatefulSet nor a Deployment of this name`)
   return propose(view, cluster, wanted)

@@ -1,13 +1,12 @@
 import { type Memories, memoryName } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
-import { subjectName } from '../../platform/base/subject.ts'
+import { namespaceOf, subjectName } from '../../platform/base/subject.ts'
 import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts'
-import type { Known, ProposedCluster } from './cluster.ts'
-import { parseName } from './relations.ts'
+import type { Application, ProposedCluster } from './cluster.ts'
 import { beaconsOf, withRelated } from './standing.ts'
 import { workloadsIn } from './workloads.ts'
 
@@ -26,7 +25,7 @@ export const readCluster = async (
 ): Promise<ProposedCluster> => {
   const near = await readNamespace(reading, namespace)
   const wanted = new Set([...clients, ...near.applications.flatMap(beaconsOf)])
-  const elsewhere = [...new Set([...wanted].map((name) => parseName(name).namespace))].filter(
+  const elsewhere = [...new Set([...wanted].map((name) => namespaceOf(name)))].filter(
     (home) => home !== '' && home !== 'unknown' && home !== namespace,
   )
   const far: Read[] = []
@@ -34,7 +33,7 @@ export const readCluster = async (
     if (await reading.sees(home)) far.push(...[(await ifPermitted(readNamespace(reading, home))) ?? []].flat())
   const all = [near, ...far]
   const known = new Map(all.flatMap(({ applications }) => applications).map((one) => [subjectName(one.subject), one]))
-  const isMeant = (name: string) => wanted.has(name) || parseName(name).namespace === namespace
+  const isMeant = (name: string) => wanted.has(name) || namespaceOf(name) === namespace
   return {
     namespace,
     applications: new Map(
@@ -47,12 +46,12 @@ export const readCluster = async (
 
 type Read = {
   readonly namespace: string
-  readonly applications: readonly Known[]
+  readonly applications: readonly Application[]
   readonly configMaps: readonly string[]
   readonly highestId: number
 }
 
-type Remembered = Pick<Known, 'state' | 'problem'>
+type Remembered = Pick<Application, 'state' | 'problem'>
 
 const readNamespace = async ({ memories, kubernetes }: Reading, namespace: string): Promise<Read> => {
   const configMaps: string[] = []
@@ -81,7 +80,7 @@ const readNamespace = async ({ memories, kubernetes }: Reading, namespace: strin
   const names = new Set([...inNamespace.names, ...remembered.keys()])
   return {
     ...{ namespace, configMaps },
-    applications: [...names].map((application): Known => {
+    applications: [...names].map((application): Application => {
       const subject = { namespace, application }
       return { subject, ...inNamespace.of(subject), ...remembered.get(application) }
     }),

@@ -1,17 +1,12 @@
-import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
-import type { Known, ProposedCluster } from './cluster.ts'
+import { isSameNamespace, type Subject, subjectName, subjectNamed } from '../../platform/base/subject.ts'
+import type { Application, ProposedCluster } from './cluster.ts'
 import type { ToldRelation } from './document-writer.ts'
 import { evidence, type Seen } from './seen.ts'
 import { beaconsOf, listedPolicies, standingOf } from './standing.ts'
 import type { TargetDraft } from './target-draft.ts'
 import type { Setting } from './write-documents.ts'
 
-export const parseName = (name: string): Subject => {
-  const [namespace = '', application = ''] = name.split('/')
-  return { namespace, application }
-}
-
-const isFar = ({ from, to }: Seen): boolean => !isSameNamespace(parseName(from), parseName(to))
+const isFar = ({ from, to }: Seen): boolean => !isSameNamespace(subjectNamed(from), subjectNamed(to))
 
 /** The relations of targets with the clients that are granted access. */
 export const grantRelations = (drafts: readonly TargetDraft[], window: string): ToldRelation[] =>
@@ -19,7 +14,7 @@ export const grantRelations = (drafts: readonly TargetDraft[], window: string): 
     relations.map(({ seen, endpoint: { name, interface: kind, role } }) => ({
       of: target.subject,
       relation: { endpoint: name, interface: kind, role: seen.from === seen.to ? 'peers' : role },
-      remote: parseName(seen.from),
+      remote: subjectNamed(seen.from),
       comments: [`${seen.from} → ${seen.to}: ${evidence(seen, window)}.`],
     })),
   )
@@ -31,7 +26,7 @@ export const crossModelRelations = (
 ): ToldRelation[] =>
   drafts.flatMap(({ target, granted }) =>
     granted.filter(isFar).flatMap(({ from }) => {
-      const [own, client] = [target.subject, parseName(from)]
+      const [own, client] = [target.subject, subjectNamed(from)]
       const sides = [
         { of: client, endpoint: 'require-cmr-mesh', role: 'requires' as const, remote: own },
         { of: own, endpoint: 'provide-cmr-mesh', role: 'provides' as const, remote: client },
@@ -45,7 +40,7 @@ export const crossModelRelations = (
     }),
   )
 
-const tells = (known: Known | undefined, remote: Subject): boolean =>
+const tells = (known: Application | undefined, remote: Subject): boolean =>
   known !== undefined &&
   standingOf(known).some((one) => one.interface === 'cross_model_mesh' && one.remote === subjectName(remote))
 
@@ -65,14 +60,14 @@ export const meshRelations = (drafts: readonly TargetDraft[], { cluster, beacon 
 }
 
 /** Tells if policies know a client only once it joins the mesh. */
-export const mustJoin = (client: Known, namespace: string): boolean =>
+export const mustJoin = (client: Application, namespace: string): boolean =>
   client.subject.namespace === namespace &&
-  client.runs !== undefined &&
-  !client.runs.isGateway &&
-  !client.runs.isOnMesh &&
+  client.workload !== undefined &&
+  !client.workload.isGateway &&
+  !client.workload.isOnMesh &&
   beaconsOf(client).length === 0
 
-const joinOf = ({ subject }: Known, isTarget: boolean, { namespace, application }: Subject): ToldRelation[] => {
+const joinOf = ({ subject }: Application, isTarget: boolean, { namespace, application }: Subject): ToldRelation[] => {
   const beacon = { namespace, application }
   const why = isTarget ? 'its policies are enforced there' : 'policies know it by its identity there'
   const comments = [`${subjectName(subject)} joins the mesh of ${subjectName(beacon)}: ${why}.`]

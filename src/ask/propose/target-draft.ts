@@ -3,7 +3,7 @@ import { ownWorkload } from '../../core/workload/config.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import { podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
-import type { Known } from './cluster.ts'
+import type { Application } from './cluster.ts'
 import { type Endpoint, endpointFor } from './endpoint.ts'
 import type { Judged } from './judge.ts'
 import { podPorts, servicePorts } from './ports.ts'
@@ -12,7 +12,7 @@ import { beaconsOf, declaresClients, type PolicyType } from './standing.ts'
 
 /** The proposal for an application as a target. */
 export type TargetDraft = {
-  readonly target: Known
+  readonly target: Application
   /** The policies that its config lacks. */
   readonly policies: readonly Policy[]
   /** The clients that get a relation, with its endpoint. */
@@ -27,13 +27,13 @@ export type TargetDraft = {
 }
 
 /** Returns the reason why an application is left as it is, or undefined. */
-export const reasonToLeave = (target: Known, judged: readonly Judged[]): string | undefined => {
+export const reasonToLeave = (target: Application, judged: readonly Judged[]): string | undefined => {
   const unfit = unfitness(target)
   const unnameable = judged.find(({ verdict }) => verdict === 'unnameable')
   const isWidening = !declaresClients(target) || judged.some(({ verdict }) => verdict === 'granted')
   const isTouched = isWidening || unnameable !== undefined || beaconsOf(target).length === 0
   if (unfit !== undefined || !isTouched) return unfit
-  if (target.runs?.isOnMesh === false)
+  if (target.workload?.isOnMesh === false)
     return 'its pods are not all on the mesh, so no proxy counts all that they are sent'
   if (isWidening && target.isRelated !== true && ownWorkload(target.state?.config) !== undefined)
     return 'its config deploys its workload: add the policies there, as no other document may take its place'
@@ -41,17 +41,17 @@ export const reasonToLeave = (target: Known, judged: readonly Judged[]): string 
 }
 
 /** Returns the reason why no policy of meshstep would hold for an application. */
-const unfitness = ({ subject, runs, problem }: Known): string | undefined => {
+const unfitness = ({ subject, workload, problem }: Application): string | undefined => {
   if (problem !== undefined) return `its memory cannot be read (${problem})`
-  if (runs === undefined) return 'it is neither a StatefulSet nor a Deployment'
-  if (runs.hasSidecar) return 'it has a sidecar, or may have one'
-  return podLabels(runs.template)[NAME_LABEL] === subject.application
+  if (workload === undefined) return 'it is neither a StatefulSet nor a Deployment'
+  if (workload.hasSidecar) return 'it has a sidecar, or may have one'
+  return podLabels(workload.template)[NAME_LABEL] === subject.application
     ? undefined
     : `its pods do not have the label ${NAME_LABEL}: ${subject.application}, by which policies select them`
 }
 
 /** Drafts the policies and relations for the clients of an application that are granted access. */
-export const draftTarget = (target: Known, judged: readonly Judged[], hasWaypoint: boolean): TargetDraft => {
+export const draftTarget = (target: Application, judged: readonly Judged[], hasWaypoint: boolean): TargetDraft => {
   const { application } = target.subject
   const granted = judged.filter(({ verdict }) => verdict === 'granted')
   const lacking = (type: PolicyType) => granted.filter(({ lacks }) => lacks.includes(type)).map(({ seen }) => seen)
@@ -89,7 +89,7 @@ const NOTHING: Part = { policies: [], remarks: [] }
 const unrelated = (endpoint: Endpoint, clients: readonly Seen[]) =>
   clients.filter(({ from }) => !endpoint.related.includes(from)).map((seen) => ({ seen, endpoint }))
 
-const appPolicies = ({ subject, services }: Known, { name }: Endpoint, clients: readonly Seen[]): Part => {
+const appPolicies = ({ subject, services }: Application, { name }: Endpoint, clients: readonly Seen[]): Part => {
   const isHttpAlone = clients.length > 0 && clients.every(({ tcp }) => tcp === 0)
   const parts = services.map((service) => {
     const ports = servicePorts(service, isHttpAlone)
@@ -111,10 +111,16 @@ const appPolicies = ({ subject, services }: Known, { name }: Endpoint, clients: 
   }
 }
 
-const unitPolicy = ({ subject, runs, services }: Known, { name }: Endpoint, clients: readonly Seen[]): Part => {
+const unitPolicy = (
+  { subject, workload, services }: Application,
+  { name }: Endpoint,
+  clients: readonly Seen[],
+): Part => {
   // the port of a pod need not be one of a Service
   const ports =
-    clients.some(({ isToPods }) => isToPods) || runs === undefined ? undefined : podPorts(services, runs.template)
+    clients.some(({ isToPods }) => isToPods) || workload === undefined
+      ? undefined
+      : podPorts(services, workload.template)
   const pods = `the pods of ${subjectName(subject)}`
   const remark =
     ports === undefined

@@ -2,11 +2,17 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type PodLike, podLabels, podTemplate } from '../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isLive } from '../../platform/kubernetes/pods.ts'
-import { isHeadless, isServiceOf, type Spec } from '../../platform/kubernetes/services.ts'
-import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
-import { countEnrolled, isGateway, lonePodName, serviceAccountName, someMayHaveSidecar } from '../authorization/pods.ts'
+import { isHeadless, isServiceOf } from '../../platform/kubernetes/services.ts'
+import {
+  countEnrolled,
+  isGateway,
+  isSelecting,
+  lonePodName,
+  serviceAccountName,
+  someMayHaveSidecar,
+} from '../authorization/pods.ts'
 import { tcpPorts } from '../authorization/protocol.ts'
-import type { Known, Runs } from './cluster.ts'
+import type { Application, Workload } from './cluster.ts'
 
 type Objects = {
   /** Of the namespace. */
@@ -19,25 +25,25 @@ type Objects = {
 /** The workloads and Services of a namespace, by the names of applications. */
 export type Workloads = {
   readonly names: readonly string[]
-  of(subject: Subject): Pick<Known, 'runs' | 'services'>
+  of(subject: Subject): Pick<Application, 'workload' | 'services'>
 }
 
 export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Workloads => {
   const live = pods.filter(isLive)
   const byController = Map.groupBy(live, (pod) => keyOf(controllerNamed(pod)))
   // a StatefulSet goes before a Deployment of the same name
-  const byName = new Map(workloads.toReversed().map((workload) => [workload.metadata.name, workload]))
+  const byName = new Map(workloads.toReversed().map((object) => [object.metadata.name, object]))
   const lone = live.filter((pod) => !['StatefulSet', 'Deployment'].includes(controllerNamed(pod)?.kind ?? ''))
   const users = [
     ...workloads.map((one) => ({ name: one.metadata.name, account: serviceAccountName(podTemplate(one)) })),
     ...lone.map((pod) => ({ name: lonePodName(pod), account: serviceAccountName(pod as PodLike) })),
   ]
-  const runsOf = (workload: KubernetesObject): Runs => {
-    const template = podTemplate(workload)
-    const observed = { template, running: byController.get(keyOf({ kind: workload.kind, ...workload.metadata })) ?? [] }
+  const describe = (object: KubernetesObject): Workload => {
+    const template = podTemplate(object)
+    const observed = { template, running: byController.get(keyOf({ kind: object.kind, ...object.metadata })) ?? [] }
     const account = serviceAccountName(template)
     const { on, of } = countEnrolled(observed, labels)
-    const sharing = users.filter((one) => one.account === account && one.name !== workload.metadata.name)
+    const sharing = users.filter((one) => one.account === account && one.name !== object.metadata.name)
     return {
       ...{ template, account, isOnMesh: on === of, isGateway: isGateway(template) },
       sharedWith: [...new Set(sharing.map(({ name }) => name))].toSorted(),
@@ -47,10 +53,10 @@ export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Wor
   return {
     names: [...byName.keys()],
     of: (subject) => {
-      const workload = byName.get(subject.application)
-      if (workload === undefined) return { services: [] }
-      const runs = runsOf(workload)
-      return { runs, services: services.filter((service) => isGuardable(service, subject, runs)) }
+      const object = byName.get(subject.application)
+      if (object === undefined) return { services: [] }
+      const workload = describe(object)
+      return { workload, services: services.filter((service) => isGuardable(service, subject, workload)) }
     },
   }
 }
@@ -58,14 +64,9 @@ export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Wor
 const keyOf = (of: { readonly kind: string; readonly name: string } | undefined): string => `${of?.kind} ${of?.name}`
 
 /** Tells if a Service leads to the pods of an application, by an address that a waypoint can serve. */
-const isGuardable = (service: KubernetesObject, subject: Subject, { template }: Runs): boolean => {
-  const { selector = {} } = (service.spec ?? {}) as Spec
-  return (
-    isServiceOf(subject, service) &&
-    Object.keys(selector).length > 0 &&
-    hasLabels(podLabels(template), selector) &&
-    service.spec?.type !== 'ExternalName' &&
-    !isHeadless(service) &&
-    tcpPorts(service).length > 0
-  )
-}
+const isGuardable = (service: KubernetesObject, subject: Subject, { template }: Workload): boolean =>
+  isServiceOf(subject, service) &&
+  isSelecting(service, podLabels(template)) &&
+  service.spec?.type !== 'ExternalName' &&
+  !isHeadless(service) &&
+  tcpPorts(service).length > 0

@@ -1,10 +1,11 @@
 import type { Memories } from '../../core/state/memory.ts'
 import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import { isRefused } from '../../platform/base/errors.ts'
-import type { Subject } from '../../platform/base/subject.ts'
-import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
+import { namespaceOf, type Subject } from '../../platform/base/subject.ts'
+import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { listReadable } from '../../platform/kubernetes/list-readable.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { parseSide } from '../authorization/side.ts'
 import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.ts'
 import type { Shown } from '../views/graph.ts'
@@ -38,10 +39,13 @@ export const readTrafficCluster = async (
   { views, sees, ...reading }: Dependencies,
 ): Promise<Cluster> => {
   const { kubernetes } = reading
-  const [gateways, policies] = [await listed(kubernetes, 'Gateway'), await listed(kubernetes, 'AuthorizationPolicy')]
-  const pods = await listed(kubernetes, 'Pod', namespace)
-  const services = await listed(kubernetes, 'Service', namespace)
   const home = await ifPermitted(kubernetes.find({ kind: 'Namespace', name: namespace }))
+  const [gateways = [], policies = [], pods = [], services = []] = await Promise.all([
+    listReadable(kubernetes, 'Gateway', undefined),
+    listReadable(kubernetes, 'AuthorizationPolicy', undefined),
+    listReadable(kubernetes, 'Pod', namespace),
+    listReadable(kubernetes, 'Service', namespace),
+  ])
   const waypoints: string[] = []
   const named = waypointsOf(namespace, home, [...services, ...pods])
   for (const one of waypointsOf(namespace, home, services))
@@ -58,9 +62,6 @@ export const readTrafficCluster = async (
     ...(policies.some(isDryRun) && { ifEnforced: enforcedIn(reading, sees) }),
   }
 }
-
-const listed = async (kubernetes: Kubernetes, kind: Kind, namespace?: string): Promise<readonly KubernetesObject[]> =>
-  (await ifPermitted(ifServed(kubernetes.list(kind, namespace)))) ?? []
 
 type Reading = { readonly memories: Pick<Memories, 'read'>; readonly kubernetes: Kubernetes }
 
@@ -82,7 +83,7 @@ const accessIn = (reading: Reading, sees: Sees) => {
 
 /** Tells if the asker may not know of a client. An answer about it tells that it runs, and as whom. */
 const isHidden = async (from: string | undefined, to: string, sees: Sees): Promise<boolean> => {
-  const namespace = from?.replace(/\/.*/, '')
+  const namespace = from === undefined ? undefined : namespaceOf(from)
   return namespace !== undefined && !to.startsWith(`${namespace}/`) && !(await sees({ namespace }))
 }
 

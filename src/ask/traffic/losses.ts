@@ -1,3 +1,4 @@
+import { namespaceOf } from '../../platform/base/subject.ts'
 import type { AccessChange } from '../preview/difference/describe-changes.ts'
 import type { Flow } from './flows.ts'
 import { isCovered, secondsIn, timeText } from './time.ts'
@@ -57,9 +58,6 @@ export const notCompared = (access: readonly AccessChange[], recent: ReadonlyMap
 
 const usedBy = (view: TrafficView): string =>
   `used in the last ${timeText(seenSeconds(view))}, and not compared, as the client does not run here now`
-
-/** Returns the namespace of a name such as `shop/db`. */
-export const namespaceOf = (name: string): string => name.replace(/\/.*/, '')
 
 /** Orders uses: by what passes in a second, then what is not known, then what is silent. */
 const amountOf = ({ is, requests, connections, seconds }: Use): number =>

@@ -1,7 +1,6 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isLive } from '../../platform/kubernetes/pods.ts'
-import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
-import { isOnMesh, lonePodName } from '../authorization/pods.ts'
+import { isOnMesh, isSelecting, lonePodName } from '../authorization/pods.ts'
 
 /**
  * Names the targets of a namespace with pods that are all on the mesh, `namespace/name`: the controllers of pods, and the Services that select them. Their
@@ -30,11 +29,8 @@ export const samePodsIn = (pods: readonly KubernetesObject[], services: readonly
 }
 
 const namesOf = (pod: KubernetesObject, services: readonly KubernetesObject[]): string[] => {
-  const selecting = services.filter((one) => isSelected(one, pod)).map(({ metadata: { name } }) => name)
+  const selecting = services
+    .filter((one) => isSelecting(one, pod.metadata.labels ?? {}))
+    .map(({ metadata: { name } }) => name)
   return [...new Set([lonePodName(pod), ...selecting])].map((name) => `${pod.metadata.namespace}/${name}`).toSorted()
-}
-
-const isSelected = ({ spec }: KubernetesObject, { metadata: { labels = {} } }: KubernetesObject): boolean => {
-  const selector = (spec?.selector ?? {}) as Readonly<Record<string, string>>
-  return Object.keys(selector).length > 0 && hasLabels(labels, selector)
 }

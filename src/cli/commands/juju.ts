@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { stringify } from 'yaml'
 import type { Plan } from '../../ask/preview/preview.ts'
+import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { Failure } from '../failure.ts'
 import { askJuju } from '../juju/ask.ts'
 import { withCluster } from '../juju/cluster.ts'
 import type { ConfigOption } from '../juju/config.ts'
-import type { Identity } from '../juju/cross-model.ts'
 import { type Derived, type DeriveOptions, deriveDocuments } from '../juju/documents.ts'
 import { type Model, readModels } from '../juju/parse-output.ts'
 import { repeat } from '../juju/repeat.ts'
@@ -14,7 +14,7 @@ import { createRoundPrinter, endOf, printRound, proposalOf } from '../juju/repor
 import { carryOut, planRound, type Round, type RoundPlan } from '../juju/round.ts'
 import { createRun } from '../juju/run.ts'
 import { FORMATS, outputOf, readInput, wholeNumber, withServer } from '../options.ts'
-import { print, say } from '../output.ts'
+import { print, printList, say } from '../output.ts'
 import { printPlan, whilePlanning } from '../plan.ts'
 
 type Options = {
@@ -27,7 +27,7 @@ type Options = {
   print?: true
   peers?: boolean
   author?: string
-  remote: ReadonlyMap<string, Identity>
+  remote: ReadonlyMap<string, CrossModelIdentity>
   config: readonly ConfigOption[]
   api?: string
   context?: string
@@ -132,7 +132,7 @@ const readFiles = async (paths: readonly string[]): Promise<Model[]> => {
 const printDocuments = (command: Command, derived: readonly Derived[], reasons: readonly string[]): void => {
   const output = outputOf(command, ['yaml', 'json'])
   const documents = derived.flatMap((one) => one.documents)
-  if (output === 'json') print(JSON.stringify({ apiVersion: 'v1', kind: 'List', items: documents }, null, 2))
+  if (output === 'json') printList(documents)
   else for (const document of documents) print(`---\n${stringify(document)}`)
   for (const note of derived.flatMap(({ notes }) => notes)) say(note)
   const unknown = derived.flatMap((one) => one.unknown)
@@ -173,7 +173,10 @@ const duration = (given: string): number => {
   throw new InvalidArgumentError('Expected a time such as 30s or 5m.')
 }
 
-const remotes = (given: string, before: ReadonlyMap<string, Identity>): ReadonlyMap<string, Identity> => {
+const remotes = (
+  given: string,
+  before: ReadonlyMap<string, CrossModelIdentity>,
+): ReadonlyMap<string, CrossModelIdentity> => {
   const [, alias, namespace, application] = /^([-a-z0-9]+)=([-a-z0-9]+)\/([-a-z0-9]+)$/.exec(given) ?? []
   if (alias === undefined || namespace === undefined || application === undefined)
     throw new InvalidArgumentError('Expected alias=namespace/application.')

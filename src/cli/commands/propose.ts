@@ -3,7 +3,7 @@ import type { Proposed } from '../../ask/propose/proposal.ts'
 import { askAbout, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { Failure } from '../failure.ts'
 import { outputOf, parseApplication, parseWindow, withServer } from '../options.ts'
-import { print, say } from '../output.ts'
+import { print, printList, say } from '../output.ts'
 import { listedLines, proposedYaml } from '../propose.ts'
 
 type Options = PrometheusOptions & { readonly window: string; readonly audit?: true }
@@ -37,14 +37,7 @@ export const propose = (program: Command): void => {
           application: names.map(({ application }) => application),
         }
         const proposed = await askAbout<Proposed>(server, options, '/propose', asked)
-        if (output === 'json')
-          print(
-            JSON.stringify(
-              { apiVersion: 'v1', kind: 'List', items: proposed.documents.map(({ document }) => document) },
-              null,
-              2,
-            ),
-          )
+        if (output === 'json') printList(proposed.documents.map(({ document }) => document))
         else print(proposedYaml(proposed))
         for (const line of listedLines(proposed)) say(line)
         for (const note of proposed.notes) say(note)

@@ -1,4 +1,4 @@
-import { readCrossModelIdentity } from '../../core/relations/cross-model.ts'
+import { type CrossModelIdentity, readCrossModelIdentity } from '../../core/relations/cross-model.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import {
@@ -13,18 +13,15 @@ import {
 } from './model.ts'
 import { addressOn, type Model } from './parse-output.ts'
 
-/** The real name of an application. */
-export type Identity = { readonly namespace: string; readonly application: string }
-
 /** The real names of applications of other models, by their local names. */
-export type Remotes = ReadonlyMap<string, Identity>
+export type Remotes = ReadonlyMap<string, CrossModelIdentity>
 
 /** The models that are known, and the one of the relation. */
 export type Known = { readonly model: Model; readonly models: readonly Model[]; readonly remotes: Remotes }
 
 /** A relation to another model; or the reason why it is left out, or not known. */
 export type CrossModel =
-  | { readonly identity: Identity; readonly interface: string; readonly role: RelationIdentity['role'] }
+  | { readonly identity: CrossModelIdentity; readonly interface: string; readonly role: RelationIdentity['role'] }
   | { readonly leftOut: string }
   | { readonly missing: string }
 
@@ -58,7 +55,7 @@ const consumed = (
   return runsOnMachines(offer.model) ? ON_MACHINES : { ...relation, identity: identityIn(offer.model, offer) }
 }
 
-const identityIn = (model: Model, { application }: { readonly application: string }): Identity => ({
+const identityIn = (model: Model, { application }: { readonly application: string }): CrossModelIdentity => ({
   namespace: namespaceOf(model),
   application,
 })
@@ -115,7 +112,7 @@ const offered = (known: Known, id: number, side: Side): CrossModel => {
 }
 
 /** The consumer's own word, which it publishes in a relation of `cross_model_mesh`. Juju 4 does not show the peer's data. */
-const publishedName = (model: Model, alias: string | undefined): Identity | undefined => {
+const publishedName = (model: Model, alias: string | undefined): CrossModelIdentity | undefined => {
   if (alias === undefined || reportsOwnData(model)) return undefined
   const infos = [...model.units.values()].flat()
   const named = infos.filter((info) => Object.keys(info['related-units']).some((unit) => applicationOf(unit) === alias))
@@ -129,7 +126,7 @@ const publishedName = (model: Model, alias: string | undefined): Identity | unde
 type Consumer = { readonly model: Model; readonly application: string }
 
 /** Tells if a published name may be that of the consumer: Juju names its model and, if that can be read, all that consume the offer there. */
-const mayBe = (model: Model, id: number, consumers: readonly Consumer[], published: Identity): boolean => {
+const mayBe = (model: Model, id: number, consumers: readonly Consumer[], published: CrossModelIdentity): boolean => {
   const home = homeOf(model, id)
   if (home === undefined) return published.namespace !== namespaceOf(model)
   const known = consumers.map((one) => identityIn(one.model, one))

@@ -1,7 +1,8 @@
+import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/peer-entry.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
 import { AUTHOR, DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
-import { type Identity, type Known, type Remotes, readCrossModel } from './cross-model.ts'
+import { type Known, type Remotes, readCrossModel } from './cross-model.ts'
 import { type Crossed, identityRelations } from './identities.ts'
 import {
   applicationNamed,
@@ -253,7 +254,7 @@ const documentOf = (
   side: Side,
   role: RelationIdentity['role'],
   kind: string,
-  identity?: Identity,
+  identity?: CrossModelIdentity,
 ): Result => {
   const { application, info, remote: local = application } = side
   const isRead = READ_INTERFACES.has(kind) && role !== 'peers'

@@ -1,6 +1,6 @@
-import { crossModelDatabag } from '../../core/relations/cross-model.ts'
+import { type CrossModelIdentity, crossModelDatabag } from '../../core/relations/cross-model.ts'
+import { OF_MESH } from '../../core/relations/select.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
-import type { Identity } from './cross-model.ts'
 
 /** A relation with an application of another model, as a document tells it. */
 export type Crossed = {
@@ -8,7 +8,7 @@ export type Crossed = {
   readonly application: string
   readonly role: RelationIdentity['role']
   readonly interface: string
-  readonly identity: Identity
+  readonly identity: CrossModelIdentity
   /** The data of the peer in the document. */
   readonly data: Readonly<Record<string, unknown>>
 }
@@ -21,8 +21,6 @@ const FIRST_ID = 1_000_000_000
 
 /** The id of the relation that names the peer of another one. */
 export const identityId = (id: number): number => FIRST_ID + id
-
-const OF_MESH = ['service_mesh', 'cross_model_mesh']
 
 /**
  * Lists a relation of `cross_model_mesh` for each client of another model that has none. A policy for such a client waits until it is named, and a charm

@@ -4,7 +4,7 @@ import { RELATED } from '../../core/policies/models.ts'
 import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
 import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/peer-entry.ts'
 import { DEFAULT_POLICIES_KEY } from '../../core/relations/policies-databag.ts'
-import { relationsWith } from '../../core/relations/select.ts'
+import { OF_MESH, relationsWith } from '../../core/relations/select.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
@@ -23,9 +23,6 @@ export const isRelated = ({ config, relations, unknownEndpoints, recovering }: E
     return 'value' in told && told.value === RELATED
   })
 }
-
-/** Interfaces of the mesh itself. No requests follow from their relations. */
-const OF_MESH = ['service_mesh', 'cross_model_mesh']
 
 /** Lists the relations in which the application provides something that its requirer may request. */
 export const providedRelations = (state: EffectiveState): Relation[] =>

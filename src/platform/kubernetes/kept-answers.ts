@@ -50,7 +50,7 @@ export const createKeptAnswers = (
     const isCurrent = async ({ until, reads }: Kept): Promise<boolean> => {
       if (until <= clock.now()) return false
       for (const [read, version] of reads) {
-        const now = found.get(read.call) ?? (await versionOf(read))
+        const now = await versionOf(read)
         if (now.version !== version) return false
       }
       return true

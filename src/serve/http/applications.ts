@@ -31,8 +31,9 @@ import { Application, Namespace } from '../../platform/base/names.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import { ifPermitted, ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import { counting, type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
+import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
 
@@ -299,8 +300,8 @@ const viewIn = async (
 }
 
 /** Lists the policies of meshstep in a namespace. The list is empty if the kind is not served, or may not be listed. */
-const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<KubernetesObject[]> =>
-  (await ifPermitted(ifServed(kubernetes.list('AuthorizationPolicy', namespace, MANAGED_SELECTOR)))) ?? []
+const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<readonly KubernetesObject[]> =>
+  (await listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR)) ?? []
 
 /** Returns the reason why no admission policy checks the authors of the application's documents, if it has documents. */
 const unguardedIn = async (

@@ -1,7 +1,7 @@
 import type { Access } from '../../ask/preview/access.ts'
 import type { Graph, Related } from '../../ask/views/graph.ts'
 import { Refused } from '../../platform/base/errors.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { type Subject, subjectName, subjectNamed } from '../../platform/base/subject.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import type { MapEdge } from './page-map.ts'
 
@@ -25,7 +25,7 @@ export const edgesOf = async (
   const drawn: MapEdge[] = []
   for (const [pair, relations] of pairs) {
     const [from = '', to = ''] = pair.split(' ')
-    const passing = known.has(to) ? await access(subjectOf(from), subjectOf(to)).catch(nothingIfRefused) : []
+    const passing = known.has(to) ? await access(subjectNamed(from), subjectNamed(to)).catch(nothingIfRefused) : []
     const allowed = passing.filter(({ after }) => after === 'allowed')
     if (allowed.length + relations.length > 0) drawn.push(edgeOf(from, to, relations, allowed, open.has(to)))
   }
@@ -51,11 +51,6 @@ const edgeOf = (
 const nothingIfRefused = (error: unknown): Access[] => {
   if (error instanceof Refused) return []
   throw error
-}
-
-const subjectOf = (id: string): Subject => {
-  const [namespace = '', application = ''] = id.split('/')
-  return { namespace, application }
 }
 
 /** Lists the pairs that policies name, whether or not they are related. An application is assumed to run as the account of its name. */

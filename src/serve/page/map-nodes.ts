@@ -1,6 +1,6 @@
 import type { Graph } from '../../ask/views/graph.ts'
 import { waypointOf } from '../../ask/views/waypoint.ts'
-import { subjectName } from '../../platform/base/subject.ts'
+import { subjectName, subjectNamed } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { ApplicationView, UnreadableView } from '../http/applications.ts'
 import type { MapNode } from './page-map.ts'
@@ -40,8 +40,7 @@ const portsOf = (spec: KubernetesObject['spec']): number[] =>
   ((spec?.ports ?? []) as { port: number }[]).map(({ port }) => port)
 
 const describe = (id: string, view: ApplicationView | undefined, problem: string | undefined, isUntold: boolean) => {
-  const [namespace = '', application = ''] = id.split('/')
-  const named = { id, namespace, application }
+  const named = { id, ...subjectNamed(id) }
   if (problem !== undefined) return { ...named, status: 'unreadable' as const, message: problem, marks: [] }
   if (isUntold)
     return { ...named, status: 'untold' as const, message: 'It runs, and no event has come for it yet.', marks: [] }

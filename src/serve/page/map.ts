@@ -14,9 +14,10 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { ifPermitted, ifServed } from '../../platform/kubernetes/api-error.ts'
+import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { createKeptAnswers, type KeptAnswers } from '../../platform/kubernetes/kept-answers.ts'
+import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_SELECTOR, MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
 import { type ApplicationView, createApplications, type UnreadableView } from '../http/applications.ts'
@@ -156,7 +157,7 @@ const withPolicies = (recording: Kubernetes, kubernetes: Kubernetes, selector: s
 
 /** Describes the versions of the policies in some namespaces, and by which conditions Istio shows that it is there. */
 const policiesIn = async (kubernetes: Kubernetes, homes: ReadonlySet<string>): Promise<string> => {
-  const policies = await listIfKnown(kubernetes, 'AuthorizationPolicy')
+  const policies = (await listReadable(kubernetes, 'AuthorizationPolicy', undefined)) ?? []
   const near = policies.filter(({ metadata: { namespace = '' } }) => homes.has(namespace))
   return hashOf([near.map(versionOfObject), conditionsOf(policies)])
 }
@@ -214,7 +215,9 @@ const versionOf = async (kubernetes: Kubernetes, namespaces: readonly string[], 
       kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR),
       ...KINDS.map((kind) => kubernetes.list(kind, namespace)),
     ]),
-    ...(['AuthorizationPolicy', 'Gateway'] as const).map((kind) => listIfKnown(kubernetes, kind)),
+    ...(['AuthorizationPolicy', 'Gateway'] as const).map(
+      async (kind) => (await listReadable(kubernetes, kind, undefined)) ?? [],
+    ),
   ])
   return hashOf([namespaces, shown, lists.flat().map(versionOfObject)])
 }
@@ -223,6 +226,3 @@ const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stri
 
 const versionOfObject = ({ kind, metadata: { uid, resourceVersion } }: KubernetesObject): string =>
   `${kind} ${uid} ${resourceVersion}`
-
-const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[]> =>
-  (await ifPermitted(ifServed(kubernetes.list(kind, undefined)))) ?? []

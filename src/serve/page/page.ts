@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { readingLists } from '../../ask/views/listed.ts'
 import { parseInput } from '../../platform/base/issues.ts'
+import { subjectNamed } from '../../platform/base/subject.ts'
 import { readEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import { createIntake } from '../http/body.ts'
@@ -115,10 +116,7 @@ const A_NAME = 'expected {namespace}/{application}'
 const Name = z
   .string()
   .regex(/^[-a-z0-9]{1,63}\/[-a-z0-9]{1,63}$/, A_NAME)
-  .transform((text) => {
-    const [namespace = '', application = ''] = text.split('/')
-    return { namespace, application }
-  })
+  .transform(subjectNamed)
 
 const Asked = z.union(
   [

@@ -2,7 +2,7 @@ import { type Memories, memoryName } from '../../../core/state/memory.ts'
 import type { MeshConfig } from '../../../mesh/istio/beacon-config.ts'
 import { meshConfigReference, ROOT_NAMESPACE } from '../../../mesh/istio/mesh-config.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { type Subject, subjectName, subjectNamed } from '../../../platform/base/subject.ts'
 import { ifPermitted, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../../platform/kubernetes/objects.ts'
@@ -166,7 +166,6 @@ export const saidIn = (
   const subject = memorySubject(object)
   const state = subject === undefined ? undefined : memories.read(object, memo)
   if (subject === undefined || state === undefined || state instanceof Error) return []
-  const [namespace = '', application = ''] = subject.split('/')
-  const said = { mesh: state.config?.mesh, beacon: findBeacon({ namespace, application }, state) }
+  const said = { mesh: state.config?.mesh, beacon: findBeacon(subjectNamed(subject), state) }
   return said.mesh || said.beacon ? [[subject, said]] : []
 }

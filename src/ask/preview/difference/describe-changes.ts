@@ -1,3 +1,4 @@
+import { namespaceOf } from '../../../platform/base/subject.ts'
 import { nearName, sideName } from '../../authorization/side.ts'
 import type { Change, Verdict } from '../compare-requests.ts'
 import type { Class } from './classes.ts'
@@ -132,7 +133,7 @@ const tellMany = (found: Found, groups: readonly Class[], known: Known): AccessC
   const count = countOf(groups)
   const names = namesOf(groups, known)
   const excepted = groups.flatMap(({ except }) => [...except].flatMap(({ name }) => name ?? []))
-  const spaces = new Set(names.map((name) => name.replace(/\/.*/, '')))
+  const spaces = new Set(names.map(namespaceOf))
   const of = spaces.size === 1 ? [...spaces].join('') : `${spaces.size} namespaces`
   const isWhole = names.every((name) => name.endsWith('/*'))
   const but = excepted.length === 0 ? '' : ` but ${excepted.length === 1 ? excepted[0] : excepted.length}`

@@ -1,5 +1,6 @@
 import { USE_WAYPOINT_LABEL } from '../../../core/relations/enrolment-labels.ts'
 import { readAuthorizationPolicy, targetsOf } from '../../../mesh/istio/authorization-policy.ts'
+import { namespaceOf } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
 import { indexOf, under } from './index-of.ts'
@@ -44,7 +45,7 @@ export const createRelevance = (
     ])
     const led = [...labels, namespaceLabels, ...found.map(({ metadata }) => metadata.labels ?? {})]
     const waypoints = led.flatMap((some) => waypointsIn(some, namespace))
-    const homes = [...new Set([...within, ...waypoints.map((one) => one.replace(/\/.*/, ''))])]
+    const homes = [...new Set([...within, ...waypoints.map(namespaceOf)])]
     return {
       services: found,
       policies: under(policies, [
