@@ -1,5 +1,6 @@
 import type { Plan } from '../ask/preview/preview.ts'
 import type { Handled } from '../core/events/handle.ts'
+import { isWithinMemory } from '../core/reconcile/outcome.ts'
 import { eventOf } from '../serve/page/relating.ts'
 import type { DryRunOptions } from './dry-run.ts'
 import { withTraffic } from './loss-traffic.ts'
@@ -31,7 +32,7 @@ export const send = async (
 /** Prints a row for the step, and one for each following step with an effect. A row lists the written objects without memories. */
 const printSteps = (format: Format, handled: Handled): void => {
   const steps = [handled, ...(handled.effects ?? [])]
-  const shown = steps.filter(({ status }, index) => index === 0 || status !== 'unchanged')
+  const shown = steps.filter(({ status }, index) => index === 0 || !isWithinMemory(status))
   const rows = shown.map(({ namespace, application, status, written, removed = [], conflicts }) => [
     [namespace, application].filter((part) => part !== undefined).join('/'),
     status,

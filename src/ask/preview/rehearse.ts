@@ -5,6 +5,7 @@ import { createHandler, type Handle } from '../../core/events/handle.ts'
 import { createQueue } from '../../core/events/queue.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
+import { isWithinMemory } from '../../core/reconcile/outcome.ts'
 import { createStep } from '../../core/reconcile/step.ts'
 import type { Fork } from '../../embedded/fork/fork.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -116,7 +117,7 @@ const isQuiet = async (steps: readonly ReportedStep[], look: () => Promise<void>
   for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
     const before = steps.length
     await look()
-    if (steps.slice(before).every(({ status }) => status === 'unchanged' || status === 'waiting')) return true
+    if (steps.slice(before).every(({ status }) => isWithinMemory(status) || status === 'waiting')) return true
   }
   return false
 }

@@ -1,4 +1,5 @@
 import type { DoneStep } from '../../core/events/handle.ts'
+import { isWithinMemory } from '../../core/reconcile/outcome.ts'
 
 /** A step of a plan, in the form of a log entry of a real step. */
 export type ReportedStep = Omit<DoneStep, 'time' | 'milliseconds' | 'effects' | 'published'>
@@ -12,4 +13,4 @@ export const reportedStep = ({
 }: DoneStep): ReportedStep => step
 
 /** Tells if a step is worth reporting. A step that only wrote its memory is not. */
-export const isTelling = ({ status, messages }: ReportedStep): boolean => status !== 'unchanged' || messages.length > 0
+export const isTelling = ({ status, messages }: ReportedStep): boolean => !isWithinMemory(status) || messages.length > 0

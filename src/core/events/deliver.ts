@@ -8,7 +8,7 @@ import type { Features } from '../feature/combine.ts'
 import type { Announcement } from '../feature/feature.ts'
 import type { Change } from '../reconcile/change.ts'
 import type { Outbox } from '../reconcile/outbox.ts'
-import type { Delivered, FollowedStep, Outcome } from '../reconcile/outcome.ts'
+import { type Delivered, type FollowedStep, isWithinMemory, type Outcome } from '../reconcile/outcome.ts'
 import type { Nudge } from '../relations/nudges.ts'
 import { noteDelivered } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
@@ -111,7 +111,7 @@ const sendingOnce = (sending: Sending, send: (event: Event) => Promise<Followed 
 /** Reports a step that followed. Empty if it wrote only its memory, without messages. */
 export const effectOf = ({ outcome, next: { subject } }: Followed): FollowedStep[] => {
   const { status, written, removed, conflicts, messages, drift } = outcome
-  const isQuiet = status === 'unchanged' && messages.length === 0
+  const isQuiet = isWithinMemory(status) && messages.length === 0
   return isQuiet
     ? []
     : [{ ...subject, status, written, ...(removed && { removed }), conflicts, messages, ...(drift && { drift }) }]

@@ -9,10 +9,14 @@ import type { Drift } from './decide/drift.ts'
 import type { Reconciled } from './record.ts'
 
 /**
- * The status of a step. `changed`: objects besides the memory were written. `conflict`: another manager holds something desired; the rest
- * was done. `waiting`: something does not exist yet. `stale`: a later event overtook this one.
+ * The status of a step. `changed`: objects besides the memory were written. `saved`: only the memory was, with something that was told.
+ * `unchanged`: nothing that was told changed. `conflict`: another manager holds something desired; the rest was done. `waiting`: something
+ * does not exist yet. `stale`: a later event overtook this one.
  */
-export type Status = 'changed' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
+export type Status = 'changed' | 'saved' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
+
+/** Tells if a step completed and wrote nothing but its memory. */
+export const isWithinMemory = (status: Status): boolean => status === 'saved' || status === 'unchanged'
 
 /** A label, object, or field of one of our objects that another manager holds. */
 export type Conflict = LabelConflict | ObjectConflict
@@ -59,11 +63,11 @@ const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], wait
 /** Computes the outcome of one event from its step. Several events may share one step. */
 export const outcomeOf = (subject: Subject, taken: ChangeResult, done: Done = NOTHING): Outcome | Error => {
   if (taken instanceof Error) return taken
-  const { stale, message } = taken
+  const { stale, message, isNews = false } = taken
   const waiting = done.waiting.map((wait) => wait.message)
   const messages = [stale, message, ...waiting, ...done.problems, ...done.messages].filter((text) => text !== undefined)
   return {
-    status: stale ? 'stale' : statusOf(subject, done),
+    status: stale ? 'stale' : statusOf(subject, done, isNews),
     written: done.written,
     ...(done.removed.length > 0 && { removed: done.removed }),
     conflicts: done.conflicts.slice(0, MOST),
@@ -82,7 +86,7 @@ export type Delivered = { published: string[]; refused: RefusedMessage[]; effect
 
 /** Adds the delivery to an outcome. The status becomes `waiting` if a receiver refused its message. */
 export const withDelivered = <T extends Outcome>(outcome: T, { published, refused, effects }: Delivered): T => {
-  const isDone = outcome.status === 'changed' || outcome.status === 'unchanged'
+  const isDone = outcome.status === 'changed' || isWithinMemory(outcome.status)
   // the step itself reports memories that cannot be read
   const unsaid = refused.filter(({ reason }) => !outcome.messages.some((text) => text.includes(reason)))
   return {
@@ -119,8 +123,9 @@ const shortened = (text: string): string =>
 const rest = ({ length }: readonly unknown[], what: string): string[] =>
   length > MOST ? [`and ${length - MOST} more ${what}`] : []
 
-const statusOf = (subject: Subject, { conflicts, waiting, problems, written }: Done): Status => {
+const statusOf = (subject: Subject, { conflicts, waiting, problems, written }: Done, isNews: boolean): Status => {
   if (conflicts.length > 0) return 'conflict'
   if (waiting.length > 0 || problems.length > 0) return 'waiting'
-  return written.some((name) => name !== memoryObject(subject)) ? 'changed' : 'unchanged'
+  if (written.some((name) => name !== memoryObject(subject))) return 'changed'
+  return isNews && written.length > 0 ? 'saved' : 'unchanged'
 }

@@ -6,6 +6,7 @@ const REFUSED = { name: 'settings-changed', reason: 'it is full' }
 
 test.each([
   ['changed', 'waiting'],
+  ['saved', 'waiting'],
   ['unchanged', 'waiting'],
   ['waiting', 'waiting'],
   ['conflict', 'conflict'],

@@ -12,6 +12,7 @@ import { resolveRelations } from '../../relations/resolve-relations.ts'
 import type { Config, SpecSource } from '../../state/config.ts'
 import { type Memory, tooLarge } from '../../state/memory.ts'
 import type { PublicState, State } from '../../state/state.ts'
+import { isToldDifferently } from '../../state/told.ts'
 import type { Conceal } from '../../workload/conceal.ts'
 import type { Change, ChangeResult, Folded } from '../change.ts'
 import type { Surroundings } from '../observe/surroundings.ts'
@@ -105,16 +106,21 @@ export const foldChanges = async (
   // measuring reads the whole memory: if all changes fit together, it is done once
   const together = await takeAll(() => 0)
   const { state, taken } = tooManyBytes(memory, first, together.state) === 0 ? together : await takeAll(excess)
+  const next = assignIds(
+    subject,
+    withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now),
+    peers,
+  )
+  const isNews = isToldDifferently(memory.state, next)
   return {
-    state: assignIds(
-      subject,
-      withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now),
-      peers,
-    ),
-    taken: taken.map((one, index) => toldOf(one, changes[index], unread)),
+    state: next,
+    taken: taken.map((one, index) => withNews(toldOf(one, changes[index], unread), isNews)),
     dropped: [...dropped],
   }
 }
+
+const withNews = (taken: ChangeResult, isNews: boolean): ChangeResult =>
+  taken instanceof Error ? taken : { ...taken, isNews }
 
 /** Adds the unread documents to the result of a change. For the event of such a document it is an error. */
 const toldOf = (taken: ChangeResult, change: Change | undefined, unread: readonly Unread[]): ChangeResult => {
