@@ -184,7 +184,7 @@ describe('a process that is its own sink', () => {
     await world.send('relation-changed', related())
     const gone = { ...related({}, 8), remote: { application: 'beacon', namespace: 'gone', data: {} } }
     const handled = await world.send('relation-changed', gone)
-    expect(handled).toMatchObject({ status: 'unchanged' })
+    expect(handled).toMatchObject({ status: 'saved' })
     expect(world.labels().template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })
   })
 

@@ -25,7 +25,7 @@ describe('the answer to an event', () => {
   test('the answer to an event names the steps that followed at other applications, and what each wrote', async () => {
     const world = await guarded()
     const answer = await world.send('relation-changed', related(3, 'db', WEB, DB))
-    expect(answer.status).toBe('unchanged')
+    expect(answer.status).toBe('saved')
     const granted = answer.effects?.find(({ application }) => application === 'beacon')
     expect(granted).toMatchObject({ namespace: 'shop', status: 'changed', conflicts: [] })
     expect(granted?.written).toContainEqual(expect.stringMatching(/^AuthorizationPolicy shop\//))

@@ -316,13 +316,13 @@ describe('a workload that does not exist', () => {
       status: 'waiting',
       messages: [expect.stringContaining('set service to null')],
     })
-    expect((await world.send('config-changed', { config: { service: null } })).status).toBe('unchanged')
+    expect((await world.send('config-changed', { config: { service: null } })).status).toBe('saved')
   })
 
   test('a workload that does not exist is not missed while nothing is wanted of it', async () => {
     const world = createWorld([])
     world.api.seed([service('other')], { manager: 'juju' })
-    expect(await world.send('config-changed', { config: {} })).toMatchObject({ status: 'unchanged', messages: [] })
+    expect(await world.send('config-changed', { config: {} })).toMatchObject({ status: 'saved', messages: [] })
   })
 })
 
@@ -375,7 +375,7 @@ describe('what cannot be read changes nothing', () => {
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
     const outcome = await world.send('relation-changed', meshRelation('{"mesh"'))
     expect(outcome).toMatchObject({
-      status: 'unchanged',
+      status: 'saved',
       messages: [expect.stringContaining('relation 7 (service-mesh): labels')],
     })
     expect(world.labels().template).toEqual({ ...TEMPLATE, 'istio.io/use-waypoint': 'on' })

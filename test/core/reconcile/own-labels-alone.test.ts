@@ -12,7 +12,7 @@ test('an application that was never on a mesh does not stay on one when its memo
   await configure(world, { labels: { team: 'blue' } }, API)
   loseMemory(world)
   const { messages, status } = await configure(world, { labels: { team: 'blue' } }, API)
-  expect({ messages, status }).toEqual({ messages: [], status: 'unchanged' })
+  expect({ messages, status }).toEqual({ messages: [], status: 'saved' })
   expect(await world.send('resync', API)).toMatchObject({ messages: [], status: 'unchanged' })
 })
 
@@ -21,7 +21,7 @@ test('an application whose config alone asks for a label that a coordinator may 
   const world = createMesh(['api'], false)
   await configure(world, config, API)
   loseMemory(world)
-  expect(await configure(world, config, API)).toMatchObject({ messages: [], status: 'unchanged' })
+  expect(await configure(world, config, API)).toMatchObject({ messages: [], status: 'saved' })
 })
 
 test('an application that is on a mesh stays there when its memory and that of its beacon are lost', async () => {

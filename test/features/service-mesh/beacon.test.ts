@@ -45,7 +45,7 @@ const createShop = async (config: Record<string, unknown> = {}) => {
 describe('a beacon tells its consumers', () => {
   test('of the relation alone before it is configured', async () => {
     const world = createMesh([], false)
-    expect(await ask(world, undefined)).toMatchObject({ status: 'unchanged' })
+    expect(await ask(world, undefined)).toMatchObject({ status: 'saved' })
     expect(told(world)).toEqual({ 'shop/db': {} })
   })
 

@@ -189,7 +189,7 @@ describe('a databag that cannot be read any more', () => {
     await ask(world, [wire()])
     for (const policies of ['[{', '"x"', 7])
       expect(await ask(world, policies)).toMatchObject({
-        status: 'unchanged',
+        status: 'saved',
         messages: [expect.stringMatching(/shop\/db: policies: .*; the last readable data stays in effect/)],
       })
     expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])

@@ -67,7 +67,7 @@ describe('a kind that the API server does not know', () => {
     await configure(world, { mesh: {} })
     await ask(world, both)
     answerTo(world, POLICIES, UNKNOWN)
-    expect((await ask(world, [])).status).toBe('unchanged')
+    expect((await ask(world, [])).status).toBe('saved')
     world.intercept = undefined
     expect(policiesIn(world)).toHaveLength(2)
     await world.send('resync', BEACON)

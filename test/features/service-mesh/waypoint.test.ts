@@ -53,7 +53,7 @@ describe('a waypoint that does not serve', () => {
     world.intercept = undefined
     world.calls.length = 0
     expect(await world.send('leader-elected', { ...BEACON, unit: 'beacon/0' })).toMatchObject({
-      status: 'unchanged',
+      status: 'saved',
       messages: [],
     })
     expect(writes(world)).toEqual([])

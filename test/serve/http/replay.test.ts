@@ -21,8 +21,8 @@ const inNamespace = (namespace: string, name: string, kind: 'StatefulSet' | 'Dep
 describe('what Knative’s ApiServerSource really sends', () => {
   test.each([
     ['pod-add', 'web', 'unchanged'],
-    ['lease-add', 'web', 'unchanged'],
-    ['lease-update', 'web', 'unchanged'],
+    ['lease-add', 'web', 'saved'],
+    ['lease-update', 'web', 'saved'],
     ['pod-update-ready', undefined, 'unchanged'],
     ['pod-delete', 'web', 'unchanged'],
     ['pod-add-reference', undefined, 'unchanged'],
