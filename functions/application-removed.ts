@@ -11,6 +11,7 @@ import { ObjectName } from '../src/platform/base/names.ts'
 export const createApplicationRemoved = (features: Pick<Features, 'parts'>) =>
   defineFunction({
     name: 'application-removed',
+    isEnd: true,
     data: { document: ObjectName.optional() },
     look: ({ document }) => ({ everything: true, ...(document !== undefined && { document }) }),
     fold: (state, { document }, { position, now }) => {

@@ -17,6 +17,7 @@ export const relationBroken = defineFunction({
   name: 'relation-broken',
   data: { relation: BrokenRelation.optional(), remote: BrokenRemote.optional(), document: ObjectName.optional() },
   isNudge: true,
+  isEnd: true,
   look: ({ relation, remote, document }) => ({
     ...(remote && { remotes: [remote] }),
     ...(relation && { relation: relation.id }),

@@ -7,6 +7,8 @@ import type { RelationView } from './relations.ts'
 export type Shown = {
   readonly namespace: string
   readonly application: string
+  /** Absent for a memory that cannot be read. */
+  readonly status?: { readonly status: string } | undefined
   readonly config: Config
   readonly labels: Readonly<Record<string, string>>
   readonly relations: readonly RelationView[]
@@ -28,8 +30,11 @@ export type Graph = {
   readonly edges: readonly Related[]
 }
 
-/** Builds the graph from the applications. A relation with a beacon is no edge: it decides the kind of the node. */
-export const graphOf = (views: readonly Shown[]): Graph => {
+/**
+ * Builds the graph from the applications, without removed ones. A relation with a beacon is no edge: it decides the kind of the node.
+ */
+export const graphOf = (all: readonly Shown[]): Graph => {
+  const views = all.filter(({ status }) => status?.status !== 'removed')
   const edges = views.flatMap(edgesOf)
   // both sides report a relation, and the provider's report, with its endpoint, wins
   const byKey = new Map(

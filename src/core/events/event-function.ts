@@ -47,6 +47,8 @@ type Definition<Shape extends z.ZodRawShape> = {
   isForNamespaces?: boolean
   /** If another application sends it, it only asks for a look. */
   isNudge?: boolean
+  /** It can only end something. */
+  isEnd?: boolean
   look?: (data: z.output<z.ZodObject<Shape, z.core.$strict>>) => Look
   fold(state: State, data: z.output<z.ZodObject<Shape, z.core.$strict>>, arrival: Arrival): Folded
 }
@@ -58,6 +60,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
   observation = false,
   isForNamespaces = false,
   isNudge = false,
+  isEnd = false,
   look = () => ({}),
   fold,
 }: Definition<Shape>): EventFunction => {
@@ -87,6 +90,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
         ...subject,
         change: {
           observation,
+          isEnd,
           look: looks,
           event: arrival.position.id,
           fold: (state, known, conceal) => fold(state, parsed, { ...arrival, known, conceal }),

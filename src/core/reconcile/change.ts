@@ -47,6 +47,8 @@ export type Change = {
   /** Another application asks this one to look. An echo says that the sender itself found nothing new. */
   nudge?: { isEcho: boolean }
   note?: boolean
+  /** The event can only end something. */
+  isEnd?: boolean
   /** Rejects with Refused if the sender may not ask for an effect outside the application. Absent if senders are not authenticated. */
   permit?: ((about: About) => Promise<void>) | undefined
   /** The document of the event was deleted. Apart from the end of its own content, the event can only do what the document's author may. */

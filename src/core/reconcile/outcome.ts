@@ -38,7 +38,7 @@ export type Outcome = {
   waiting?: readonly Wait[]
   /** The differences from the desired state that a resync found and repaired. The first 20. */
   drift?: readonly Drift[]
-  /** The application's own status. Absent if it is active and has no message. */
+  /** The application's own status. Absent if it is active or removed, and has no message. */
   applicationStatus?: ApplicationStatus
   /** The steps of other applications that followed. Absent if there are none. */
   effects?: readonly FollowedStep[]
@@ -104,8 +104,9 @@ export const isSilent = ({ status, messages, applicationStatus }: Outcome): bool
 
 const printRefused = ({ name, reason }: RefusedMessage): string => `${name}: ${reason}`
 
-/** Tells if a status is worth reporting: any but a plain `active`. */
-const isTelling = ({ status, message }: ApplicationStatus): boolean => status !== 'active' || message !== ''
+/** Tells if a status is worth reporting: any but a plain `active` or `removed`. */
+const isTelling = ({ status, message }: ApplicationStatus): boolean =>
+  !['active', 'removed'].includes(status) || message !== ''
 
 /** The limit of list entries in an outcome, which travels through brokers and logs. */
 const MOST = 20

@@ -15,13 +15,17 @@ export const Report = z.strictObject({
 })
 export type Report = z.infer<typeof Report>
 
-/** Ranks a status by severity, 0 being the worst. */
-export const statusRank = (status: WorkloadStatus): number => STATUSES.indexOf(status)
 /**
- * The status of an application, in Juju's terms. An active one may have an empty message. `since` (RFC 3339) is the beginning of a wait.
+ * The status of an application, in Juju's terms, or `removed`. An active or a removed one may have an empty message. `since` (RFC 3339) is the
+ * beginning of a wait.
  */
 export type ApplicationStatus = {
-  readonly status: WorkloadStatus
+  readonly status: WorkloadStatus | 'removed'
   readonly message: string
   readonly since?: string | undefined
 }
+
+const RANKS: readonly ApplicationStatus['status'][] = [...STATUSES, 'removed']
+
+/** Ranks a status by severity, 0 being the worst. */
+export const statusRank = (status: ApplicationStatus['status']): number => RANKS.indexOf(status)

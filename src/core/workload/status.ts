@@ -10,6 +10,8 @@ export type StatusInput = {
   readonly application: string
   readonly units: Units
   readonly now: Date
+  /** The application was removed, or nothing of it is told or runs any more. */
+  readonly isRemoved?: boolean
   /** The application should have pods, and has none. */
   readonly hasNoUnits?: boolean | undefined
   /** The API server's refusal of the spec. */
@@ -34,10 +36,11 @@ export type StatusInput = {
   readonly waiting?: readonly Wait[] | undefined
 }
 
-/** Returns the most severe status: error, blocked, maintenance, waiting, then active. Of equal ones, the first counts. */
+/** Returns the most severe status: error, blocked, maintenance, waiting, then active. Of equal ones, the first counts. A removed application keeps its message. */
 export const combineStatuses = (facts: StatusInput): ApplicationStatus => {
   const found = candidates(facts)
   const [worst, ...others] = found.toSorted((one, other) => statusRank(one.status) - statusRank(other.status))
+  if (facts.isRemoved) return { status: 'removed', message: worst?.message ?? '' }
   if (worst === undefined) return { status: 'active', message: '' }
   const alike = others.filter(({ status }) => status === worst.status).length
   const isGood = worst.status === 'active' || alike === 0

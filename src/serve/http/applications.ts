@@ -42,6 +42,8 @@ export type ApplicationView = {
   readonly namespace: string
   readonly application: string
   readonly status: ApplicationStatus
+  /** Its workload or pods exist, as far as they may be read. */
+  readonly runs: boolean
   /** Absent without a leader. */
   readonly leader?: Pick<Leader, 'unit' | 'epoch'>
   /** The application's own settings, as its leader wrote them last. */
@@ -271,6 +273,7 @@ const viewIn = async (
   return {
     ...subject,
     status: isInherited(memory) ? notOurs(subject) : status,
+    runs: running.isAbsent !== true,
     messages: [
       ...resolved.blocked,
       ...resolved.problems,

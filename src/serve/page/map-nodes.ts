@@ -29,7 +29,7 @@ export const nodesOf = ({ all, graph, untold, open, services }: Known): MapNode[
       ...describe(id, byId.get(id), problems.get(id), untold.has(id)),
       ports: ports.get(id) ?? [],
       kind: kinds.get(id) ?? ('off' as const),
-      ...(byId.has(id) && { access: open.has(id) ? ('open' as const) : ('guarded' as const) }),
+      ...(byId.get(id)?.runs && { access: open.has(id) ? ('open' as const) : ('guarded' as const) }),
       ...(groups.has(id) && { group: groups.get(id) as string }),
     }
     return { ...node, caption: captionOf(node) }
@@ -42,6 +42,7 @@ const portsOf = (spec: KubernetesObject['spec']): number[] =>
 const describe = (id: string, view: ApplicationView | undefined, problem: string | undefined, isUntold: boolean) => {
   const named = { id, ...subjectNamed(id) }
   if (problem !== undefined) return { ...named, status: 'unreadable' as const, message: problem, marks: [] }
+  if (view?.status.status === 'removed') return { ...named, ...view.status, marks: [] }
   if (isUntold)
     return { ...named, status: 'untold' as const, message: 'It runs, and no event has come for it yet.', marks: [] }
   if (view === undefined)
@@ -79,7 +80,7 @@ const groupsOf = ({ edges }: Graph, byId: ReadonlyMap<string, ApplicationView>):
 
 const captionOf = ({ kind, access, marks, status }: Omit<MapNode, 'caption'>): string => {
   if (status === 'untold') return 'no event yet'
-  if (status === 'unknown' || status === 'unreadable') return status
+  if (['removed', 'unknown', 'unreadable'].includes(status)) return status
   const where = { beacon: 'runs the mesh', mesh: 'on mesh', off: 'off mesh' }[kind]
   const who = kind === 'beacon' || access === undefined ? [] : [access]
   const worse = status === 'active' || marks.includes(status) ? [] : [status]

@@ -189,14 +189,14 @@ const namespacesIn = async (kubernetes: Kubernetes, home: string | undefined): P
 const WORKLOADS: readonly Kind[] = ['StatefulSet', 'Deployment']
 const KINDS: readonly Kind[] = [...WORKLOADS, 'Service']
 
-/** Lists the workloads without a memory, by `namespace/name`. A workload of a controller, such as a waypoint, is no application. */
+/** Lists the workloads of no application, by `namespace/name`. A workload of a controller, such as a waypoint, is none. */
 const untoldBy = (
   features: Features,
   views: readonly (ApplicationView | UnreadableView)[],
   workloads: readonly KubernetesObject[],
 ): ReadonlySet<string> => {
   const told = new Set(
-    views.flatMap((view) => [
+    views.filter(isPresent).flatMap((view) => [
       subjectName(view),
       ...('problem' in view ? [] : features.targets(view.application, view.config))
         .filter(({ kind }) => kind !== 'Service')
@@ -208,6 +208,9 @@ const untoldBy = (
     .map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
   return new Set(ids).difference(told)
 }
+
+const isPresent = (view: ApplicationView | UnreadableView): boolean =>
+  'problem' in view || view.status.status !== 'removed'
 
 const versionOf = async (kubernetes: Kubernetes, namespaces: readonly string[], shown: readonly string[]) => {
   const lists = await Promise.all([

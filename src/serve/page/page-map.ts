@@ -5,9 +5,9 @@ export type MapNode = {
   readonly application: string
   readonly id: string
   readonly kind: NodeKind
-  /** `open`: any client may reach it, because no policy restricts it. Absent if that is unknown. */
+  /** `open`: any client may reach it, because no policy restricts it. Absent if that is unknown, or if nothing of it runs. */
   readonly access?: 'open' | 'guarded'
-  /** A status of Juju, `unreadable`, `unknown`, or `untold` for a workload without any event. */
+  /** A status of an application, `unreadable`, `unknown`, or `untold` for a workload without any event. */
   readonly status: string
   readonly message: string
   /** A few words: its place, its access, and its marks. */

@@ -1,21 +1,25 @@
 import type { Subject } from '../../../platform/base/subject.ts'
+import { isRelatedTo } from '../../relations/peers.ts'
 import type { Change } from '../change.ts'
 import type { FoldedObservation, Observation } from '../observe.ts'
 import { isDeployed } from './cluster.ts'
 
 /**
- * Tells if no platform, document or workload has introduced the application, and other memories merely name it. The name may be an alias,
- * so no memory is created.
+ * Tells if no platform, document or workload has introduced the application. If other memories merely name it, the name may be an alias.
+ * If none does, there is nothing that could end. No memory is created.
  */
 export const isStranger = (
   subject: Subject,
   changes: readonly Change[],
-  { memory, found: { documents } }: Observation,
+  { memory, found: { documents, peers } }: Observation,
   { state, observed }: FoldedObservation,
 ): boolean =>
   memory.stored === undefined &&
-  changes.every(({ nudge, look }) => nudge !== undefined || look?.isResync === true) &&
-  Object.keys(state.relations).length > 0 &&
-  [...(state.owned ?? []), ...(state.previousTargets ?? [])].length === 0 &&
+  changes.every(({ nudge, look, isEnd }) => nudge !== undefined || look?.isResync || isEnd) &&
+  (changes.some(({ isEnd }) => isEnd)
+    ? ![...peers.values()].some((peer) => isRelatedTo(peer, subject))
+    : Object.keys(state.relations).length > 0) &&
+  (state.previousTargets ?? []).length === 0 &&
+  observed.owned.kinds.every(({ live = [], problem }) => live.length === 0 && problem === undefined) &&
   !documents.found.some((one) => one.application === subject.application && !('isForbidden' in one)) &&
   !isDeployed(observed)

@@ -26,6 +26,8 @@ type Found = {
 /** The running application: its workload and live pods. Undefined if they are not known. */
 export type Running = {
   readonly workload?: KubernetesObject | undefined
+  /** There is neither a workload nor a pod of its own. */
+  readonly isAbsent?: true
   readonly pods?: readonly KubernetesObject[] | undefined
   /** Listed live pods that match the selector and have no controller. */
   readonly unowned?: readonly KubernetesObject[]
@@ -47,7 +49,8 @@ export const observeRunning = async (
   if (found === undefined || found.target.kind === 'Service' || found.problem !== undefined) return {}
   const objects = found.places?.map(({ object }) => object)
   // a workload that could not be created has replaced nothing
-  if (objects === undefined) return features.dependsOnUnits(state) && !isOwn(state) ? { pods: [] } : {}
+  if (objects === undefined)
+    return { isAbsent: true, ...(features.dependsOnUnits(state) && !isOwn(state) && { pods: [] }) }
   if (found.target.on === 'pods') return { pods: objects }
   const [workload] = objects
   if (workload === undefined) return {}

@@ -3,7 +3,7 @@ import type { Wait } from '../../../platform/base/wait.ts'
 import { nameOf } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
-import type { State } from '../../state/state.ts'
+import { isRemoved, type State, stands } from '../../state/state.ts'
 import type { ApplicationStatus } from '../../units/report.ts'
 import { heldPlaces } from '../../workload/churn/data-churn.ts'
 import { findChurn } from '../../workload/churn/evidence.ts'
@@ -20,13 +20,14 @@ export type Sight = { readonly running: Running; readonly waiting: readonly Wait
  * give the same status, because nothing of the observation is remembered.
  */
 export const applicationStatus = (
-  features: Pick<Features, 'reports'>,
+  features: Pick<Features, 'kinds' | 'reports'>,
   subject: Subject,
   memory: State,
   resolved: ResolvedRelations,
   { running, waiting, now }: Sight,
 ): ApplicationStatus => {
   const { blocked } = resolved
+  const isOver = isGone(memory, running)
   const { config, units, refusedSpec, refused, configChurn, pending } = memory
   const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
@@ -34,9 +35,13 @@ export const applicationStatus = (
     application: subject.application,
     units,
     now,
+    isRemoved: isOver,
     hasNoUnits: own
       ? own.replicas !== 0 && Object.keys(units.present).length === 0
-      : workload && desiredReplicas(workload) === 0,
+      : workload
+        ? desiredReplicas(workload) === 0
+        : // waits name a missing workload that should carry labels
+          running.isAbsent && !isOver && waiting.length === 0 && features.kinds(config).length === 0,
     badSpec: refusedSpec,
     refused: [...Object.values(refused?.objects ?? {}), problem ?? []]
       .flat()
@@ -51,3 +56,10 @@ export const applicationStatus = (
     waiting,
   })
 }
+
+/** Tells if the application was removed and has not come back, or if nothing of it is told or runs any more. */
+const isGone = (memory: State, { isAbsent }: Running): boolean =>
+  isRemoved(memory) ||
+  (isAbsent === true &&
+    memory.config === undefined &&
+    !Object.values(memory.relations).some((entry) => stands(memory, entry)))

@@ -26,7 +26,7 @@ const MOST_FOUND = 3
 /** @param {MapNode} node @param {ReadonlySet<string>} conflicts */
 const isBad = ({ id, status, marks }, conflicts) =>
   conflicts.has(id) ||
-  !['active', 'untold', 'seen'].includes(status) ||
+  !['active', 'removed', 'untold', 'seen'].includes(status) ||
   marks.includes('conflict') ||
   marks.includes('waiting')
 

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import type { ApplicationView } from '../../../src/serve/http/applications.ts'
+import { createPlace } from '../../ask/preview/planned.ts'
+import { createWorld, event, meshRelation, service } from '../../helpers/world.ts'
+
+const SQL = { id: 9, endpoint: 'db', interface: 'sql', role: 'provides' }
+
+const at = (sequence: string) => ({ source: '/juju', extensions: { sequence } })
+
+describe('an application that nobody has introduced', () => {
+  test.each([
+    ['application-removed', {}],
+    ['relation-broken', { relation: { id: 7 } }],
+    ['relation-broken', { relation: SQL, remote: { application: 'api' } }],
+  ])('gets no memory by its end: %s %j', async (type, data) => {
+    const world = createWorld([service('other')])
+    expect(await world.send(type, data)).toMatchObject({
+      status: 'unchanged',
+      written: [],
+      messages: ['shop/web is not known: nothing is remembered of it'],
+    })
+    expect(world.memory()).toBeUndefined()
+  })
+
+  test('remembers the end of a relation that a peer knows', async () => {
+    const world = createWorld([service('other')])
+    const remote = { application: 'web', data: {} }
+    await world.send('relation-changed', { application: 'api', relation: { ...SQL, role: 'requires' }, remote })
+    await world.send('relation-broken', { relation: { id: 9 } })
+    expect(Object.values(world.memory()?.state.relations ?? {})).toMatchObject([{ status: 'ended' }])
+  })
+
+  test('remembers its end while a workload of its name runs', async () => {
+    const world = createWorld()
+    await world.send('relation-broken', { relation: { id: 7 } }, at('2'))
+    expect(Object.keys(world.memory()?.state.tombstones ?? {})).toEqual(['7'])
+    expect((await world.send('relation-changed', meshRelation({}, 7), at('1'))).status).toBe('stale')
+  })
+})
+
+test('an application is active while it runs, waits while nothing of it does, and is removed when nothing is told of it either', async () => {
+  const place = createPlace(['db', 'web'])
+  const viewOf = async (application: string) =>
+    (await (await place.app.request(`/applications/shop/${application}`)).json()) as ApplicationView
+  const stateOf = async (application: string) => {
+    const { status, runs } = await viewOf(application)
+    return [status.status, runs]
+  }
+  const about = (application: string) => ({ application, remote: { application: 'web', data: {} }, relation: SQL })
+  await place.happen(event('config-changed', { application: 'beacon', config: { mesh: {} } }))
+  await place.happen(event('relation-changed', about('db')))
+  await place.happen(event('relation-changed', { ...about('bd'), relation: { ...SQL, id: 10 } }))
+  expect([await stateOf('db'), await stateOf('bd')]).toEqual([
+    ['active', true],
+    ['waiting', false],
+  ])
+  expect((await viewOf('bd')).status.message).toBe('no unit is there yet')
+  await place.happen(event('relation-broken', { application: 'bd', relation: { id: 10 } }))
+  await place.happen(event('application-removed', { application: 'db' }))
+  expect([await stateOf('db'), await stateOf('bd')]).toEqual([
+    ['removed', true],
+    ['removed', false],
+  ])
+})
