@@ -175,14 +175,15 @@ export const handDocumentOver = (state: State, key: string, document: string): S
 }
 
 /**
- * Lists the relations that end with a document: those that it declares, and the named one, unless another document declares that by now.
+ * Lists the relations that end with a document: those that it declares, and the named one, unless events or another document declare that.
+ * A named one that is not known yet counts as ended, because its announcement may come late.
  */
 export const endedWith = (state: State, told: Ended | undefined, document: string | undefined): Ended[] => {
   const { relations } = state
   const key = told && endedKey(state, told)
   const entry = key === undefined ? undefined : ownValue(relations, key)
   const isTheirs = entry?.status === 'established' && !entry.announcedHere
-  const isMeant = document === undefined || entry?.document === undefined || (entry.document === document && !isTheirs)
+  const isMeant = document === undefined || entry === undefined || (entry.document === document && !isTheirs)
   const held = heldBy(state, document).filter(([one]) => one !== key)
   return [...(told && isMeant ? [told] : []), ...held.map(([, relation]) => ({ relation, document }))]
 }

@@ -290,11 +290,11 @@ describe('the relations that end with a document', () => {
     expect(ends([{ ...MESH, status: 'ended' }, DB], undefined, 'one')).toEqual([2])
   })
 
-  test('the relations that end with a document are not those of another one, or of the other side', () => {
+  test('the relations that end with a document are not those of another one, of events, or of the other side', () => {
     expect(ends([{ ...MESH, document: 'two' }, DB], told, 'one')).toEqual([2])
     expect(ends([{ ...MESH, announcedHere: false }, DB], told, 'one')).toEqual([2])
     expect(ends([{ ...MESH, announcedHere: false, status: 'ended' }, DB], told, 'one')).toEqual([1, 2])
-    expect(ends([entryOf(), DB], told, 'one')).toEqual([1, 2])
+    expect(ends([entryOf(), DB], told, 'one')).toEqual([2])
     expect(ends([{ ...MESH, document: 'two' }], told, undefined)).toEqual([1])
   })
 

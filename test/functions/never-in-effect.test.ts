@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest'
+import { createWorld, meshRelation, type World } from '../helpers/world.ts'
+
+const ON_MESH = { 'istio.io/dataplane-mode': 'ambient' }
+const LABELS = { tier: 'a' }
+
+/** An application that is configured and related by events. */
+const told = async (): Promise<World> => {
+  const world = createWorld()
+  await world.send('config-changed', { config: { labels: LABELS } })
+  await world.send('relation-changed', meshRelation(ON_MESH))
+  return world
+}
+
+describe('a document that was never in effect ends nothing by its deletion', () => {
+  test.each([
+    ['of a config, as its YAML was refused', 'application-removed', { document: 'bad' }],
+    ['of a relation with the id of one that events told', 'relation-broken', { document: 'bad', relation: { id: 7 } }],
+    [
+      'of a relation that events told, named in full',
+      'relation-broken',
+      { document: 'bad', relation: meshRelation().relation, remote: { application: 'beacon' } },
+    ],
+    ['of a relation that cannot be read', 'relation-broken', { document: 'bad' }],
+  ])('%s', async (_, type, data) => {
+    const world = await told()
+    const before = world.memory()?.state
+    expect(await world.send(type, data)).toMatchObject({ status: 'unchanged' })
+    expect(world.labels().template).toMatchObject({ ...ON_MESH, ...LABELS })
+    expect(world.memory()?.state).toEqual(before)
+  })
+})
+
+test('a document whose config is in effect removes the application by its deletion, and so does any while the memory is lost', async () => {
+  const world = await told()
+  await world.send('config-changed', { config: { labels: LABELS }, document: 'good' })
+  await world.send('application-removed', { document: 'good' })
+  expect(world.labels().template).not.toMatchObject(LABELS)
+  const lost = await told()
+  lost.api.handle({
+    method: 'DELETE',
+    path: '/api/v1/namespaces/shop/configmaps/juju-service-mesh-web-labels',
+    headers: {},
+  })
+  await lost.send('application-removed', { document: 'perhaps' })
+  expect(lost.labels().template).not.toMatchObject(LABELS)
+})
