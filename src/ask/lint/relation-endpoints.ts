@@ -3,10 +3,10 @@ import type { State } from '../../core/state/state.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Found } from './finding.ts'
 
-/** Reports endpoints that the config names and no relation has. */
+/** Reports endpoints that the config names and no relation has, and those that only a relation has. */
 export const relationEndpointFindings = (subject: Subject, state: State): Found[] =>
   unknownEndpoints(state).map((unknown) => ({
-    rule: 'endpoint-unknown',
+    rule: unknown.to === 'relations' ? 'endpoint-unknown' : 'endpoint-unnamed',
     about: subjectName(subject),
     message: describeUnknownEndpoint(unknown),
   }))

@@ -9,6 +9,7 @@ export const RULE_IDS = [
   'deny-on-tcp',
   'document-refused',
   'endpoint-unknown',
+  'endpoint-unnamed',
   'expectation',
   'grant-without-effect',
   'http-without-waypoint',

@@ -73,6 +73,13 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     meaning: 'The config has no effect for that endpoint: its policies allow nobody.',
     remedy: 'Correct the name, or relate an application over that endpoint.',
   },
+  'endpoint-unnamed': {
+    level: 'note',
+    title: 'A relation grants nothing, as no policy names its endpoint',
+    meaning:
+      'The config lists policies by endpoint, and the endpoint of this relation stands nowhere in it: the relation lets its client in nowhere. That is as it should be where no traffic goes with the relation.',
+    remedy: 'Relate the application over the endpoint that is meant, or add a policy for this one.',
+  },
   expectation: {
     level: 'error',
     title: 'An expectation is not met',

@@ -1,17 +1,28 @@
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { listedPolicies } from '../policies/models.ts'
-import { relationsIn } from '../state/relation.ts'
+import { relationName, relationsIn } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 
-/** An endpoint that a config names at `where` although no relation has it. The config for it has no effect. */
+/**
+ * An endpoint that only one of config and relations has, at `where`. Unknown to the relations, its part of the config has no effect. Unknown to
+ * a config that lists policies by endpoint, its relation grants nothing.
+ */
 export type UnknownEndpoint = {
+  readonly to: 'relations' | 'config'
   readonly where: string
   readonly endpoint: string
-  /** An endpoint of a relation with nearly the same name. */
+  /** An endpoint of the other side with nearly the same name. */
   readonly near?: string
 }
 
+/** Lists the unknown endpoints of both sides. Two that are near each other are one mistake, which the config's side tells. */
 export const unknownEndpoints = (state: State): UnknownEndpoint[] => {
+  const named = unrelated(state)
+  return [...named, ...unnamed(state).filter(({ endpoint }) => !named.some(({ near }) => near === endpoint))]
+}
+
+/** Lists the endpoints that the config names, and that no relation has. */
+const unrelated = (state: State): UnknownEndpoint[] => {
   const { policies, services = {}, databag = {} } = state.config ?? {}
   const present = new Set(relationsIn(state).flatMap((entry) => (stands(state, entry) ? [entry.endpoint] : [])))
   const named = [
@@ -21,20 +32,45 @@ export const unknownEndpoints = (state: State): UnknownEndpoint[] => {
   ]
   return named
     .filter(({ endpoint }) => !present.has(endpoint))
-    .map((one) => {
-      const near = [...present].find((other) => isNear(other, one.endpoint))
-      return { ...one, ...(near !== undefined && { near }) }
-    })
+    .map((one) => ({ to: 'relations', ...one, ...nearestTo(one.endpoint, present) }))
 }
 
-/** Describes the unknown endpoints that nearly match one of a relation, a sentence each. Others may still be related later. */
+/** The relations of the mesh itself grant nothing by policies of their endpoint. */
+const OF_THE_MESH = ['service_mesh', 'cross_model_mesh']
+
+/** Lists the endpoints of relations that a config with policies by endpoint names nowhere. A coordinator derives policies of its own. */
+const unnamed = (state: State): UnknownEndpoint[] => {
+  const policies = listedPolicies(state.config?.policies)
+  if (policies.length === 0 || state.config?.coordinator) return []
+  const config = JSON.stringify(state.config)
+  const endpoints = policies.map(({ relation }) => relation)
+  return relationsIn(state)
+    .filter((entry) => stands(state, entry) && entry.role === 'provides' && !OF_THE_MESH.includes(entry.interface))
+    .filter(({ endpoint }) => !config.includes(JSON.stringify(endpoint)))
+    .map((entry) => ({
+      ...{ to: 'config', where: relationName(entry), endpoint: entry.endpoint },
+      ...nearestTo(entry.endpoint, endpoints),
+    }))
+}
+
+const nearestTo = (endpoint: string, others: Iterable<string>): Pick<UnknownEndpoint, 'near'> => {
+  const near = [...others].find((other) => isNear(other, endpoint))
+  return near === undefined ? {} : { near }
+}
+
+/** Describes the unknown endpoints that nearly match one of the other side, a sentence each. Others may still be related, or be meant for no traffic. */
 export const misspeltEndpoints = (subject: Subject, state: State): string[] =>
   unknownEndpoints(state)
     .filter(({ near }) => near !== undefined)
     .map((unknown) => `${subjectName(subject)}: ${describeUnknownEndpoint(unknown)}`)
 
-export const describeUnknownEndpoint = ({ where, endpoint, near }: UnknownEndpoint): string =>
-  `${where} names the endpoint ${endpoint}, and no relation has it${near === undefined ? '' : `: is ${near} meant?`}`
+export const describeUnknownEndpoint = ({ to, where, endpoint, near }: UnknownEndpoint): string => {
+  const what =
+    to === 'relations'
+      ? `${where} names the endpoint ${endpoint}, and no relation has it`
+      : `${where} grants nothing: no policy of the config names its endpoint`
+  return `${what}${near === undefined ? '' : `: is ${near} meant?`}`
+}
 
 /** Tells if one name may be a typo of the other. Short names allow fewer differences, because any two of them are similar. */
 const isNear = (one: string, other: string): boolean => distance(one, other) <= Math.min(2, other.length - 1)

@@ -42,6 +42,15 @@ describe('a step of an application whose config names an endpoint', () => {
     expect(await told(endpoint, policiesFor(named))).toEqual([])
   })
 
+  test('a step of an application with a relation of nearly the endpoint that its policies name, beside the right one, says so', async () => {
+    const world = createMesh(['db', 'web'])
+    await world.send('config-changed', { ...DB, config: policiesFor('details') })
+    await world.send('relation-changed', related(3, 'details', { application: 'web' }, DB))
+    expect((await world.send('relation-changed', related(4, 'detials', { application: 'web' }, DB))).messages).toEqual([
+      'shop/db: relation 4 (detials) grants nothing: no policy of the config names its endpoint: is details meant?',
+    ])
+  })
+
   test('a step of an application whose config names an endpoint says so until a relation has it, and calls nobody for it', async () => {
     const world = createMesh(['db', 'web'])
     await world.send('relation-changed', related(3, 'details', { application: 'web' }, DB))
@@ -55,7 +64,9 @@ describe('a step of an application whose config names an endpoint', () => {
     expect(await calls(policiesFor('detials'))).toEqual(await calls(policiesFor('details')))
     await world.send('config-changed', { ...DB, config: policiesFor('detials') })
     const { messages } = await world.send('relation-changed', related(4, 'detials', { application: 'web' }, DB))
-    expect(messages).toEqual([])
+    expect(messages).toEqual([
+      expect.stringMatching(/^shop\/db: relation 3 \(details\) grants nothing: .* is detials meant/),
+    ])
   })
 })
 
@@ -89,8 +100,8 @@ test('an endpoint is unknown where its relation has ended, and is not a misspelt
     config: features.config.parse({ ...policiesFor('web', 'db'), services: { other: { name: 'a', port: 1 } } }),
   })
   expect(unknownEndpoints(state)).toEqual([
-    { where: 'policies[1]', endpoint: 'db' },
-    { where: 'services', endpoint: 'other' },
+    { to: 'relations', where: 'policies[1]', endpoint: 'db' },
+    { to: 'relations', where: 'services', endpoint: 'other' },
   ])
   expect(misspeltEndpoints(SUBJECT, state)).toEqual([])
 })
