@@ -13,6 +13,7 @@ import { plan } from './commands/plan.ts'
 import { propose } from './commands/propose.ts'
 import { record } from './commands/record.ts'
 import { relate } from './commands/relate.ts'
+import { remove } from './commands/remove.ts'
 import { replay } from './commands/replay.ts'
 import { resend } from './commands/resend.ts'
 import { send } from './commands/send.ts'
@@ -55,6 +56,7 @@ for (const command of [
   start,
   relate,
   unrelate,
+  remove,
   config,
   send,
   get,

@@ -201,7 +201,8 @@ describe('the command', () => {
   test('the command relates once, and ends what it related', async () => {
     const { run } = await withMesh()
     await run(['relate', 'details:use', 'productpage'])
-    const relations = async () => JSON.parse((await run(['get', 'relations', '-o', 'json'])).stdout)
+    const relations = async (...args: string[]) =>
+      JSON.parse((await run(['get', 'relations', '-o', 'json', ...args])).stdout)
     expect(await relations()).toMatchObject([
       { id: 1 },
       { id: 2 },
@@ -212,7 +213,15 @@ describe('the command', () => {
       stderr: 'error: bookinfo/details has no such relation with nobody\n',
     })
     expect((await run(['unrelate', 'details:use', 'productpage'])).code).toBe(0)
-    expect(await relations()).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3, stands: false }])
+    expect(await relations()).toMatchObject([{ id: 1 }, { id: 2 }])
+    expect(await relations('--all')).toMatchObject([{ id: 1 }, { id: 2 }, { id: 3, stands: false, ended: true }])
+    expect((await run(['remove', 'details', '--dry-run'])).stdout).toContain('AuthorizationPolicy')
+    expect((await run(['remove', 'details'])).code).toBe(0)
+    expect((await run(['get', 'applications'])).stdout).toMatch(/^details +removed /m)
+    expect(await run(['-n', 'nowhere', 'get', 'applications'])).toMatchObject({
+      code: 1,
+      stderr: 'error: Namespace nowhere does not exist\n',
+    })
   })
 
   test('the command exits with 2 where access would be lost, widened, or a request is refused', async () => {

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander'
+import { type RelationView, relationState } from '../../ask/views/relations.ts'
 import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
@@ -14,6 +15,7 @@ export const get = (program: Command): void => {
     .addArgument(new Argument('<what>').choices(WHAT))
     .argument('[application]', 'only of this application')
     .option('-A, --all-namespaces', 'in all namespaces that you may see')
+    .option('--all', 'ended relations as well')
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo get relations\n  meshstep get applications -A')
     .action((what: What, name: string | undefined, options: Options, command: Command) =>
       withServer(command, async (settings) =>
@@ -22,12 +24,13 @@ export const get = (program: Command): void => {
           settings.format,
           options.allNamespaces ? await viewsEverywhere(settings, name) : await viewsOf(settings, name),
           placeOf(settings, name, options),
+          options,
         ),
       ),
     )
 }
 
-type Options = { readonly allNamespaces?: true }
+type Options = { readonly allNamespaces?: true; readonly all?: true }
 
 type What = (typeof WHAT)[number]
 
@@ -51,13 +54,23 @@ const placeOf = ({ namespace }: Settings, name: string | undefined, { allNamespa
 
 type Place = { readonly words: string; readonly isEverywhere: boolean }
 
-const show = (what: What, format: Format, views: ApplicationView[], { words, isEverywhere }: Place): void => {
+const show = (
+  what: What,
+  format: Format,
+  views: ApplicationView[],
+  { words, isEverywhere }: Place,
+  { all }: Options,
+): void => {
   const print = <T>(data: T[], toTable: (data: T[]) => string): void => {
     if (format === 'table' && data.length === 0) say(`no ${NOUNS[what]} is known ${words}`)
     else printAs(format, data, toTable)
   }
   if (what === 'applications') print(views, isEverywhere ? everyApplicationTable : applicationTable)
-  else if (what === 'relations') print(relationsIn(views), relationTable)
+  else if (what === 'relations')
+    print(
+      relationsIn(views).filter(({ ended }) => all || !ended),
+      relationTable,
+    )
   else print([...policiesIn(views)], policyTable)
 }
 
@@ -81,13 +94,16 @@ const everyApplicationTable = (views: readonly Row[]): string =>
     views.map((view) => [view.namespace, ...rowOf(view)]),
   )
 
-type Related = { id: number; interface: string; provider: string; requirer: string; stands: boolean; granted?: boolean }
+type Related = Pick<RelationView, 'id' | 'interface' | 'stands' | 'ended' | 'granted'> & {
+  readonly provider: string
+  readonly requirer: string
+}
 
 /** Lists each relation once, from the reports of both sides. */
 const relationsIn = (views: readonly ApplicationView[]): Related[] => {
   const byKey = new Map<string, Related>()
   for (const { namespace, application, relations = [] } of views)
-    for (const { id, endpoint, interface: name, role, remote, remoteEndpoint, stands, granted } of relations) {
+    for (const { id, endpoint, interface: name, role, remote, remoteEndpoint, stands, ended, granted } of relations) {
       const own = `${namespace}/${application}:${endpoint}`
       const other = remoteEndpoint === undefined ? remote : `${remote}:${remoteEndpoint}`
       const [provider, requirer] = role === 'provides' ? [own, other] : [other, own]
@@ -96,6 +112,7 @@ const relationsIn = (views: readonly ApplicationView[]): Related[] => {
       const is = granted ?? known?.granted
       byKey.set(key, {
         ...{ id, interface: name, provider, requirer, stands },
+        ...(ended && { ended }),
         ...(is !== undefined && { granted: is }),
       })
     }
@@ -105,12 +122,12 @@ const relationsIn = (views: readonly ApplicationView[]): Related[] => {
 const relationTable = (relations: readonly Related[]): string =>
   table(
     ['ID', 'INTERFACE', 'PROVIDER', 'REQUIRER', 'STATE'],
-    relations.map(({ id, interface: name, provider, requirer, stands, granted }) => [
+    relations.map(({ id, interface: name, provider, requirer, ...relation }) => [
       String(id),
       name,
       provider,
       requirer,
-      stands ? (granted === undefined ? 'stands' : granted ? 'granted' : 'changing') : 'ended',
+      relationState(relation),
     ]),
   )
 

@@ -9,9 +9,11 @@ import { maySee } from '../../core/access/visibility.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { assess } from '../../core/reconcile/assess.ts'
+import { unlessForbidden } from '../../core/reconcile/observe/cluster.ts'
 import { createListBudget } from '../../core/reconcile/observe/list-budget.ts'
 import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'
 import { mergeSettings } from '../../core/relations/application-data.ts'
+import { misspeltEndpoints } from '../../core/relations/endpoints.ts'
 import { listNamesEverywhere, listPeers, type Peer } from '../../core/relations/peers.ts'
 import type { Config } from '../../core/state/config.ts'
 import { isInherited, memoryObject, savedAt } from '../../core/state/memory.ts'
@@ -49,7 +51,7 @@ export type ApplicationView = {
   /** The application's own settings, as its leader wrote them last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
-  /** Messages for people: targets without clients, a missing admission policy for documents, and refused documents, each with the reason. */
+  /** Messages for people: targets without clients, endpoints that are probably misspelt, a missing admission policy for documents, and refused documents, each with the reason. */
   readonly messages: readonly string[]
   /** The labels that the workload has, and (`wanted`) those that it should have. */
   readonly labels: Readonly<Record<string, string>>
@@ -74,7 +76,7 @@ export type ApplicationView = {
 /** An application with a memory that cannot be read, or with only a refused document, and the reason. */
 export type UnreadableView = Subject & { readonly problem: string }
 
-/** Answers questions about the memory of one application, or of a whole namespace. Rejects with Refused, 404, if there is none. */
+/** Answers questions about the memory of one application, or of a whole namespace. Rejects with Refused, 404, if there is none, or no such namespace. */
 export type Applications = {
   one(named: { namespace: string; application: string }, authorization?: string | undefined): Promise<ApplicationView>
   all(named: { namespace: string }, authorization?: string | undefined): Promise<(ApplicationView | UnreadableView)[]>
@@ -183,7 +185,10 @@ export const createApplications = ({
         const peers = await listPeers(look.kubernetes, namespace)
         const views: (ApplicationView | UnreadableView)[] = []
         for (const { subject } of peers.values()) views.push(await viewOrProblem(look, subject))
-        return [...views, ...unknownIn(namespace, peers, await look.refused(namespace))]
+        const all = [...views, ...unknownIn(namespace, peers, await look.refused(namespace))]
+        if (all.length === 0 && (await isMissing(look.kubernetes, namespace)))
+          throw new Refused(404, `Namespace ${namespace} does not exist`)
+        return all
       })
     },
     everywhere: async (query, authorization) => {
@@ -191,6 +196,12 @@ export const createApplications = ({
       return await looking(authorization, (look, sender) => pageOf(look, sender, asked))
     },
   }
+}
+
+/** Tells if a namespace does not exist. One that may not be read may exist. */
+const isMissing = async (kubernetes: Kubernetes, name: string): Promise<boolean> => {
+  const found = await unlessForbidden(kubernetes.find({ kind: 'Namespace', name }))
+  return 'value' in found && found.value === undefined
 }
 
 /** Lists the applications of which only refused documents exist. */
@@ -278,6 +289,7 @@ const viewIn = async (
       ...resolved.blocked,
       ...resolved.problems,
       ...closedTargets(subject, resolved.state),
+      ...misspeltEndpoints(subject, state),
       ...unguarded,
       ...problems,
     ],

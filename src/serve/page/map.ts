@@ -11,6 +11,7 @@ import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { memoryOwner } from '../../core/state/memory.ts'
 import type { Clock } from '../../platform/base/clock.ts'
+import { Refused } from '../../platform/base/errors.ts'
 import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
@@ -79,7 +80,9 @@ export const createMaps = (dependencies: Dependencies): Maps => {
         const views = await createApplications({
           ...{ authorizeAuthor, features, clock, environment, timeoutMilliseconds },
           connect: () => near,
-        }).all({ namespace })
+        })
+          .all({ namespace })
+          .catch(noneIfMissing)
         await note(`policies of ${namespace}`, (client) => policiesIn(client, new Set([namespace])))
         return views
       })
@@ -111,6 +114,12 @@ export const createMaps = (dependencies: Dependencies): Maps => {
     const { namespace } = parseInput(Query, { namespace: query.getAll('namespace') }, 'query')
     return await answerQuery(authorization, (asker) => mapOf(namespace, version, asker))
   }
+}
+
+/** Shows a namespace that does not exist any more as empty. */
+const noneIfMissing = (error: unknown): never[] => {
+  if (error instanceof Refused && error.status === 404) return []
+  throw error
 }
 
 /** Makes a value once for all who ask for the latest key. A rejection is not kept. */
@@ -196,12 +205,14 @@ const untoldBy = (
   workloads: readonly KubernetesObject[],
 ): ReadonlySet<string> => {
   const told = new Set(
-    views.filter(isPresent).flatMap((view) => [
-      subjectName(view),
-      ...('problem' in view ? [] : features.targets(view.application, view.config))
-        .filter(({ kind }) => kind !== 'Service')
-        .map(({ name }) => `${view.namespace}/${name}`),
-    ]),
+    views
+      .filter(isPresent)
+      .flatMap((view) => [
+        subjectName(view),
+        ...('problem' in view ? [] : features.targets(view.application, view.config))
+          .filter(({ kind }) => kind !== 'Service')
+          .map(({ name }) => `${view.namespace}/${name}`),
+      ]),
   )
   const ids = workloads
     .filter(({ metadata }) => metadata.ownerReferences === undefined)

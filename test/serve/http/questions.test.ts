@@ -60,6 +60,14 @@ describe('GET /applications', () => {
   })
 })
 
+test('GET /applications of a namespace that does not exist says so, and of an empty one lists nothing', async () => {
+  const { app } = createPlace([])
+  const missing = await app.request('/applications/nowhere')
+  expect([missing.status, await missing.json()]).toMatchObject([404, { message: 'Namespace nowhere does not exist' }])
+  const place = createPlace(['db'])
+  expect(await (await place.app.request('/applications/shop')).json()).toEqual([])
+})
+
 const statusOf = async (place: Place, application: string): Promise<ApplicationView['status']> =>
   ((await (await place.app.request(`/applications/shop/${application}`)).json()) as ApplicationView).status
 
@@ -67,6 +75,19 @@ describe('GET /lint', () => {
   const lint = lintOf
   test('GET /lint finds nothing where all is as it should be', async () => {
     expect(await lint(await granted())).toEqual([])
+  })
+
+  test('GET /lint names a relation at an endpoint that no policy names', async () => {
+    const place = await granted()
+    const data = { application: 'db', relation: { id: 9, endpoint: 'su', interface: 'http', role: 'provides' } }
+    await place.happen(event('relation-changed', { ...data, remote: { application: 'web', data: {} } }))
+    expect(await lint(place)).toEqual([
+      {
+        rule: 'endpoint-unnamed',
+        about: 'shop/db',
+        message: 'relation 9 (su) grants nothing: no policy of the config names its endpoint',
+      },
+    ])
   })
 
   test('GET /lint names an endpoint that no relation has, and the one that was meant', async () => {

@@ -1,4 +1,5 @@
 import { html } from 'hono/html'
+import { relationState } from '../../../ask/views/relations.ts'
 import { describeWait } from '../../../platform/base/wait.ts'
 import type { ApplicationView } from '../../http/applications.ts'
 
@@ -51,10 +52,9 @@ const relation = (namespace: string, given: Relation) => {
 </li>`
 }
 
-const stateOf = ({ stands, granted, holds }: Relation): string => {
-  if (!stands) return 'ended'
-  if (granted !== undefined) return granted ? 'granted' : 'changing'
-  return holds === true ? 'on the mesh' : 'stands'
+const stateOf = (relation: Relation): string => {
+  const state = relationState(relation)
+  return state === 'stands' && relation.holds ? 'on the mesh' : state
 }
 
 const bag = (title: string, data: Readonly<Record<string, unknown>>) =>
