@@ -12,12 +12,15 @@ export const relate = (program: Command): void => {
     .command('relate')
     .summary('relate two applications')
     .description(
-      'Relates two applications. The first one provides its endpoint to the second. An application that is related to a beacon is its consumer.',
+      'Relates two applications, in either order. The one that is named with its endpoint provides that to the other. An application that is related to a beacon is its consumer.',
     )
     .argument('<application>', '[namespace/]application[:endpoint]')
     .argument('<remote>', '[namespace/]application[:endpoint]')
     .option('--interface <name>', 'the interface (default: that of a known endpoint, else http)')
-    .option('--role <role>', 'the role of the first application, provides or requires (default: provides)')
+    .option(
+      '--role <role>',
+      'the role of the first application, provides or requires (default: as endpoints, relations and configs tell)',
+    )
     .option(
       '--id <number>',
       'the id of the relation (default: that of the same relation, else the next one)',
@@ -31,7 +34,10 @@ export const relate = (program: Command): void => {
     .action((first: string, second: string, options: Options, command: Command) =>
       withServer(command, async (settings) => {
         const [own, remote] = [parseName(first, settings.namespace), parseName(second, settings.namespace)]
-        const views = await settings.server.get<ApplicationView[]>(`/applications/${own.namespace}`)
+        const viewsIn = (namespace: string) => settings.server.get<ApplicationView[]>(`/applications/${namespace}`)
+        const views = await viewsIn(own.namespace)
+        // the other side is only asked for a hint at the roles
+        if (remote.namespace !== own.namespace) views.push(...(await viewsIn(remote.namespace).catch(() => [])))
         const { id, role, interface: name } = options
         await send(settings, relation(views, { own, remote, interface: name, role, id }), options)
       }),

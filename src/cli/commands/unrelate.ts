@@ -10,13 +10,14 @@ export const unrelate = (program: Command): void => {
     .command('unrelate')
     .summary('end the relation of two applications')
     .argument('<application>', '[namespace/]application[:endpoint]')
-    .argument('<remote>', '[namespace/]application')
+    .argument('<remote>', '[namespace/]application[:endpoint]')
     .option('--id <number>', 'the id of the relation, if there are several', wholeNumber(0))
   withDryRun(command)
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo unrelate details:details productpage')
     .action((first: string, second: string, options: DryRunOptions & { id?: number }, command: Command) =>
       withServer(command, async (settings) => {
-        const [own, remote] = [parseName(first, settings.namespace), parseName(second, settings.namespace)]
+        const [one, other] = [parseName(first, settings.namespace), parseName(second, settings.namespace)]
+        const [own, remote] = one.endpoint === undefined && other.endpoint !== undefined ? [other, one] : [one, other]
         const view = await settings.server.get<ApplicationView>(`/applications/${own.namespace}/${own.application}`)
         await send(settings, relation(view, { own, remote, id: options.id }), options)
       }),

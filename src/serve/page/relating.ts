@@ -1,3 +1,4 @@
+import { listedPolicies } from '../../core/policies/models.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import type { ApplicationView } from '../http/applications.ts'
 
@@ -7,7 +8,7 @@ export type Relating = {
   readonly own: Name
   readonly remote: Name
   readonly interface?: string | undefined
-  /** The role of `own`. */
+  /** The role of `own`, which then is the side that is told. */
   readonly role?: string | undefined
   readonly id?: number | undefined
 }
@@ -15,20 +16,22 @@ export type Relating = {
 /** The type, subject and data of an event that establishes or ends a relation. */
 export type Told = { readonly type: string; readonly subject: string; readonly data: unknown }
 
-const INTERFACES: ReadonlyMap<string, string> = new Map([
-  ['service-mesh', 'service_mesh'],
-  ['provide-cmr-mesh', 'cross_model_mesh'],
-  ['require-cmr-mesh', 'cross_model_mesh'],
+type Role = 'provides' | 'requires'
+
+/** The endpoints of the mesh, with their interface and role. */
+const OF_THE_MESH: ReadonlyMap<string, { readonly interface: string; readonly role: Role }> = new Map([
+  ['service-mesh', { interface: 'service_mesh', role: 'requires' }],
+  ['provide-cmr-mesh', { interface: 'cross_model_mesh', role: 'provides' }],
+  ['require-cmr-mesh', { interface: 'cross_model_mesh', role: 'requires' }],
 ])
 
 /**
- * Builds a `relation-changed` event from two names, and from the known applications of the first one's namespace. Throws Refused if the endpoint is
- * missing.
+ * Builds a `relation-changed` event from two names in either order, and from the known applications of their namespaces. The roles follow from
+ * `role`, a beacon, endpoints, relations and configs. Throws Refused if the endpoint or the roles cannot be told.
  */
-export const relate = (views: readonly ApplicationView[], { own, remote, ...asked }: Relating): Told => {
-  const endpoint = own.endpoint ?? endpointFor(views, own, remote)
-  const name = asked.interface ?? INTERFACES.get(endpoint) ?? 'http'
-  const role = asked.role ?? (name === 'service_mesh' ? 'requires' : 'provides')
+export const relate = (views: readonly ApplicationView[], { own: first, remote: second, ...asked }: Relating): Told => {
+  const { own, remote, endpoint, role } = sidesOf(views, first, second, asked.role)
+  const ofTheMesh = OF_THE_MESH.get(endpoint) ?? OF_THE_MESH.get(remote.endpoint ?? '')
   const id = asked.id ?? idFor(views, own, endpoint, remote)
   const elsewhere = remote.namespace === own.namespace ? {} : { namespace: remote.namespace }
   const remoteEndpoint = remote.endpoint === undefined ? {} : { endpoint: remote.endpoint }
@@ -36,11 +39,89 @@ export const relate = (views: readonly ApplicationView[], { own, remote, ...aske
     type: 'relation-changed',
     subject: subjectOf(own),
     data: {
-      relation: { id, endpoint, interface: name, role },
+      relation: { id, endpoint, interface: asked.interface ?? ofTheMesh?.interface ?? 'http', role },
       remote: { application: remote.application, ...elsewhere, ...remoteEndpoint, data: {} },
     },
   }
 }
+
+/** The application that is told of the relation, with its endpoint and role, and the other one. */
+type Sides = { readonly own: Name; readonly remote: Name; readonly endpoint: string; readonly role: string }
+
+const sidesOf = (views: readonly ApplicationView[], first: Name, second: Name, role: string | undefined): Sides => {
+  const isSaid = role !== undefined && [first, second].some((one) => one.endpoint !== undefined)
+  const consumer = isSaid ? undefined : consumerOf(views, first, second)
+  const own = consumer ?? (first.endpoint === undefined ? second : first)
+  const remote = own === first ? second : first
+  const endpoint = consumer ? 'service-mesh' : own.endpoint
+  if (endpoint === undefined) throw new Refused(400, endpointMissing(views, first, second))
+  const asked = own === first ? role : opposite(role)
+  const told = asked ?? (consumer ? 'requires' : roleOf(views, own, remote))
+  if (told === undefined) throw new Refused(400, roleUnknown(first, second))
+  return { own, remote, endpoint, role: told }
+}
+
+/** Returns the role of the other side. Peers have the same one. */
+const opposite = <T extends string | undefined>(role: T): T | Role => {
+  if (role === 'provides') return 'requires'
+  return role === 'requires' ? 'provides' : role
+}
+
+/** Returns the one of the two that joins the mesh of the other, a beacon. */
+const consumerOf = (views: readonly ApplicationView[], first: Name, second: Name): Name | undefined => {
+  const isBeacon = (name: Name) => configOf(views, name)?.mesh !== undefined
+  const isConsumer = (name: Name, other: Name) =>
+    !isBeacon(name) &&
+    isBeacon(other) &&
+    (name.endpoint === 'service-mesh' ||
+      (name.endpoint === undefined && [undefined, 'service-mesh'].includes(other.endpoint)))
+  if (isConsumer(first, second)) return first
+  return isConsumer(second, first) ? second : undefined
+}
+
+/**
+ * Returns the role of an application with an endpoint, as far as something tells it. An application that alone names an endpoint provides it,
+ * unless the config of the other one names endpoints that may be meant. Undefined if both sides would have one role.
+ */
+const roleOf = (views: readonly ApplicationView[], own: Name, remote: Name): Role | undefined => {
+  const [role, other] = [toldRole(views, own), toldRole(views, remote)]
+  if (role !== undefined) return role === other ? undefined : role
+  if (other !== undefined) return opposite(other)
+  return remote.endpoint === undefined && offeredBy(views, remote).length === 0 ? 'provides' : undefined
+}
+
+/** Returns the role of a named endpoint: of the mesh, of a relation that stands, or of a config that offers it. */
+const toldRole = (views: readonly ApplicationView[], name: Name): Role | undefined => {
+  const { endpoint } = name
+  if (endpoint === undefined) return undefined
+  const known = viewOf(views, name)?.relations?.find((one) => one.stands && one.endpoint === endpoint)?.role
+  if (known === 'provides' || known === 'requires') return known
+  return OF_THE_MESH.get(endpoint)?.role ?? (offeredBy(views, name).includes(endpoint) ? 'provides' : undefined)
+}
+
+/** Lists the endpoints that the config of an application offers: by a policy, or as a Service. */
+const offeredBy = (views: readonly ApplicationView[], name: Name): string[] => {
+  const { policies, services = {} } = configOf(views, name) ?? {}
+  return [...new Set([...listedPolicies(policies).map(({ relation }) => relation), ...Object.keys(services)])]
+}
+
+const viewOf = (views: readonly ApplicationView[], name: Name): ApplicationView | undefined =>
+  views.find((view) => subjectOf(view) === subjectOf(name))
+
+const configOf = (views: readonly ApplicationView[], name: Name): ApplicationView['config'] | undefined =>
+  viewOf(views, name)?.config
+
+const endpointMissing = (views: readonly ApplicationView[], first: Name, second: Name): string => {
+  const ways = [first, second].map((provider) => {
+    const [endpoint, ...others] = offeredBy(views, provider)
+    const named = endpoint !== undefined && others.length === 0 ? endpoint : 'ENDPOINT'
+    return `${provider.application}:${named} ${(provider === first ? second : first).application}`
+  })
+  return `the endpoint is missing: say which application provides it, as in ${ways.join(' or ')}`
+}
+
+const roleUnknown = (first: Name, second: Name): string =>
+  `nothing tells which of the two provides: say --role provides if ${first.application} does, and --role requires if ${second.application} does`
 
 /** Builds a `relation-broken` event from two names. Throws Refused if there is no such relation, or several. */
 export const unrelate = ({ relations }: Pick<ApplicationView, 'relations'>, { own, remote, id }: Relating): Told => {
@@ -49,6 +130,7 @@ export const unrelate = ({ relations }: Pick<ApplicationView, 'relations'>, { ow
       one.stands &&
       one.remote === subjectOf(remote) &&
       (own.endpoint === undefined || one.endpoint === own.endpoint) &&
+      (one.remoteEndpoint ?? remote.endpoint) === (remote.endpoint ?? one.remoteEndpoint) &&
       (id === undefined || one.id === id),
   )
   const [relation, ...others] = found
@@ -62,19 +144,13 @@ export const unrelate = ({ relations }: Pick<ApplicationView, 'relations'>, { ow
   return { type: 'relation-broken', subject: subjectOf(own), data: { relation: { id: relation.id } } }
 }
 
-const subjectOf = ({ namespace, application }: Name): string => `${namespace}/${application}`
-
-const endpointFor = (views: readonly ApplicationView[], own: Name, remote: Name): string => {
-  const isBeacon = views.some(
-    ({ application, config }) => application === remote.application && config?.mesh !== undefined,
-  )
-  if (isBeacon) return 'service-mesh'
-  throw new Refused(400, `${own.application}: the endpoint is missing: name it, as ${own.application}:ENDPOINT`)
-}
+const subjectOf = ({ namespace, application }: Pick<Name, 'namespace' | 'application'>): string =>
+  `${namespace}/${application}`
 
 /** Returns the id of the existing relation, or the next unused number in the namespace. */
 const idFor = (views: readonly ApplicationView[], own: Name, endpoint: string, remote: Name): number => {
-  const all = views.flatMap(({ application, relations = [] }) => relations.map((one) => ({ application, ...one })))
+  const near = views.filter(({ namespace }) => namespace === own.namespace)
+  const all = near.flatMap(({ application, relations = [] }) => relations.map((one) => ({ application, ...one })))
   const same = all.find(
     (one) =>
       one.stands &&
