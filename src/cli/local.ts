@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createEmbeddedApi } from '../embedded/api/api.ts'
 import { startEmbeddedApi } from '../embedded/api/server.ts'
 import { example } from '../embedded/demo/example.ts'
@@ -6,6 +7,7 @@ import { startSource } from '../embedded/demo/source.ts'
 import { ConfigurationError } from '../platform/base/errors.ts'
 import { isLoopback } from '../platform/base/hosts.ts'
 import { createLog, type Log } from '../platform/base/log.ts'
+import type { Transport } from '../platform/kubernetes/client.ts'
 import { createTransport } from '../platform/kubernetes/transport.ts'
 import { portProblem, runUntilSignal } from '../serve/http/process-lifecycle.ts'
 import { type Mount, type RunningServer, startServer } from '../serve/http/server.ts'
@@ -78,8 +80,11 @@ const startEmbedded = async ({ settings, names, log, host }: Local): Promise<Run
   const embedded = await startEmbeddedApi({ api, port: settings.EMBEDDED_PORT }).catch((error: Error) => {
     throw portProblem(error, 'EMBEDDED_PORT', settings.EMBEDDED_PORT)
   })
-  const credentials = async () => ({})
-  const transport = createTransport({ server: embedded.url, credentials })
+  // over HTTP each call costs more than its answer; without a turn for each, a long question lets nobody else in
+  const transport: Transport = async (request) => {
+    await nextTurn()
+    return api.handle(request)
+  }
   const telemetry = await loadTelemetry(process.env, log)
   const server = await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith(story) })
   const source = startSource({ api, sink: settings.K_SINK ?? server.url, log })

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -136,6 +137,8 @@ export const createGround = async (others: Readonly<Record<string, string>>, pyt
 /** A program that runs. Its answers are of one connection at a time, unless more are asked at once. */
 export type Running = {
   readonly port: number
+  /** What it writes from now on. */
+  readonly output: Readable
   post(event: Sent): Promise<{ status: number; body: string }>
   get(path: string): Promise<number>
   /** CPU of all its threads so far, in milliseconds. */
@@ -199,6 +202,7 @@ export const start = async (
   const proc = `/proc/${child.pid}`
   return {
     port,
+    output: child.stdout,
     post: ({ data, ...event }) =>
       ask({ port, agent, path: '/', method: 'POST', headers: headersOf({ ...event, data }) }, JSON.stringify(data)),
     get: async (path) => (await ask({ port, agent, path, method: 'GET' })).status,

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cold } from './cold.ts'
+import { demo } from './demo.ts'
 import { endurance } from './endurance.ts'
 import { markdown, type Table } from './figures.ts'
 import { createGround, type Ground } from './ground.ts'
@@ -23,6 +24,7 @@ const { values } = parseArgs({
     page: { type: 'boolean' },
     plan: { type: 'boolean' },
     path: { type: 'boolean' },
+    demo: { type: 'boolean' },
     /** A hundred thousand events take a quarter of an hour, and are asked for by name only. */
     endurance: { type: 'boolean' },
     events: { type: 'string', default: '100000' },
@@ -39,7 +41,7 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const others = Object.fromEntries(values.with.map((one) => one.split('=', 2)))
 
-type Section = 'cold' | 'steps' | 'growth' | 'simulate' | 'page' | 'plan' | 'path' | 'endurance'
+type Section = 'cold' | 'steps' | 'growth' | 'simulate' | 'page' | 'plan' | 'path' | 'demo' | 'endurance'
 
 const MEASURE: Readonly<Record<Section, (ground: Ground) => Promise<readonly Table[]>>> = {
   cold: (ground) => cold(ground, rounds),
@@ -53,6 +55,7 @@ const MEASURE: Readonly<Record<Section, (ground: Ground) => Promise<readonly Tab
   page: async () => [await page(Math.min(rounds, MOST_LOOKS))].filter((one) => one !== undefined),
   plan: async () => [await plan(rounds)],
   path: async () => await path(),
+  demo: async () => [await demo()],
   endurance: async (ground) => [await endurance(ground, Number(values.events))],
 }
 

@@ -27,7 +27,7 @@ const alignPods = (world: World, namespace: string | undefined): void => {
   })
   for (const workload of workloads) {
     const plan = plans[workload.kind]?.(workload)
-    for (const pod of plan ? podsOf(world, podKind, workload) : []) {
+    for (const pod of plan ? podsOf(world, workload) : []) {
       const labels = { ...pod.metadata.labels, [String(plan?.hashLabel)]: String(plan?.hash) }
       const ownerReferences = listOf(pod.metadata.ownerReferences).map((owner) =>
         at(owner, 'kind') === 'ReplicaSet'

@@ -1,6 +1,7 @@
 import { createMemo } from '../../platform/base/memo.ts'
 import type { KubernetesObject as PublicObject } from '../../platform/kubernetes/objects.ts'
 import { copyOf, type JsonMap, type KubernetesObject } from '../kinds/json.ts'
+import { kindOf } from '../kinds/kinds.ts'
 import { notAllowed, Refusal, tooLarge } from '../kinds/status.ts'
 import { Store } from '../store/store.ts'
 import type { World } from '../store/world.ts'
@@ -25,6 +26,13 @@ export type EmbeddedApiOptions = Partial<Reviewers> & {
 
 export type ChangeEvent = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: PublicObject }
 
+/** Names an object. */
+export type Reference = {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string | undefined }
+}
+
 export type EmbeddedApi = {
   /** Answers a request at once. A watch is answered with what it would send first. */
   handle(request: Request): Answer
@@ -32,8 +40,10 @@ export type EmbeddedApi = {
   subscribe(listener: (event: ChangeEvent) => void): () => void
   /** Opens a watch: the answer is what to close it with, or the refusal. */
   watch(request: Request, send: (event: WatchEvent) => void): (() => void) | Answer
-  /** Everything that is stored, as it is: nobody may change it. */
+  /** Everything that is stored, as it is: nobody may change it. It takes as long as there are objects. */
   objects(): readonly PublicObject[]
+  /** One object that is stored, as it is. */
+  find(reference: Reference): PublicObject | undefined
   /** Creates objects on behalf of a field manager, and the namespaces they are in. */
   seed(objects: readonly PublicObject[], options?: { manager?: string }): void
   /** Takes objects over as another cluster has them, but for those that are here already. Nobody is told. */
@@ -180,6 +190,10 @@ const serve = (
     watch,
     subscribe: (listener) => store.subscribe(({ type, object }) => listener({ type, object: object as PublicObject })),
     objects: () => store.all().map(({ object }) => object as PublicObject),
+    find: ({ apiVersion, kind, metadata: { namespace, name } }) => {
+      const known = kindOf(apiVersion, kind)
+      return known && (store.get(known, namespace, name) as PublicObject | undefined)
+    },
     seed: (objects, { manager = 'seed' } = {}) => {
       for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
       store.announce()

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { EmbeddedApi } from '../api/api.ts'
 
 type Condition = {
   readonly type: string
@@ -10,22 +11,24 @@ type Condition = {
 /** The conditions that an object is to have by one field manager of Istio, none of which it has otherwise. */
 export type ConditionSet = { readonly manager: string; readonly conditions: readonly Condition[] }
 
+type Find = EmbeddedApi['find']
+
 const WAYPOINT = 'istio.io/use-waypoint'
 
 /**
  * Derives what istiod says in the status of a policy or a Service (pilot/pkg/serviceregistry/ambient): whether a ztunnel or a waypoint takes
- * it. `objects` are all of the cluster.
+ * it. `find` reads the other objects that decide this.
  */
-export const demoConditions = (object: KubernetesObject, objects: readonly KubernetesObject[]): ConditionSet[] => {
-  if (object.kind === 'Service') return [{ manager: 'istio-ambient-service', conditions: ofService(object, objects) }]
+export const demoConditions = (object: KubernetesObject, find: Find): ConditionSet[] => {
+  if (object.kind === 'Service') return [{ manager: 'istio-ambient-service', conditions: ofService(object, find) }]
   if (object.kind !== 'AuthorizationPolicy') return []
   const targets = targetsOf(object)
   return targets.length === 0
     ? [{ manager: 'istio-ambient-ztunnel-policy', conditions: [ofPods(object)] }]
-    : [{ manager: 'istio-ambient-waypoint-policy', conditions: [ofTargets(object, targets, objects)] }]
+    : [{ manager: 'istio-ambient-waypoint-policy', conditions: [ofTargets(object, targets, find)] }]
 }
 
-type Target = { readonly kind: string; readonly name: string }
+type Target = { readonly group?: string; readonly kind: string; readonly name: string }
 
 const targetsOf = ({ spec = {} }: KubernetesObject): Target[] => {
   const { targetRefs = [], targetRef } = spec as { targetRefs?: Target[]; targetRef?: Target }
@@ -45,13 +48,9 @@ const ofPods = ({ spec = {}, metadata }: KubernetesObject): Condition => {
 
 type Bound = Omit<Condition, 'type' | 'status'> & { readonly isBound: boolean; readonly ancestor: string }
 
-const ofTargets = (
-  { metadata }: KubernetesObject,
-  targets: readonly Target[],
-  objects: readonly KubernetesObject[],
-): Condition => {
+const ofTargets = ({ metadata }: KubernetesObject, targets: readonly Target[], find: Find): Condition => {
   const type = 'WaypointAccepted'
-  const found = targets.map((target) => boundOf(target, metadata.namespace ?? '', objects))
+  const found = targets.map((target) => boundOf(target, metadata.namespace ?? '', find))
   const [first] = found
   if (found.length === 1 && first)
     return { type, status: first.isBound ? 'True' : 'False', reason: first.reason, message: first.message }
@@ -61,13 +60,13 @@ const ofTargets = (
   return { type, status: 'True', reason: left.length === 0 ? 'Accepted' : 'PartiallyInvalid', message }
 }
 
-const boundOf = ({ kind, name }: Target, namespace: string, objects: readonly KubernetesObject[]): Bound => {
+const boundOf = ({ group = '', kind, name }: Target, namespace: string, find: Find): Bound => {
   const key = `${namespace}/${name}`
   const ancestor = `${kind}:${key}`
   const accepted = (to: string): Bound => ({ ancestor, isBound: true, reason: 'Accepted', message: `bound to ${to}` })
   const missing = (reason: string, message: string): Bound => ({ ancestor, isBound: false, reason, message })
   if (kind === 'GatewayClass') {
-    const root = rootNamespace(objects)
+    const root = rootNamespace(find)
     return namespace === root
       ? accepted(name)
       : missing(
@@ -75,22 +74,21 @@ const boundOf = ({ kind, name }: Target, namespace: string, objects: readonly Ku
           `AuthorizationPolicy must be in the root namespace \`${root}\` when referencing a GatewayClass`,
         )
   }
-  if (kind === 'Gateway') return hasAddress(key, objects) ? accepted(key) : missing('TargetNotFound', 'not bound')
-  const service = objects.find(
-    ({ kind: other, metadata }) => other === kind && metadata.name === name && metadata.namespace === namespace,
-  )
+  if (kind === 'Gateway') return hasAddress(key, find) ? accepted(key) : missing('TargetNotFound', 'not bound')
+  const apiVersion = group === '' ? 'v1' : `${group}/v1`
+  const service = find({ apiVersion, kind, metadata: { name, namespace } })
   if (service === undefined) return missing('TargetNotFound', `${kind} ${key} was not found`)
-  const waypoint = waypointOf(service, objects)
-  return waypoint !== undefined && hasAddress(waypoint, objects)
+  const waypoint = waypointOf(service, find)
+  return waypoint !== undefined && hasAddress(waypoint, find)
     ? accepted(waypoint)
     : missing('AncestorNotBound', `${kind} ${key} is not bound to a waypoint`)
 }
 
-const ofService = (service: KubernetesObject, objects: readonly KubernetesObject[]): Condition[] => {
+const ofService = (service: KubernetesObject, find: Find): Condition[] => {
   const type = 'istio.io/WaypointBound'
-  const waypoint = waypointOf(service, objects)
+  const waypoint = waypointOf(service, find)
   if (waypoint === undefined) return []
-  return hasAddress(waypoint, objects)
+  return hasAddress(waypoint, find)
     ? [
         {
           ...{ type, status: 'True', reason: 'WaypointAccepted' },
@@ -101,10 +99,10 @@ const ofService = (service: KubernetesObject, objects: readonly KubernetesObject
 }
 
 /** The waypoint that the labels of a Service, else those of its namespace, name. */
-const waypointOf = ({ metadata }: KubernetesObject, objects: readonly KubernetesObject[]): string | undefined => {
+const waypointOf = ({ metadata }: KubernetesObject, find: Find): string | undefined => {
   const { namespace = '', labels = {} } = metadata
   if (labels['gateway.istio.io/managed'] !== undefined) return undefined
-  const home = objects.find(({ kind, metadata: { name } }) => kind === 'Namespace' && name === namespace)
+  const home = find({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   const naming = [labels, home?.metadata.labels ?? {}].find((one) => one[WAYPOINT] !== undefined) ?? {}
   const name = naming[WAYPOINT]
   return name === undefined || name === 'none'
@@ -112,16 +110,16 @@ const waypointOf = ({ metadata }: KubernetesObject, objects: readonly Kubernetes
     : `${naming['istio.io/use-waypoint-namespace'] ?? namespace}/${name}`
 }
 
-const hasAddress = (key: string, objects: readonly KubernetesObject[]): boolean =>
-  objects.some(({ kind, metadata, status }) => {
-    const { addresses = [] } = (status ?? {}) as { addresses?: unknown[] }
-    return kind === 'Gateway' && `${metadata.namespace}/${metadata.name}` === key && addresses.length > 0
-  })
+const hasAddress = (key: string, find: Find): boolean => {
+  const [namespace, name = ''] = key.split('/')
+  const gateway = find({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name, namespace } })
+  const { addresses = [] } = (gateway?.status ?? {}) as { addresses?: unknown[] }
+  return addresses.length > 0
+}
 
 /** The root namespace of Istio's own config. */
-const rootNamespace = (objects: readonly KubernetesObject[]): string => {
-  const isConfig = ({ kind, metadata: { name, namespace } }: KubernetesObject) =>
-    kind === 'ConfigMap' && name === 'istio' && namespace === 'istio-system'
-  const { mesh = '' } = objects.find(isConfig)?.data ?? {}
+const rootNamespace = (find: Find): string => {
+  const metadata = { name: 'istio', namespace: 'istio-system' }
+  const { mesh = '' } = find({ apiVersion: 'v1', kind: 'ConfigMap', metadata })?.data ?? {}
   return /^\s*rootNamespace:\s*"?([-a-z0-9]+)/m.exec(mesh)?.[1] ?? 'istio-system'
 }

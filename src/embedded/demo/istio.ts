@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { EmbeddedApi } from '../api/api.ts'
+import type { EmbeddedApi, Reference } from '../api/api.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { demoConditions } from './conditions.ts'
 import { demoWaypointObjects } from './waypoint-objects.ts'
@@ -7,18 +7,25 @@ import { demoWaypointObjects } from './waypoint-objects.ts'
 const GATEWAY = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway' }
 const AUTOSCALER = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' }
 
-type Named = { apiVersion: string; kind: string; metadata: { name: string; namespace?: string } }
-
 type Stoppable = { stop(): void }
 
 /** Does what istiod does, as far as others see it: it runs waypoints, and says in their status what becomes of policies and Services. */
 export const startIstio = ({ api }: { api: EmbeddedApi }): Stoppable => {
   const waypoints = startWaypoints({ api })
-  const judge = (objects: readonly KubernetesObject[]): void => {
-    for (const object of objects) writeConditions(api, object)
+  // by an object, who has read it, or its absence, since it was written last: nobody else is judged again when it is written
+  const readers = new Map<string, Map<string, Reference>>()
+  const judge = (reader: Reference): void => {
+    writeConditions(api, reader, (read) => {
+      readers.set(keyOf(read), (readers.get(keyOf(read)) ?? new Map()).set(keyOf(reader), reader))
+      return api.find(read)
+    })
   }
-  judge(api.objects())
-  const stop = api.subscribe(({ object }) => judge(affectedBy(object, api.objects())))
+  for (const object of api.objects()) judge(referenceTo(object))
+  const stop = api.subscribe(({ object }) => {
+    const affected = readers.get(keyOf(object))?.values() ?? []
+    readers.delete(keyOf(object))
+    for (const one of [referenceTo(object), ...affected]) judge(one)
+  })
   return {
     stop: () => {
       waypoints.stop()
@@ -26,6 +33,15 @@ export const startIstio = ({ api }: { api: EmbeddedApi }): Stoppable => {
     },
   }
 }
+
+const keyOf = ({ apiVersion, kind, metadata: { namespace, name } }: Reference): string =>
+  `${apiVersion} ${kind} ${namespace}/${name}`
+
+const referenceTo = ({ apiVersion, kind, metadata: { name, namespace } }: Reference): Reference => ({
+  apiVersion,
+  kind,
+  metadata: { name, ...(namespace !== undefined && { namespace }) },
+})
 
 /**
  * Does what Istio's gateway controller does: a Gateway of the class istio-waypoint gets a ServiceAccount, a Deployment and a Service of
@@ -40,32 +56,16 @@ export const startWaypoints = ({ api }: { api: EmbeddedApi }): Stoppable => {
   return { stop: api.subscribe(({ object }) => react(object)) }
 }
 
-/** The policies and Services whose conditions may follow from an object. */
-const affectedBy = (object: KubernetesObject, objects: readonly KubernetesObject[]): KubernetesObject[] => {
-  if (object.kind === 'AuthorizationPolicy') return [object]
-  if (!['Service', 'Namespace', GATEWAY.kind].includes(object.kind)) return []
-  return objects.filter((one) => one.kind === 'AuthorizationPolicy' || (one.kind === 'Service' && isNear(one, object)))
-}
-
-const isNear = ({ metadata }: KubernetesObject, { kind, metadata: changed }: KubernetesObject): boolean =>
-  kind === GATEWAY.kind ||
-  (kind === 'Namespace'
-    ? metadata.namespace === changed.name
-    : metadata.namespace === changed.namespace && metadata.name === changed.name)
-
 /** The object is read as it is now. What it has already is not written. */
-const writeConditions = (
-  api: EmbeddedApi,
-  { apiVersion, kind, metadata: { name, namespace } }: KubernetesObject,
-): void => {
+const writeConditions = (api: EmbeddedApi, named: Reference, find: EmbeddedApi['find']): void => {
+  const { kind } = named
   if (kind !== 'AuthorizationPolicy' && kind !== 'Service') return
-  const named = { apiVersion, kind, metadata: { name, ...(namespace !== undefined && { namespace }) } }
-  const object = find(api, named)
+  const object = api.find(named)
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return
   const { generation, creationTimestamp: lastTransitionTime } = object.metadata
   // istiod writes the generation of a policy as a string, and none of a Service
   const seen = kind === 'Service' ? {} : { observedGeneration: String(generation) }
-  for (const { manager, conditions } of demoConditions(object, api.objects())) {
+  for (const { manager, conditions } of demoConditions(object, find)) {
     const wanted = conditions.map((condition) => ({ ...condition, ...seen }))
     if (isWritten(object, wanted)) continue
     const dated = wanted.map((condition) => ({ ...condition, lastTransitionTime }))
@@ -94,9 +94,9 @@ const gatewayName = ({ kind, metadata }: KubernetesObject): string | undefined =
 /** The Gateway is read as it is now: it may be gone since the change that is told. */
 const settle = (api: EmbeddedApi, namespace: string | undefined, name: string): void => {
   const metadata = { name, ...(namespace !== undefined && { namespace }) }
-  const gateway = find(api, { ...GATEWAY, metadata })
+  const gateway = api.find({ ...GATEWAY, metadata })
   if (gateway?.spec?.gatewayClassName !== 'istio-waypoint' || gateway.metadata.deletionTimestamp !== undefined) return
-  const scaled = find(api, { ...AUTOSCALER, metadata })?.spec?.minReplicas
+  const scaled = api.find({ ...AUTOSCALER, metadata })?.spec?.minReplicas
   const objects = demoWaypointObjects(gateway, typeof scaled === 'number' ? scaled : 1)
   const refusals = objects.flatMap((object) => apply(api, object) ?? [])
   apply(api, { ...GATEWAY, metadata, status: statusOf(gateway, refusals[0]) }, '/status')
@@ -118,20 +118,15 @@ const statusOf = ({ metadata }: KubernetesObject, refusal: string | undefined) =
   }
 }
 
-const pathOf = ({ apiVersion, kind, metadata: { namespace, name } }: Named): string => {
+const pathOf = ({ apiVersion, kind, metadata: { namespace, name } }: Reference): string => {
   const root = apiVersion.includes('/') ? 'apis' : 'api'
   return `/${root}/${apiVersion}/namespaces/${namespace}/${kindOf(apiVersion, kind)?.plural}/${name}`
-}
-
-const find = (api: EmbeddedApi, object: Named): KubernetesObject | undefined => {
-  const { status, body } = api.handle({ method: 'GET', path: pathOf(object), headers: {} })
-  return status === 200 ? JSON.parse(body) : undefined
 }
 
 /** Applies an object as Istio does. Returns the reason for a refusal, else undefined. */
 const apply = (
   api: EmbeddedApi,
-  object: Named & { status?: unknown },
+  object: Reference & { status?: unknown },
   subresource = '',
   manager = 'istio',
 ): string | undefined => {

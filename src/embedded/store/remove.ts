@@ -2,7 +2,7 @@ import { isEmptyValue, type JsonMap, type KubernetesObject, listOf, mapOf } from
 import type { Kind } from '../kinds/kind.ts'
 import { conflict } from '../kinds/status.ts'
 import { uidOf } from './hash.ts'
-import type { Store } from './store.ts'
+import type { Stored } from './store.ts'
 import type { World } from './world.ts'
 
 export type Removal = {
@@ -37,12 +37,14 @@ const leaving = (world: World, live: KubernetesObject, kind: Kind): KubernetesOb
   },
 })
 
-const dependents = (world: World, kind: Kind, { metadata }: KubernetesObject): ReturnType<Store['all']> =>
-  world.store.all().filter(({ object }) => {
-    if (kind.kind === 'Namespace' && object.metadata.namespace === metadata.name) return true
-    const owners = listOf(object.metadata.ownerReferences)
-    return owners.length > 0 && owners.every((owner) => isOrIsOf(metadata.uid, mapOf(owner)))
-  })
+const dependents = ({ store }: World, kind: Kind, live: KubernetesObject): Stored[] => {
+  const owned = store
+    .ownedBy(live)
+    .filter(({ object }) =>
+      listOf(object.metadata.ownerReferences).every((owner) => isOrIsOf(live.metadata.uid, mapOf(owner))),
+    )
+  return kind.kind === 'Namespace' ? [...store.all(live.metadata.name), ...owned] : owned
+}
 
 /** An owner has the uid, or is a ReplicaSet, which is not stored, of the Deployment that has it. */
 const isOrIsOf = (uid: string | undefined, owner: JsonMap): boolean =>

@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { kinds } from '../kinds/kinds.ts'
+import { type Owner, ownersOf } from './owners.ts'
 
 export type Change = {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
@@ -14,16 +15,31 @@ export type Change = {
 // What a watch may still ask for, as etcd keeps it for five minutes.
 const historyLimit = 5000
 
-const keyOf = (namespace: string | undefined, name: string): string => `${namespace ?? ''}/${name}`
+export type Stored = { readonly kind: Kind; readonly object: KubernetesObject }
 
-/** Objects by kind, namespace and name. Every change gets the next resourceVersion, and is told to the listeners in order. */
+/** What is in no namespace. */
+const NOWHERE = ''
+
+const byName = ({ object: one }: Stored, { object: other }: Stored): number =>
+  one.metadata.name < other.metadata.name ? -1 : 1
+
+const ownerKey = ({ kind, namespace = NOWHERE, name }: Owner): string => `${namespace}/${kind}/${name}`
+
+/** etcd orders whole paths: `a-b/` is before `a/`. */
+const byPath = (one: string, other: string): number => (`${one}/` < `${other}/` ? -1 : 1)
+
+/**
+ * Objects by kind, namespace and name, and by their owners, so that no write looks through all. Every change gets the next resourceVersion, and is told
+ * to the listeners in order.
+ */
 export class Store {
   #revision = 0
   #serial = 0
   #history: Change[] = []
   #announcing = false
   readonly #pending: Change[] = []
-  readonly #objects = new Map<Kind, Map<string, KubernetesObject>>()
+  readonly #objects = new Map<Kind, Map<string, Map<string, Stored>>>()
+  readonly #owned = new Map<string, Set<Stored>>()
   readonly #listeners = new Set<(change: Change) => void>()
 
   get revision(): number {
@@ -37,20 +53,22 @@ export class Store {
   }
 
   get(kind: Kind, namespace: string | undefined, name: string): KubernetesObject | undefined {
-    return this.#objects.get(kind)?.get(keyOf(namespace, name))
+    return this.#stored(kind, namespace, name)?.object
   }
 
   /** The objects of a kind, of one namespace or of all, by namespace and name. */
   list(kind: Kind, namespace?: string): KubernetesObject[] {
-    const found: [string, KubernetesObject][] = []
-    for (const item of this.#objects.get(kind) ?? []) {
-      if (namespace === undefined || item[1].metadata.namespace === namespace) found.push(item)
-    }
-    return found.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object)
+    return this.#listed(kind, namespace).map(({ object }) => object)
   }
 
-  all(): { kind: Kind; object: KubernetesObject }[] {
-    return kinds.flatMap((kind) => this.list(kind).map((object) => ({ kind, object })))
+  /** The objects of all kinds, of one namespace or of all. */
+  all(namespace?: string): Stored[] {
+    return kinds.flatMap((kind) => this.#listed(kind, namespace))
+  }
+
+  /** The objects that name one as an owner, by name. */
+  ownedBy({ kind, metadata: { namespace, name } }: KubernetesObject): Stored[] {
+    return [...(this.#owned.get(ownerKey({ kind, namespace, name })) ?? [])].toSorted(byName)
   }
 
   put(kind: Kind, object: KubernetesObject): KubernetesObject {
@@ -64,8 +82,8 @@ export class Store {
   /** Stores an object as another cluster has it: to have read it is no change. */
   adopt(kind: Kind, object: KubernetesObject): KubernetesObject {
     const stored = this.#stamped(object)
-    const ofKind = this.#objects.get(kind) ?? new Map<string, KubernetesObject>()
-    this.#objects.set(kind, ofKind.set(keyOf(stored.metadata.namespace, stored.metadata.name), stored))
+    this.#take(kind, stored.metadata.namespace, stored.metadata.name)
+    this.#place({ kind, object: stored })
     return stored
   }
 
@@ -73,7 +91,7 @@ export class Store {
     const { namespace, name } = object.metadata
     const previous = this.get(kind, namespace, name)
     const last = this.#stamped(object)
-    this.#objects.get(kind)?.delete(keyOf(namespace, name))
+    this.#take(kind, namespace, name)
     this.#record({ type: 'DELETED', object: last, previous, kind, revision: this.#revision })
     return last
   }
@@ -96,7 +114,7 @@ export class Store {
     copy.#revision = this.#revision
     copy.#serial = this.#serial
     copy.#history = [...this.#history]
-    for (const [kind, objects] of this.#objects) copy.#objects.set(kind, new Map(objects))
+    for (const stored of this.all()) copy.#place(stored)
     return copy
   }
 
@@ -111,6 +129,39 @@ export class Store {
     } finally {
       this.#announcing = false
     }
+  }
+
+  #stored(kind: Kind, namespace: string | undefined, name: string): Stored | undefined {
+    return this.#objects
+      .get(kind)
+      ?.get(namespace ?? NOWHERE)
+      ?.get(name)
+  }
+
+  #listed(kind: Kind, namespace?: string): Stored[] {
+    const places = this.#objects.get(kind) ?? new Map<string, Map<string, Stored>>()
+    const namespaces = namespace === undefined ? [...places.keys()].toSorted(byPath) : [namespace]
+    return namespaces.flatMap((one) => [...(places.get(one)?.values() ?? [])].toSorted(byName))
+  }
+
+  #place(stored: Stored): void {
+    const { kind, object } = stored
+    const { namespace = NOWHERE, name } = object.metadata
+    const places = this.#objects.get(kind) ?? new Map<string, Map<string, Stored>>()
+    const place = places.get(namespace) ?? new Map<string, Stored>()
+    this.#objects.set(kind, places.set(namespace, place.set(name, stored)))
+    for (const key of ownersOf(object).map(ownerKey))
+      this.#owned.set(key, (this.#owned.get(key) ?? new Set()).add(stored))
+  }
+
+  #take(kind: Kind, namespace: string | undefined, name: string): void {
+    const stored = this.#stored(kind, namespace, name)
+    if (stored === undefined) return
+    this.#objects
+      .get(kind)
+      ?.get(namespace ?? NOWHERE)
+      ?.delete(name)
+    for (const key of ownersOf(stored.object).map(ownerKey)) this.#owned.get(key)?.delete(stored)
   }
 
   #stamped(object: KubernetesObject): KubernetesObject {

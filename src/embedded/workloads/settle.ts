@@ -4,6 +4,7 @@ import type { Kind } from '../kinds/kind.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { Refusal } from '../kinds/status.ts'
 import { create } from '../store/create.ts'
+import { ownerIn } from '../store/owners.ts'
 import { isOver, isReady, stateOf } from '../store/pod-states.ts'
 import { remove } from '../store/remove.ts'
 import { update } from '../store/update.ts'
@@ -12,20 +13,19 @@ import { type Desired, plans } from './pod-plans.ts'
 
 const manager = 'kube-controller-manager'
 
-/** `{deployment}-{hash}` of a ReplicaSet, without the hash. */
-const deploymentName = (replicaSet: string): string => replicaSet.slice(0, replicaSet.lastIndexOf('-'))
-
 const ownerOf = (pod: KubernetesObject): { kind: string; name: string } | undefined => {
   const owner = mapOf(listOf(pod.metadata.ownerReferences).find((each) => at(each, 'controller') === true))
-  if (owner.kind === 'StatefulSet') return { kind: 'StatefulSet', name: String(owner.name) }
-  return owner.kind === 'ReplicaSet' ? { kind: 'Deployment', name: deploymentName(String(owner.name)) } : undefined
+  return owner.kind === 'StatefulSet' || owner.kind === 'ReplicaSet' ? ownerIn(owner) : undefined
 }
 
-export const podsOf = ({ store }: World, podKind: Kind, workload: KubernetesObject): KubernetesObject[] =>
-  store.list(podKind, workload.metadata.namespace).filter((pod) => {
-    const owner = ownerOf(pod)
-    return owner?.kind === workload.kind && owner.name === workload.metadata.name
-  })
+export const podsOf = ({ store }: World, workload: KubernetesObject): KubernetesObject[] =>
+  store
+    .ownedBy(workload)
+    .map(({ object }) => object)
+    .filter((object) => {
+      const owner = object.kind === 'Pod' ? ownerOf(object) : undefined
+      return owner?.kind === workload.kind && owner.name === workload.metadata.name
+    })
 
 const writerOf = (subresource?: string): Pick<Writer, 'manager' | 'operation'> & { subresource?: string } => ({
   manager,
@@ -65,7 +65,7 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
   const plan = plans[kind.kind]?.(workload)
   if (podKind === undefined || plan === undefined) return
   const names = new Set(plan.pods.map(({ metadata }) => metadata.name))
-  const all = podsOf(world, podKind, workload)
+  const all = podsOf(world, workload)
   // a pod of a StatefulSet keeps its name while its object is there; pods that a template makes this way would be made for ever
   const isReplacing = kind.kind === 'Deployment' && stateOf(mapOf(at(workload.spec, 'template'))) === undefined
   const present = isReplacing ? all.filter((pod) => !isOver(pod)) : all
@@ -81,7 +81,7 @@ export const reconcile = (world: World, kind: Kind, workload: KubernetesObject):
     : plan.pods.filter(({ metadata }) => !keptNames.has(String(metadata.name)))
   for (const desired of missing) makePod(world, podKind, workload, desired)
   const writer = { ...writerOf('status'), apiVersion: 'apps/v1' }
-  const made = podsOf(world, podKind, workload)
+  const made = podsOf(world, workload)
   const status = plan.status(made.filter(isReady).length, made.filter(isCurrent).length)
   update(world, workload, { ...workload, status }, { kind, writer, dryRun: false })
 }
@@ -95,5 +95,5 @@ export const settle = (world: World, kind: Kind, object: KubernetesObject): void
   if (owner === undefined || workloadKind === undefined || podKind === undefined) return
   const workload = world.store.get(workloadKind, namespace, owner.name)
   if (workload) reconcile(world, workloadKind, workload)
-  else if (kind === workloadKind) for (const pod of podsOf(world, podKind, object)) removePod(world, podKind, pod)
+  else if (kind === workloadKind) for (const pod of podsOf(world, object)) removePod(world, podKind, pod)
 }
