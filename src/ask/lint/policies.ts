@@ -32,7 +32,7 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   const read = readAuthorizationPolicy(object)
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
-  const rootNamespaces = cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]
+  const rootNamespaces = cluster.istio.unknown !== undefined ? undefined : [cluster.istio.rootNamespace]
   const mistakes = policyMistakes(policy, rootNamespaces, portsAt(policy, cluster))
   return [
     ...refusedFindings(object, policy),
@@ -164,7 +164,7 @@ const portFindings = (policy: AuthorizationPolicy, services: readonly Kubernetes
 const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
   const { namespace, istio } = cluster
   const { selector } = policy.spec
-  const isElsewhere = namespace === istio.rootNamespace
+  const isElsewhere = istio.unknown !== undefined || namespace === istio.rootNamespace
   const isMatched = podsAndNext(cluster).some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
   return selector && !isElsewhere && !isMatched
     ? [foundIn(policy, 'policy-unmatched', `it selects no pod of ${namespace}: no request can match it`)]

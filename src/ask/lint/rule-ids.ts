@@ -16,6 +16,7 @@ export const RULE_IDS = [
   'label-refused',
   'memory-lost',
   'memory-unreadable',
+  'mesh-config-unknown',
   'name-missing',
   'namespace-missing',
   'namespace-unknown',

@@ -122,6 +122,14 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
       'The content of the ConfigMap that is the memory of an application was not written by meshstep. It stays as it is, and the application takes no step.',
     remedy: 'Restore it, or delete it and send the config and the relations again.',
   },
+  'mesh-config-unknown': {
+    level: 'warning',
+    title: 'Istio’s own config is not known',
+    meaning:
+      'The ConfigMap with the config of the istiod that serves the namespace was not found, or may not be read. It is `istio` in istiod’s namespace, or `istio-REVISION` for the revision that the label `istio.io/rev` of the namespace or of its waypoint names, by itself or by a tag. So the root namespace and the trust domain are not known, and findings that depend on them are missing.',
+    remedy:
+      'Grant the right to read that ConfigMap, and the webhooks of tags (`knative/components/mesh/rbac.yaml`). If Istio was installed by revision, label the namespace with it, or give that revision the tag `default`.',
+  },
   'name-missing': {
     level: 'error',
     title: 'A policy of a file has no name',
