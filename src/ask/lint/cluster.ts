@@ -93,7 +93,7 @@ const readIstio = async (
 }
 
 /** Makes the next pod of a workload from its template. The workload may have no pods at the moment. */
-const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {
+export const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {
   const { metadata = {}, ...rest } = (spec?.template ?? {}) as Partial<KubernetesObject>
   return { ...rest, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, ...(namespace && { namespace }) } }
 }

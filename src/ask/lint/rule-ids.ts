@@ -32,6 +32,7 @@ export const RULE_IDS = [
   'port-unknown',
   'principal-malformed',
   'principal-spiffe',
+  'proxy-unknown',
   'selects-all',
   'target-outside-namespace',
   'trust-domain-unknown',

@@ -232,6 +232,14 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     meaning: 'Istio compares principals without that prefix, so none matches.',
     remedy: 'Leave spiffe:// out: cluster.local/ns/NAMESPACE/sa/ACCOUNT.',
   },
+  'proxy-unknown': {
+    level: 'note',
+    title: 'It is not known which proxies enforce a policy',
+    meaning:
+      'Its selector picks none of the pods that were read: of a file, those of the workloads in the files. Pods of a gateway, and pods with a sidecar, have an Envoy, which sees HTTP and asks others. For other pods a ztunnel enforces the policy, and the message says how that differs.',
+    remedy:
+      'Lint the file together with the workload that it selects, or ask a cluster where that runs. If a ztunnel is meant, let the policy refer to a Service with targetRefs.',
+  },
   'selects-all': {
     level: 'warning',
     title: 'A selector selects all pods',

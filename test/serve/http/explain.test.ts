@@ -819,7 +819,7 @@ describe("Istio's own config", () => {
 })
 
 describe('a sidecar', () => {
-  const proxy = { serviceAccountName: 'x', containers: [{ name: 'istio-proxy', image: 'x:1' }] }
+  const proxy = { serviceAccountName: 'x', containers: ['c', 'istio-proxy'].map((name) => ({ name, image: 'x:1' })) }
   const [PLAIN, INJECTED] = [{}, { 'sidecar.istio.io/inject': 'true' }]
 
   test.each([
