@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { meshConfigReference } from '../../src/mesh/istio/mesh-config.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'
@@ -106,7 +105,7 @@ describe.skipIf(noDebug)(`a real istiod ${noDebug ?? ''}`, () => {
     async (_, where, isClosed) => {
       const shop = await opened()
       const strict = policy(shop, { selector: {}, mtls: { mode: 'STRICT' } }, 'PeerAuthentication')
-      const { namespace = '' } = where === 'the root' ? meshConfigReference() : shop
+      const { namespace = '' } = where === 'the root' ? meshConfig : shop
       const made = await shop.make({ ...strict, metadata: { name: `odd-${shop.namespace}`, namespace } })
       restore = () => shop.drop({ ...made, apiVersion: 'security.istio.io/v1', kind: 'PeerAuthentication' })
       const outside = { to: `${shop.namespace}/db`, port: '9113', address: '203.0.113.1', via: 'pod' }
@@ -146,9 +145,12 @@ const behindWaypoint = async (shop: Cluster): Promise<void> => {
   await shop.merge(exposed, { metadata: { labels: { 'istio.io/use-waypoint': 'w' } } }, 'test')
 }
 
+/** Where the config of an istiod without a revision is. */
+const meshConfig = { namespace: 'istio-system', name: 'istio' }
+
 /** Gives the trust domain of the mesh another name, until the test ends. */
 const renamed = async (shop: Cluster): Promise<void> => {
-  const { namespace = '', name = '' } = meshConfigReference()
+  const { namespace = '', name = '' } = meshConfig
   const config = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace } }
   if (noCluster) {
     await shop.make({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })

@@ -1,3 +1,4 @@
+import { istioConfig } from '../../src/embedded/demo/example.ts'
 import { startIstio } from '../../src/embedded/demo/istio.ts'
 import { meshLabels, waypointName } from '../../src/mesh/istio/names.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
@@ -73,11 +74,12 @@ export type Mesh = World & {
   explain(changes?: Record<string, string | undefined>): Promise<Answer>
 }
 
-/** The functions on an embedded API where Istio runs. */
-export const createMesh = (objects: readonly KubernetesObject[]): Mesh => {
+/** The functions on an embedded API where Istio runs, with Istio's own config unless `objects` have one, or there is none. */
+export const createMesh = (objects: readonly KubernetesObject[], { hasConfig = true } = {}): Mesh => {
   const world = createWorld([])
   startIstio(world)
-  world.api.seed(objects)
+  const isConfig = ({ kind, metadata: { name } }: KubernetesObject) => kind === 'ConfigMap' && name.startsWith('istio')
+  world.api.seed([...(hasConfig && !objects.some(isConfig) ? [istioConfig] : []), ...objects])
   const explain: Mesh['explain'] = async (changes = {}) => {
     const asked = {
       from: `${NAMESPACE}/productpage`,

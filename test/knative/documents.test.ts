@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { evaluate } from '@marcbachmann/cel-js'
 import { describe, expect, test } from 'vitest'
 import { MOST_GROUPS } from '../../src/platform/cloudevents/knative/document.ts'
 import { builds, cannotBuild } from './builds.ts'
@@ -92,6 +93,21 @@ describe.skipIf(cannotBuild)(`who may write and send ${cannotBuild ?? ''}`, () =
       expect(asked?.messageExpression).toContain(`at most ${MOST_GROUPS} groups`)
       const authors = readFileSync('knative/components/authentication/authors.yaml', 'utf8')
       expect(authors).toContain(`request.userInfo.groups.indexOf(group) < ${MOST_GROUPS})`)
+    })
+
+    test('a refusal names an application once, also where both versions of an object have it', () => {
+      const { variables = [] } = policy?.spec ?? {}
+      const told = variables.filter(({ name }) => name === 'named' || name === 'remembered')
+      const once = told.map(({ expression }) => /^\[variables[^]*\](\.map\(names, [^]*)$/.exec(expression)?.[1])
+      expect(once).toHaveLength(2)
+      for (const text of once)
+        for (const [all, expected] of [
+          ['["*", "*"]', ['*']],
+          ['["a", "b"]', ['a', 'b']],
+          ['["a"]', ['a']],
+          ['[]', []],
+        ])
+          expect(evaluate(`[${all}]${text}`, {})).toEqual(expected)
     })
 
     test('no text of a document is looked into: of its data the name of the application alone is read', () => {

@@ -33,6 +33,7 @@ const mesh = [
   'everywhere deployments.apps: get list',
   'everywhere gatewayclasses.gateway.networking.k8s.io: list',
   'everywhere gateways.gateway.networking.k8s.io: list',
+  'everywhere mutatingwebhookconfigurations.admissionregistration.k8s.io: get',
   'everywhere namespaces: get list',
   'everywhere peerauthentications.security.istio.io: list',
   'everywhere pods: list',
@@ -58,6 +59,7 @@ const page = [
   'everywhere deployments.apps: get list',
   'everywhere gatewayclasses.gateway.networking.k8s.io: get list',
   'everywhere gateways.gateway.networking.k8s.io: get list',
+  'everywhere mutatingwebhookconfigurations.admissionregistration.k8s.io: get',
   'everywhere namespaces: get list',
   'everywhere peerauthentications.security.istio.io: get list',
   'everywhere pods: get list',
@@ -126,7 +128,7 @@ describe.skipIf(cannotBuild)('permissions', () => {
 
     test('of admission policies, the one about the documents of this namespace alone may be read', () => {
       const rules = all(objects, ClusterRole).flatMap((role) => role.rules)
-      const named = rules.filter(({ apiGroups }) => apiGroups.includes('admissionregistration.k8s.io'))
+      const named = rules.filter(({ resources }) => resources.some((one) => one.startsWith('validatingadmission')))
       const policies = all(objects, ValidatingAdmissionPolicy).map(({ metadata }) => metadata.name)
       expect(named.map(({ resourceNames }) => resourceNames)).toEqual(policies.map((name) => [name]))
     })

@@ -1,11 +1,14 @@
 import { Refused } from '../../platform/base/errors.ts'
 import type { AccessRequest, TraceStep } from './evaluate.ts'
 import type { ObservedCluster } from './observe.ts'
-import { countEnrolled, isGateway, serviceAccountName, someMayHaveSidecar, typicalPod } from './pods.ts'
+import { countEnrolled, isGateway, loneProxy, serviceAccountName, typicalPod } from './pods.ts'
 import type { Query } from './query.ts'
 import { nothingRuns } from './side.ts'
 
-const SIDECAR = 'the client has a sidecar, or may have one, and then an identity that is not known here'
+const PROXIES = {
+  sidecar: 'the client has a sidecar, or may have one, and then an identity that is not known here',
+  gateway: 'the client is a gateway that no Gateway describes, and has an identity that is not known here',
+}
 
 export type Client = {
   readonly from: AccessRequest['from']
@@ -26,12 +29,13 @@ export const resolveClient = ({ from, address }: Query, observed: ObservedCluste
   const pod = observed.from && typicalPod(observed.from, labels)
   if (observed.from === undefined || pod === undefined) throw new Refused(404, `query.from: ${nothingRuns(from)}`)
   const { on, of } = countEnrolled(observed.from, labels)
+  const proxy = loneProxy(observed.from, labels)
   const partly = on > 0 && on < of ? `only ${on} of its ${of} pods are on the mesh` : undefined
   const serviceAccount = on > 0 || isGateway(pod) ? serviceAccountName(pod) : undefined
   return {
     from: { namespace, application, serviceAccount, address, isGateway: isGateway(pod) },
     isGateway: isGateway(pod),
-    doubts: someMayHaveSidecar(observed.from, labels) ? [SIDECAR] : [],
+    doubts: proxy ? [PROXIES[proxy]] : [],
     steps: partly === undefined ? [] : [{ at: 'client', note: partly }],
     partly,
   }

@@ -9,7 +9,7 @@ import { hasLabels } from './evaluate/cluster-snapshot.ts'
 import type { AccessRequest, ServiceSnapshot, WorkloadSnapshot } from './evaluate.ts'
 import { findIngress, findListener } from './ingress.ts'
 import type { ObservedCluster } from './observe.ts'
-import { countEnrolled, findNamedPort, gatewayName, isGateway, someMayHaveSidecar, typicalPod } from './pods.ts'
+import { countEnrolled, findNamedPort, gatewayName, isGateway, loneProxy, typicalPod } from './pods.ts'
 import { detectProtocol, lacksPort, tcpPorts } from './protocol.ts'
 import type { Query } from './query.ts'
 import { nothingRuns, type Side, sideName } from './side.ts'
@@ -49,7 +49,7 @@ export const resolveDestination = (query: Query, observed: ObservedCluster, isFr
     notes: [straight, note, partly, namesakeNote(query.to, observed)].filter((one) => one !== undefined),
     partly,
     doubts: [
-      ...(observed.to && someMayHaveSidecar(observed.to, observed.toNamespace?.metadata.labels ?? {}) ? [SIDECAR] : []),
+      ...proxyDoubts(observed),
       ...found.filter((one) => isAbout(one.service, service, pod)).flatMap(({ doubt }) => doubt ?? []),
       ...[doubt, nameDoubt(service), lacking].filter((one) => one !== undefined),
     ],
@@ -154,7 +154,15 @@ const resolvePort = (
     : { protocol, podPort }
 }
 
-const SIDECAR = 'its pods have a sidecar, or may have one, which enforces policies in its own way'
+const proxyDoubts = ({ to, toNamespace }: ObservedCluster): string[] => {
+  const proxy = to && loneProxy(to, toNamespace?.metadata.labels ?? {})
+  return proxy ? [PROXIES[proxy]] : []
+}
+
+const PROXIES = {
+  sidecar: 'its pods have a sidecar, or may have one, which enforces policies in its own way',
+  gateway: 'its pods are a gateway that no Gateway describes, which enforces policies in its own way',
+}
 
 const findWaypointOf = (service: KubernetesObject, { toNamespace, gateways = [], gatewayClasses }: ObservedCluster) =>
   findWaypoint(service, toNamespace?.metadata ?? {}, gateways, 'service', gatewayClasses)

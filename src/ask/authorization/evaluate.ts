@@ -61,7 +61,7 @@ export const evaluate = (
     (isRefusedBefore ? undefined : snapshot.unknownPods) ??
     podsDoubt(request, snapshot, isOther) ??
     canaryDoubt(request, snapshot, isOther) ??
-    rootDoubt(request, snapshot, isOther)
+    meshDoubt(request, snapshot, isOther)
   if (doubt === undefined || !decision.decided) return decision
   const { enforced: _, policy: _p, ...rest } = decision
   return { ...rest, allowed: false, decided: false, relations: [], sentence: writeDoubt(request, doubt) }
@@ -111,19 +111,27 @@ export const eachPods = (request: AccessRequest, snapshot: ClusterSnapshot) => [
 const isOtherwise = (one: Decision, { allowed, decided }: Decision): boolean =>
   one.allowed !== allowed || one.decided !== decided
 
-/** Returns the reason why the answer depends on Istio's root namespace, if that is unknown. */
-const rootDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
-  const { rootNamespace, otherRoots = [] } = snapshot
-  const isDecisive = otherRoots.some((other) => {
-    const otherwise = { ...snapshot, rootNamespace: other }
-    return [otherwise, ...(sharedService(request, snapshot) ? [byCanaries(otherwise)] : [])].some((one) =>
+/** Returns the reason why the answer depends on Istio's root namespace, or on its trust domain, if that is unknown. */
+const meshDoubt = (request: AccessRequest, snapshot: ClusterSnapshot, isOther: IsOther): string | undefined => {
+  const { rootNamespace, otherRoots = [], trustDomain, otherTrustDomains = [], unknownMesh } = snapshot
+  const isDecisive = (otherwise: ClusterSnapshot) =>
+    [otherwise, ...(sharedService(request, snapshot) ? [byCanaries(otherwise)] : [])].some((one) =>
       eachPods(request, one).some((pair) => isOther(...pair)),
     )
-  })
-  return isDecisive
-    ? `Istio's root namespace is not known: it may be ${joinOr([rootNamespace, ...otherRoots])} (rootNamespace= sets it)`
+  const because = unknownMesh === undefined ? '' : `, because Istio's own config is not: ${unknownMesh}`
+  const byRoot = otherRoots.map((other) => ({ ...snapshot, rootNamespace: other }))
+  if (byRoot.some(isDecisive))
+    return `Istio's root namespace is not known: it may be ${few([rootNamespace, ...otherRoots])}${because} (rootNamespace= sets it)`
+  const byDomain = [snapshot, ...byRoot].flatMap((one) =>
+    otherTrustDomains.map((other) => ({ ...one, trustDomain: other, trustDomainAliases: 'unknown' as const })),
+  )
+  return byDomain.some(isDecisive)
+    ? `Istio's trust domain is not known: it may be another than ${trustDomain}${because} (trustDomain= sets it)`
     : undefined
 }
+
+const few = (names: readonly string[]): string =>
+  joinOr(names.length > 3 ? [...names.slice(0, 3), 'another one'] : names)
 
 /**
  * Decides as Istio's ambient mode does. A waypoint sees the client and HTTP. A Gateway's proxy sees HTTP. The pod's ztunnel sees connections only. An

@@ -1,9 +1,17 @@
 import { undiscovered } from '../../mesh/istio/acceptance.ts'
-import { readAuthorizationPolicy, type UnreadablePolicy } from '../../mesh/istio/authorization-policy.ts'
-import { ROOT_NAMESPACE, readMeshConfig } from '../../mesh/istio/mesh-config.ts'
+import { readAuthorizationPolicy, targetsOf, type UnreadablePolicy } from '../../mesh/istio/authorization-policy.ts'
+import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import {
+  type FoundMeshConfigs,
+  type IstioMeshConfig,
+  ROOT_NAMESPACE,
+  readMeshConfig,
+} from '../../mesh/istio/mesh-config.ts'
+import { trustDomainsIn } from '../../mesh/istio/rule-values.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
-import { perObjects } from '../../platform/base/per-object.ts'
+import { perObject, perObjects } from '../../platform/base/per-object.ts'
 import { describeWait } from '../../platform/base/wait.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
 import { type Client, resolveClient } from './client.ts'
 import { type Destination, resolveDestination } from './destination.ts'
@@ -62,7 +70,7 @@ const doubtsOf = ({ client, destination }: Ends): string[] => [...client.doubts,
 /** Lists doubts about namespaces that Istio does not discover, for the ends that are on the mesh. */
 const discoveryDoubts = (
   { client, destination }: Ends,
-  { fromNamespace, toNamespace, meshConfigs = [] }: ObservedCluster,
+  { fromNamespace, toNamespace, meshConfigs: { configs } = UNREAD }: ObservedCluster,
 ): string[] => {
   const { to, services, workloads } = destination
   const isGuarded =
@@ -71,7 +79,7 @@ const discoveryDoubts = (
     ...(client.from.serviceAccount !== undefined && fromNamespace ? [fromNamespace] : []),
     ...(isGuarded && toNamespace ? [toNamespace] : []),
   ]
-  return meshConfigs.flatMap((config) => namespaces.flatMap((namespace) => undiscovered(config, namespace) ?? []))
+  return configs.flatMap((config) => namespaces.flatMap((namespace) => undiscovered(config, namespace) ?? []))
 }
 
 /** Resolves the ends for each pair of kinds of pods, if either side has more than one kind. */
@@ -117,36 +125,109 @@ const joined = (...texts: readonly (string | undefined)[]): string | undefined =
 
 type Mesh = Pick<
   ClusterSnapshot,
-  'rootNamespace' | 'otherRoots' | 'istioVersion' | 'trustDomain' | 'trustDomainAliases'
+  | 'rootNamespace'
+  | 'otherRoots'
+  | 'istioVersion'
+  | 'trustDomain'
+  | 'trustDomainAliases'
+  | 'otherTrustDomains'
+  | 'unknownMesh'
 > & {
   readonly notes: readonly string[]
 }
 
-/** Resolves the mesh. The query wins over Istio's own config, that over the beacon's config, which may be wrong, and that over Istio's defaults. */
+type Deciding = Pick<ObservedCluster, 'meshConfigs' | 'policies' | 'peerAuthentications'>
+
+/**
+ * Resolves the mesh. The query wins over Istio's own config, that over the beacon's config, which may be wrong, and that over Istio's defaults. If Istio's
+ * own config is not found, any namespace with policies may be the root namespace, and the trust domain may be any, unless somebody says it.
+ */
 export const resolveMesh = (
   query: Pick<Query, 'rootNamespace' | 'trustDomain'>,
-  { memory, beacon, meshConfigs = [] }: Pick<ObservedCluster, 'memory' | 'beacon' | 'meshConfigs'>,
+  observed: Deciding & Pick<ObservedCluster, 'memory' | 'beacon'>,
 ): Mesh => {
-  const said = findMesh([memory, beacon])
-  const found = meshConfigs.flatMap((object) => readMeshConfig(object) ?? [])
-  const guessed = [said?.rootNamespace ?? ROOT_NAMESPACE, ROOT_NAMESPACE]
-  const roots = found.length > 0 ? found.map((one) => one.rootNamespace) : guessed
-  const [rootNamespace = ROOT_NAMESPACE, ...otherRoots] =
-    query.rootNamespace === undefined ? [...new Set(roots)] : [query.rootNamespace]
+  const { configs, unknown } = observed.meshConfigs ?? UNREAD
+  const said = findMesh([observed.memory, observed.beacon])
+  const found = configs.flatMap((object) => readMeshConfig(object) ?? [])
+  const roots = query.rootNamespace === undefined ? rootsOf(found, said, observed) : [query.rootNamespace]
+  const [rootNamespace = ROOT_NAMESPACE, ...otherRoots] = roots
   const known = found.find((one) => one.rootNamespace === rootNamespace)
-  const isMistaken = said?.rootNamespace !== undefined && known !== undefined && said.rootNamespace !== rootNamespace
+  const [trustDomain, ...otherTrustDomains] = domainsOf({ ...query, known }, found, said, observed)
   return {
-    ...{ rootNamespace, otherRoots },
+    ...{ rootNamespace, otherRoots, trustDomain, otherTrustDomains, unknownMesh: unknown },
     istioVersion: known?.version,
-    trustDomain: query.trustDomain ?? known?.trustDomain ?? said?.trustDomain ?? 'cluster.local',
     trustDomainAliases: known?.trustDomainAliases ?? said?.trustDomainAliases ?? 'unknown',
-    notes: isMistaken
-      ? [
-          `the beacon's config says that ${said.rootNamespace} is Istio's root namespace, and Istio's own that ${rootNamespace} is`,
-        ]
-      : [],
+    notes: [
+      ...(unknown === undefined ? [] : [`Istio's own config is not known: ${unknown}`]),
+      ...(said?.rootNamespace !== undefined && known !== undefined && said.rootNamespace !== rootNamespace
+        ? [
+            `the beacon's config says that ${said.rootNamespace} is Istio's root namespace, and Istio's own that ${rootNamespace} is`,
+          ]
+        : []),
+    ],
   }
 }
+
+type Configs = readonly IstioMeshConfig[]
+
+/** Lists the namespaces that may be the root namespace, the most probable one first. */
+const rootsOf = (found: Configs, said: MeshConfig | undefined, observed: Deciding): string[] => {
+  const guessed = [said?.rootNamespace ?? ROOT_NAMESPACE, ROOT_NAMESPACE]
+  const isOpen = observed.meshConfigs?.unknown !== undefined && said?.rootNamespace === undefined
+  return [
+    ...new Set([
+      ...(found.length > 0 ? found.map((one) => one.rootNamespace) : guessed),
+      ...(isOpen ? possibleRoots(observed) : []),
+    ]),
+  ]
+}
+
+/** Lists the trust domains that the mesh may have, the most probable one first. */
+const domainsOf = (
+  { trustDomain, known }: Pick<Query, 'trustDomain'> & { readonly known: IstioMeshConfig | undefined },
+  found: Configs,
+  said: MeshConfig | undefined,
+  { policies = NONE, meshConfigs }: Deciding,
+): [string, ...string[]] => {
+  const first = trustDomain ?? known?.trustDomain ?? said?.trustDomain ?? 'cluster.local'
+  if (trustDomain !== undefined || (found.length === 0 && said?.trustDomain !== undefined)) return [first]
+  const others = [
+    ...found.map((one) => one.trustDomain),
+    ...(meshConfigs?.unknown === undefined ? [] : possibleDomains(policies)),
+  ]
+  return [first, ...new Set(others.filter((one) => one !== first))]
+}
+
+/** Nobody looked for Istio's own config. */
+const UNREAD: FoundMeshConfigs = { configs: [] }
+
+/** Lists the namespaces whose policies would apply everywhere if they were the root namespace: those that do not refer to a target in it. */
+const possibleRoots = ({
+  policies,
+  peerAuthentications,
+}: Pick<ObservedCluster, 'policies' | 'peerAuthentications'>) => {
+  const wide = (policies ?? NONE).filter(isForRoot)
+  return [...wide, ...(peerAuthentications ?? NONE)].flatMap(({ metadata }) => metadata.namespace ?? [])
+}
+
+const isForRoot = perObject((object: KubernetesObject): boolean => {
+  const read = readAuthorizationPolicy(object)
+  const attachment = 'policy' in read ? read.policy.spec : read.attachment
+  return attachment === undefined || targetsOf(attachment).every(({ kind }) => kind === 'GatewayClass')
+})
+
+/** Lists the trust domains that policies tell apart, and one that they do not name. */
+const possibleDomains = perObjects((policies: readonly KubernetesObject[]): readonly string[] => [
+  ...new Set(policies.flatMap(domainsNamed)),
+  'named.by.nobody',
+])
+
+const domainsNamed = perObject((object: KubernetesObject): readonly string[] => {
+  const read = readAuthorizationPolicy(object)
+  const rules = 'policy' in read ? (read.policy.spec.rules ?? []) : []
+  // a pattern has at least this match
+  return rules.flatMap(trustDomainsIn).flatMap((one) => one.replaceAll('*', '') || [])
+})
 
 const NONE: readonly never[] = []
 

@@ -3,13 +3,21 @@ import { ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import type { Memories } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import { unenforced } from '../../mesh/istio/acceptance.ts'
-import { meshConfigReference, ROOT_NAMESPACE } from '../../mesh/istio/mesh-config.ts'
+import {
+  type FoundMeshConfigs,
+  findMeshConfigs,
+  istiodHomes,
+  type MeshMember,
+  meshConfigLookups,
+} from '../../mesh/istio/mesh-config.ts'
+import { namedWaypoint } from '../../mesh/istio/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { perObjects } from '../../platform/base/per-object.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import { ifPermitted, ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { type Lookups, lookupsOf, observeLookups } from '../../platform/kubernetes/lookups.ts'
+import { type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { type PodLike, podTemplate } from '../../platform/kubernetes/pod-like.ts'
 import { formatSelector, isLive, isPodOf } from '../../platform/kubernetes/pods.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
@@ -26,8 +34,8 @@ export type ObservedCluster = {
   readonly gateways: readonly KubernetesObject[] | undefined
   readonly peerAuthentications?: readonly KubernetesObject[] | undefined
   readonly gatewayClasses?: GatewayClasses | undefined
-  /** The existing ConfigMaps of Istio's own config. */
-  readonly meshConfigs?: readonly KubernetesObject[] | undefined
+  /** Istio's own config: that of the destination's istiod, and of its waypoints' if theirs is another one. */
+  readonly meshConfigs?: FoundMeshConfigs | undefined
   /** The policies and Services that Istio has not taken yet. @default none */
   readonly untaken?: readonly Unenforced[] | undefined
   /** The Services of the destination's namespace. */
@@ -42,7 +50,7 @@ export type ObservedCluster = {
 }
 
 /**
- * Reads the cluster state for one query. It makes twelve calls at once, and one more for Istio's own config. One more call each reads a beacon, the
+ * Reads the cluster state for one query. It makes twelve calls at once, and two or more for Istio's own config. One more call each reads a beacon, the
  * GatewayClasses of waypoints that do not name their purpose, the pods of either side, and the proxies of a Gateway.
  */
 export const observeForQuery = async (
@@ -66,23 +74,47 @@ export const observeForQuery = async (
       findState(memories, kubernetes, from),
     ])
   const service = services.find(({ metadata }) => metadata.name === to.application)
-  const known = findBeacon(to, memory) ?? (from && findBeacon(from, other))
+  const related = findBeacon(to, memory) ?? (from && findBeacon(from, other))
   const [sender, receiver, beacon, gatewayClasses] = await Promise.all([
     client ?? (from && findOtherPods(kubernetes, from, gateways)),
     target ?? findOtherPods(kubernetes, to, gateways, service),
-    findState(memories, kubernetes, known),
+    findState(memories, kubernetes, related),
     gateways?.some(needsClass) ? listClasses(kubernetes) : [],
   ])
   const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
-  const homes = [...new Set([said ?? ROOT_NAMESPACE, ROOT_NAMESPACE])]
-  const meshConfigs = await Promise.all(homes.map((home) => findReadable(kubernetes, meshConfigReference(home))))
-  const configs = meshConfigs.filter((one) => one !== undefined)
+  const members = meshMembers(to.namespace, toNamespace, service ? [service] : [])
+  const known = lookupsOf([...(toNamespace ? [toNamespace] : []), ...(gateways ?? [])])
+  const meshConfigs = await readMeshConfigs(kubernetes, members, said, known)
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
   return {
     ...{ ...seen, from: sender, to: receiver, memory, beacon, gatewayClasses },
-    untaken: untakenOf(policies ?? NONE, services, ...configs),
-    meshConfigs: configs,
+    untaken: untakenOf(policies ?? NONE, services, ...meshConfigs.configs),
+    meshConfigs,
   }
+}
+
+/** Lists of whom the istiod decides about Services of a namespace, and about its pods: of the namespace, and of the waypoints that labels name. */
+export const meshMembers = (
+  namespace: string,
+  home: KubernetesObject | undefined,
+  services: readonly KubernetesObject[],
+): MeshMember[] => {
+  const named = [home, ...services].map((one) => namedWaypoint(one?.metadata.labels, namespace))
+  const waypoints = named.flatMap((one) => (one ? [{ namespace: one.namespace, gateway: one.name }] : []))
+  const distinct = new Map(waypoints.map((one) => [`${one.namespace}/${one.gateway}`, one]))
+  return [{ namespace }, ...distinct.values()]
+}
+
+/** Reads the config of the members' istiods. `root` is the root namespace that somebody named; objects in `known` are not read again. */
+export const readMeshConfigs = async (
+  kubernetes: Pick<Kubernetes, 'find'>,
+  members: readonly MeshMember[],
+  root: string | undefined,
+  known: Lookups,
+): Promise<FoundMeshConfigs> => {
+  const homes = istiodHomes(root)
+  const list = (seen: Lookups) => members.flatMap((member) => meshConfigLookups(member, homes, seen))
+  return findMeshConfigs(members, homes, await observeLookups(kubernetes, list, known))
 }
 
 const NONE: readonly KubernetesObject[] = []
@@ -114,10 +146,6 @@ const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
     throw error
   }
 }
-
-/** Finds an object. Returns undefined if it does not exist, or may not be read. */
-const findReadable = async (kubernetes: Kubernetes, reference: Reference): Promise<KubernetesObject | undefined> =>
-  await ifPermitted(kubernetes.find(reference))
 
 /** Lists a kind. Returns undefined if its CustomResourceDefinition is not installed. */
 const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> =>

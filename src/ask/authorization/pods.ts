@@ -41,22 +41,30 @@ export const isOnMesh = (pod: PodLike, namespace: Labels): boolean =>
 const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
   areEnrolling(labels) || (ownValue(labels, ENROLMENT_LABEL) !== 'none' && areEnrolling(namespace))
 
-/** Tells if any of the pods, or the next one from their template, has or may get a sidecar. */
-export const someMayHaveSidecar = (pods: ObservedPods, namespace: Labels): boolean =>
-  allPods(pods).some((pod) => mayHaveSidecar(pod, namespace))
+/** Finds the first proxy of their own that the pods, or the next one from their template, have beside the ztunnel, and that is of no Gateway. */
+export const loneProxy = (pods: ObservedPods, namespace: Labels): 'gateway' | 'sidecar' | undefined =>
+  allPods(pods)
+    .map((pod) => ownProxy(pod, namespace))
+    .find((proxy) => proxy === 'gateway' || proxy === 'sidecar')
 
 /**
- * Tells if a pod has an Istio sidecar, or may get one. Such a pod has an identity without a ztunnel, and enforces policies itself
- * (istio.io/latest/docs/setup/additional-setup/sidecar-injection).
+ * The Envoy in a pod that enforces the policies there, so that no ztunnel does: the proxy `of a Gateway`, a `gateway` that was deployed without one
+ * (istio.io/latest/docs/setup/additional-setup/gateway), or a `sidecar` that the pod has or may get (…/sidecar-injection). Such a pod has an identity
+ * without a ztunnel.
  */
-export const mayHaveSidecar = (pod: PodLike, namespace: Labels): boolean => {
+export const ownProxy = (pod: PodLike, namespace: Labels): 'of a Gateway' | 'gateway' | 'sidecar' | undefined => {
+  if (isGateway(pod)) return 'of a Gateway'
   const { metadata: { labels, annotations } = {}, spec: { containers = [], initContainers = [] } = {} } = pod
-  if (isGateway(pod)) return false
-  if ([...containers, ...initContainers].some(({ name }) => name === 'istio-proxy')) return true
-  const wish = ownValue(labels, INJECT) ?? ownValue(annotations, INJECT)
-  if (wish !== undefined) return wish === 'true'
-  const isInjecting = ownValue(namespace, 'istio-injection') === 'enabled' || Object.hasOwn(namespace, 'istio.io/rev')
-  return isInjecting && !isEnrolled(labels ?? {}, namespace)
+  const isProxy = ({ name }: { readonly name?: string }) => name === 'istio-proxy'
+  const isInjected = () => {
+    const wish = ownValue(labels, INJECT) ?? ownValue(annotations, INJECT)
+    if (wish !== undefined) return wish === 'true'
+    const isInjecting = ownValue(namespace, 'istio-injection') === 'enabled' || Object.hasOwn(namespace, 'istio.io/rev')
+    return isInjecting && !isEnrolled(labels ?? {}, namespace)
+  }
+  if (![...containers, ...initContainers].some(isProxy) && !isInjected()) return undefined
+  const templates = ownValue(annotations, 'inject.istio.io/templates')?.split(',') ?? []
+  return templates.includes('gateway') || (containers.length > 0 && containers.every(isProxy)) ? 'gateway' : 'sidecar'
 }
 
 const INJECT = 'sidecar.istio.io/inject'

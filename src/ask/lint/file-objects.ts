@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type AuthorizationPolicy, readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import { readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
 import { policyMistakes } from '../../mesh/istio/policy-mistakes.ts'
 import { RawPolicy, rawPolicies } from '../../mesh/istio/raw-policies.ts'
 import { Refused } from '../../platform/base/errors.ts'
@@ -8,16 +8,39 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import { DOCUMENT_LABEL, fromDocument } from '../../platform/cloudevents/knative/document.ts'
 import { Resource } from '../../platform/cloudevents/knative/translation.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { GATEWAY_NAME } from '../authorization/pods.ts'
+import { nextPod } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 import { peerAuthenticationFindings } from './peer-authentications.ts'
-import { mistakeFindings, refusedFindings } from './policies.ts'
+import { enforcersOf, mistakeFindings, refusedFindings } from './policies.ts'
 
-/** Reports mistakes in an object of a file, as far as the object alone shows them. */
-export const objectFindings = (object: KubernetesObject): Found[] => {
-  if (object.kind === 'AuthorizationPolicy') return [...nameFindings(object), ...policyFindings(object)]
+/** What files say of the pods that a policy in them may select. */
+export type KnownPods = {
+  readonly pods: readonly KubernetesObject[]
+  /** The labels of namespaces. */
+  readonly namespaces: ReadonlyMap<string, Readonly<Record<string, string>>>
+}
+
+/** Reads the pods of objects: those of workloads are as their templates make them. */
+export const knownPods = (objects: readonly KubernetesObject[]): KnownPods => ({
+  pods: objects.flatMap((one) => (WORKLOADS.includes(one.kind) ? [nextPod(one)] : one.kind === 'Pod' ? [one] : [])),
+  namespaces: new Map(
+    objects.flatMap(({ kind, metadata }) => (kind === 'Namespace' ? [[metadata.name, metadata.labels ?? {}]] : [])),
+  ),
+})
+
+/** Joins what several files say. */
+export const joinPods = (all: readonly KnownPods[]): KnownPods => ({
+  pods: all.flatMap(({ pods }) => pods),
+  namespaces: new Map(all.flatMap(({ namespaces }) => [...namespaces])),
+})
+
+const WORKLOADS = ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet']
+
+/** Reports mistakes in an object of a file, as far as the object and the pods in the files show them. */
+export const objectFindings = (object: KubernetesObject, known: KnownPods): Found[] => {
+  if (object.kind === 'AuthorizationPolicy') return [...nameFindings(object), ...policyFindings(object, known)]
   if (object.kind === 'PeerAuthentication') return [...nameFindings(object), ...peerAuthenticationFindings([object])]
-  return object.kind === 'ConfigMap' ? documentFindings(object) : []
+  return object.kind === 'ConfigMap' ? documentFindings(object, known) : []
 }
 
 const nameFindings = (object: KubernetesObject): Found[] => {
@@ -38,23 +61,23 @@ const nameFindings = (object: KubernetesObject): Found[] => {
   ]
 }
 
-const policyFindings = (object: KubernetesObject): Found[] => {
+const policyFindings = (object: KubernetesObject, { pods, namespaces }: KnownPods): Found[] => {
   const read = readAuthorizationPolicy(object)
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
+  const { namespace } = object.metadata
+  // a file without a namespace is applied in that of somebody's context
+  const near = pods.filter((pod) => !namespace || [undefined, '', namespace].includes(pod.metadata.namespace))
+  const enforcers = enforcersOf(read.policy, near, (name) => namespaces.get(name || namespace || '') ?? {})
   return [
     ...refusedFindings(object, read.policy),
-    ...mistakeFindings(object, policyMistakes(read.policy, undefined), selectsGateways(read.policy)),
+    ...mistakeFindings(object, policyMistakes(read.policy, undefined), enforcers),
   ]
 }
-
-/** Tells if the selector has a label of Gateway pods. Istio's own gateways have the label `istio`. */
-const selectsGateways = ({ spec: { selector } }: AuthorizationPolicy): boolean =>
-  [GATEWAY_NAME, 'istio'].some((label) => Object.hasOwn(selector?.matchLabels ?? {}, label))
 
 const Config = z.object({ rawPolicies: z.array(RawPolicy).default([]) })
 
 /** Checks the policies in a config document. The rest of the config is checked when it is sent. */
-const documentFindings = (object: KubernetesObject): Found[] => {
+const documentFindings = (object: KubernetesObject, known: KnownPods): Found[] => {
   if (ownValue(object.metadata.labels, DOCUMENT_LABEL) !== 'config') return []
   const { namespace = '' } = object.metadata
   const {
@@ -71,7 +94,9 @@ const documentFindings = (object: KubernetesObject): Found[] => {
     const { config } = dataOf(document)
     const read = Config.safeParse(config)
     if (!read.success) return refused(`data.config: ${describeIssues(read.error)}`)
-    return rawPolicies({ namespace, application: '', labels: {} }, read.data.rawPolicies).flatMap(policyFindings)
+    return rawPolicies({ namespace, application: '', labels: {} }, read.data.rawPolicies).flatMap((policy) =>
+      policyFindings(policy, known),
+    )
   } catch (problem) {
     if (problem instanceof Refused) return refused(problem.message)
     throw problem

@@ -20,7 +20,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ow
 import { expected } from '../authorization/check-expectations.ts'
 import { expectationsOf } from '../authorization/expectation.ts'
 import { accountFindings } from './accounts.ts'
-import { readCluster } from './cluster.ts'
+import { type Cluster, readCluster } from './cluster.ts'
 import { type Finding, type Found, unallowed, unknownAllowed } from './finding.ts'
 import { peerAuthenticationFindings } from './peer-authentications.ts'
 import { policyFindings } from './policies.ts'
@@ -66,6 +66,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const ofPolicies = policyFindings(cluster)
     const owners = await ownersIn(kubernetes, namespace)
     const found: Found[] = [
+      ...meshFindings(cluster),
       ...cluster.unread.map((message) => ({
         ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
       })),
@@ -111,6 +112,11 @@ const REFUSED: readonly Found['rule'][] = [
 
 const isTold = ({ metadata }: KubernetesObject, found: readonly Found[]): boolean =>
   found.some((one) => REFUSED.includes(one.rule) && one.in?.metadata.name === metadata.name)
+
+const meshFindings = ({ namespace, istio: { unknown } }: Cluster): Finding[] => {
+  const message = `Istio's own config is not known, and findings that depend on its root namespace or its trust domain are missing: ${unknown}`
+  return unknown === undefined ? [] : [{ rule: 'mesh-config-unknown', about: `Namespace ${namespace}`, message }]
+}
 
 const lostFindings = (owners: readonly Owner[], namespace: string, stored: readonly KubernetesObject[]): Finding[] => {
   const known = new Set(stored.map(({ metadata }) => ownValue(metadata.labels, APPLICATION_LABEL) ?? ''))

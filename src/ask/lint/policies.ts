@@ -15,7 +15,7 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isHeadless } from '../../platform/kubernetes/services.ts'
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
-import { isGateway, mayHaveSidecar } from '../authorization/pods.ts'
+import { GATEWAY_NAME, ownProxy } from '../authorization/pods.ts'
 import { detectProtocol, lacksPort, tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'
@@ -32,11 +32,15 @@ const findingsOf = (object: KubernetesObject, cluster: Cluster): Found[] => {
   const read = readAuthorizationPolicy(object)
   if (!('policy' in read)) return [foundIn(object, 'policy-unreadable', read.unreadable)]
   const { policy } = read
-  const rootNamespaces = cluster.istio.isUnread ? undefined : [cluster.istio.rootNamespace]
+  const rootNamespaces = cluster.istio.unknown !== undefined ? undefined : [cluster.istio.rootNamespace]
   const mistakes = policyMistakes(policy, rootNamespaces, portsAt(policy, cluster))
   return [
     ...refusedFindings(object, policy),
-    ...mistakeFindings(object, mistakes, isForEnvoys(policy, cluster)),
+    ...mistakeFindings(
+      object,
+      mistakes,
+      enforcersOf(policy, podsAndNext(cluster), () => cluster.home?.metadata.labels ?? {}),
+    ),
     ...(isForPods(policy.spec) ? selecting(policy, cluster) : referring(policy, cluster)),
   ]
 }
@@ -49,25 +53,50 @@ const OF_ZTUNNELS: readonly Found['rule'][] = [
   'trust-domain-unseen',
 ]
 
-/** Turns mistakes of a policy into findings. For Envoys it leaves out mistakes that concern ztunnels only. */
-export const mistakeFindings = (object: KubernetesObject, mistakes: PolicyMistake[], isOfEnvoys: boolean): Found[] =>
-  mistakes
-    .filter(({ id }) => !isOfEnvoys || !OF_ZTUNNELS.includes(id))
-    .map(({ id, says }) => foundIn(object, id, `it ${says}`))
+/** The proxies that enforce a policy of pods. They are unknown if its selector picks none of the known pods. */
+export type Enforcers = 'Envoys' | 'ztunnels' | 'unknown'
 
-/** Tells if a policy of pods selects only Envoys: proxies of Gateways, and pods with a sidecar. A selector does not reach waypoints. */
-const isForEnvoys = ({ spec }: AuthorizationPolicy, cluster: Cluster): boolean => {
-  if (!isForPods(spec)) return false
-  const selected = podsAndNext(cluster).filter(({ metadata: { labels = {} } }) =>
-    hasLabels(labels, spec.selector?.matchLabels),
+/** Turns mistakes of a policy into findings. Those that concern ztunnels only are left out for Envoys, and are one note where the proxies are unknown. */
+export const mistakeFindings = (
+  object: KubernetesObject,
+  mistakes: readonly PolicyMistake[],
+  enforcers: Enforcers,
+): Found[] => {
+  const [ofZtunnels = [], others = []] = [true, false].map((one) =>
+    mistakes.filter(({ id }) => OF_ZTUNNELS.includes(id) === one),
   )
-  const labels = cluster.home?.metadata.labels ?? {}
-  const reached = selected.filter((pod) => !isWaypoint(pod))
-  return reached.length > 0 && reached.every((pod) => isGateway(pod) || mayHaveSidecar(pod, labels))
+  const certain = enforcers === 'ztunnels' ? mistakes : others
+  return [
+    ...certain.map(({ id, says }) => foundIn(object, id, `it ${says}`)),
+    ...(enforcers === 'unknown' && ofZtunnels.length > 0
+      ? [
+          foundIn(
+            object,
+            'proxy-unknown',
+            `nothing read here has the labels of its selector. If these are pods of a gateway or with a sidecar, their Envoy enforces it; at other pods it ${ofZtunnels.map(({ says }) => says).join('; it ')}`,
+          ),
+        ]
+      : []),
+  ]
 }
 
-const isWaypoint = ({ metadata: { labels } }: KubernetesObject): boolean =>
-  ownValue(labels, 'gateway.istio.io/managed') === 'istio.io-mesh-controller'
+/** Tells which proxies enforce a policy, by what the pods are that it selects. A selector does not reach waypoints. */
+export const enforcersOf = (
+  { spec }: AuthorizationPolicy,
+  pods: readonly KubernetesObject[],
+  labelsOf: (namespace: string | undefined) => Readonly<Record<string, string>>,
+): Enforcers => {
+  const { matchLabels = {} } = spec.selector ?? {}
+  if (!isForPods(spec)) return 'ztunnels'
+  if (Object.hasOwn(matchLabels, GATEWAY_NAME)) return 'Envoys'
+  const reached = pods.filter(({ metadata: { labels = {} } }) => hasLabels(labels, matchLabels)).filter(isNoWaypoint)
+  if (reached.length === 0) return Object.keys(matchLabels).length > 0 ? 'unknown' : 'ztunnels'
+  const isOwn = (pod: KubernetesObject) => ownProxy(pod, labelsOf(pod.metadata.namespace)) !== undefined
+  return reached.every(isOwn) ? 'Envoys' : 'ztunnels'
+}
+
+const isNoWaypoint = ({ metadata: { labels } }: KubernetesObject): boolean =>
+  ownValue(labels, 'gateway.istio.io/managed') !== 'istio.io-mesh-controller'
 
 /** Reports the problems for which Istio would refuse a policy. The policy may exist nevertheless, if it is older than the webhook. */
 export const refusedFindings = (object: KubernetesObject, policy: AuthorizationPolicy): Found[] =>
@@ -164,7 +193,7 @@ const portFindings = (policy: AuthorizationPolicy, services: readonly Kubernetes
 const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
   const { namespace, istio } = cluster
   const { selector } = policy.spec
-  const isElsewhere = namespace === istio.rootNamespace
+  const isElsewhere = istio.unknown !== undefined || namespace === istio.rootNamespace
   const isMatched = podsAndNext(cluster).some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
   return selector && !isElsewhere && !isMatched
     ? [foundIn(policy, 'policy-unmatched', `it selects no pod of ${namespace}: no request can match it`)]

@@ -10,7 +10,7 @@ import {
   policyName,
 } from '../authorization/evaluate/enforcement-point.ts'
 import type { RequestContext } from '../authorization/evaluate/request-context.ts'
-import { gatewayName, isOnMesh, serviceAccountName } from '../authorization/pods.ts'
+import { isOnMesh, ownProxy, serviceAccountName } from '../authorization/pods.ts'
 import { detectProtocol, tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'
@@ -78,8 +78,9 @@ const waypointsIn = ({ namespace, home, services, gateways = [] }: Cluster, snap
 
 const ztunnelsIn = (cluster: Cluster, snapshot: ClusterSnapshot): Attached[] => {
   const { namespace, home } = cluster
+  const labels = home?.metadata.labels ?? {}
   return podsAndNext(cluster)
-    .filter((pod) => isOnMesh(pod, home?.metadata.labels ?? {}) && gatewayName(pod) === undefined)
+    .filter((pod) => isOnMesh(pod, labels) && ownProxy(pod, labels) === undefined)
     .map((pod) => {
       const workload = { namespace, name: pod.metadata.name, labels: podLabels(pod), onMesh: true }
       const { policies } = ztunnelPolicies(snapshot, workload)

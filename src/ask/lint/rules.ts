@@ -129,6 +129,14 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
       'The content of the ConfigMap that is the memory of an application was not written by meshstep. It stays as it is, and the application takes no step.',
     remedy: 'Restore it, or delete it and send the config and the relations again.',
   },
+  'mesh-config-unknown': {
+    level: 'warning',
+    title: 'Istio’s own config is not known',
+    meaning:
+      'The ConfigMap with the config of the istiod that serves the namespace was not found, or may not be read. It is `istio` in istiod’s namespace, or `istio-REVISION` for the revision that the label `istio.io/rev` of the namespace or of its waypoint names, by itself or by a tag. So the root namespace and the trust domain are not known, and findings that depend on them are missing.',
+    remedy:
+      'Grant the right to read that ConfigMap, and the webhooks of tags (`knative/components/mesh/rbac.yaml`). If Istio was installed by revision, label the namespace with it, or give that revision the tag `default`.',
+  },
   'name-missing': {
     level: 'error',
     title: 'A policy of a file has no name',
@@ -230,6 +238,14 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     title: 'A principal begins with spiffe://',
     meaning: 'Istio compares principals without that prefix, so none matches.',
     remedy: 'Leave spiffe:// out: cluster.local/ns/NAMESPACE/sa/ACCOUNT.',
+  },
+  'proxy-unknown': {
+    level: 'note',
+    title: 'It is not known which proxies enforce a policy',
+    meaning:
+      'Its selector picks none of the pods that were read: of a file, those of the workloads in the files. Pods of a gateway, and pods with a sidecar, have an Envoy, which sees HTTP and asks others. For other pods a ztunnel enforces the policy, and the message says how that differs.',
+    remedy:
+      'Lint the file together with the workload that it selects, or ask a cluster where that runs. If a ztunnel is meant, let the policy refer to a Service with targetRefs.',
   },
   'selects-all': {
     level: 'warning',

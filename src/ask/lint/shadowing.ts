@@ -14,13 +14,14 @@ import { typicalRequests } from './typical-requests.ts'
 /**
  * Reports policies that other policies of the same proxies make pointless: an ALLOW beside one that lets in everybody, an ALLOW rule whose requests DENY
  * policies all refuse, and a DENY that refuses no allowed request. A policy is reported only if this is so at each proxy of the namespace that enforces
- * it. Policies of the root namespace are not checked, because proxies elsewhere enforce them too.
+ * it. Policies of a namespace that is or may be the root namespace are not checked, because proxies elsewhere enforce them too.
  */
 export const shadowingFindings = (cluster: Cluster): Found[] => {
-  if (cluster.namespace === cluster.istio.rootNamespace) return []
+  const { unknown, rootNamespace } = cluster.istio
+  if (unknown !== undefined || cluster.namespace === rootNamespace) return []
   const proxies = proxiesIn(cluster)
   const read = cluster.policies.map(readAuthorizationPolicy)
-  const isWhole = cluster.rootPolicies !== undefined && !cluster.istio.isUnread && read.every((one) => 'policy' in one)
+  const isWhole = cluster.rootPolicies !== undefined && read.every((one) => 'policy' in one)
   return read.flatMap((one) => {
     if (!('policy' in one)) return []
     const { policy } = one

@@ -7,7 +7,7 @@ import { waypointPolicies } from '../authorization/evaluate/attachment.ts'
 import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { actionOf } from '../authorization/evaluate/enforcement-point.ts'
 import { evaluate, type Waypoint } from '../authorization/evaluate.ts'
-import { findNamedPort, isGateway, isOnMesh, mayHaveSidecar, serviceAccountName } from '../authorization/pods.ts'
+import { findNamedPort, isOnMesh, ownProxy, serviceAccountName } from '../authorization/pods.ts'
 import { tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'
@@ -21,9 +21,7 @@ export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
   if (rootPolicies === undefined || istio.trustDomains === undefined) return []
   const snapshot = snapshotOf(cluster)
   const labels = home?.metadata.labels ?? {}
-  const pods = podsAndNext(cluster).filter(
-    (pod) => isOnMesh(pod, labels) && !isGateway(pod) && !mayHaveSidecar(pod, labels),
-  )
+  const pods = podsAndNext(cluster).filter((pod) => isOnMesh(pod, labels) && ownProxy(pod, labels) === undefined)
   return services.flatMap((service) => {
     const { waypoint } = findWaypoint(service, home?.metadata ?? {}, gateways)
     if (waypoint === undefined || isHeadless(service)) return []

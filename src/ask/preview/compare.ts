@@ -1,5 +1,5 @@
 import type { Memories } from '../../core/state/memory.ts'
-import { meshConfigReference } from '../../mesh/istio/mesh-config.ts'
+import { isMeshConfig } from '../../mesh/istio/mesh-config.ts'
 import { objectKey } from '../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { isKind, type KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -110,8 +110,8 @@ const isWorkloadOf = (object: KubernetesObject, pod: KubernetesObject): boolean 
   isPodOf(object, pod)
 
 /** Tells if results may depend on an object. Memories are handled apart. */
-const isDeciding = ({ kind, metadata: { name } }: KubernetesObject): boolean =>
-  (isKind(kind) && DECIDING.includes(kind)) || (kind === 'ConfigMap' && name === meshConfigReference().name)
+const isDeciding = (object: KubernetesObject): boolean =>
+  (isKind(object.kind) && DECIDING.includes(object.kind)) || isMeshConfig(object)
 
 /** Names the targets with an unknown result, and those that were not compared in time. */
 const unknownTargets = async (

@@ -8,8 +8,8 @@ import {
   isGateway,
   isSelecting,
   lonePodName,
+  loneProxy,
   serviceAccountName,
-  someMayHaveSidecar,
 } from '../authorization/pods.ts'
 import { tcpPorts } from '../authorization/protocol.ts'
 import type { Application, Workload } from './cluster.ts'
@@ -47,7 +47,7 @@ export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Wor
     return {
       ...{ template, account, isOnMesh: on === of, isGateway: isGateway(template) },
       sharedWith: [...new Set(sharing.map(({ name }) => name))].toSorted(),
-      hasSidecar: someMayHaveSidecar(observed, labels),
+      hasSidecar: loneProxy(observed, labels) !== undefined,
     }
   }
   return {

@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import type { Command } from 'commander'
-import { type FileFinding, fileFindings } from '../../ask/lint/files.ts'
+import { joinPods } from '../../ask/lint/file-objects.ts'
+import { type FileFinding, fileFindings, podsIn } from '../../ask/lint/files.ts'
 import type { Finding } from '../../ask/lint/finding.ts'
 import { RULES } from '../../ask/lint/rules.ts'
 import { sarif } from '../../ask/lint/sarif.ts'
@@ -46,13 +47,16 @@ const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
   const files = await readFiles(paths)
   if (files.every(({ text }) => text.trim() === ''))
     throw new Failure(`${paths.join(', ')}: expected YAML or JSON, got nothing`)
-  return files.flatMap(({ file, text }) => {
+  const inFile = <T>(file: string, read: () => T): T => {
     try {
-      return fileFindings(text, file)
+      return read()
     } catch (error) {
       throw new Failure(`${file}: ${(error as Error).message}`, 1, { cause: error })
     }
-  })
+  }
+  // a policy may select pods of another file
+  const known = joinPods(files.map(({ file, text }) => inFile(file, () => podsIn(text))))
+  return files.flatMap(({ file, text }) => inFile(file, () => fileFindings(text, file, known)))
 }
 
 const tableOf = (findings: readonly Found[]): string =>

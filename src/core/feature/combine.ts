@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { LabelTarget } from '../../platform/kubernetes/label-target.ts'
+import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { Reference } from '../../platform/kubernetes/objects.ts'
 import { type ConfigDocument, configDocument } from '../relations/documents.ts'
 import { withGenerations } from '../relations/peer-entry.ts'
@@ -43,7 +44,7 @@ export type Features = {
   targets(application: string, config?: Config): LabelTarget[]
   services(application: string, config?: Config): string[]
   kinds(config?: Config): OwnedKind[]
-  lookups(subject: Subject, resolved: ResolvedRelations): Reference[]
+  lookups(subject: Subject, resolved: ResolvedRelations, seen: Lookups): Reference[]
   labels(subject: Subject, resolved: ResolvedRelations): DesiredLabels
   desire(input: FeatureInput): readonly Contribution[]
   publications(input: FeatureInput): Publications
@@ -89,7 +90,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     targets,
     services,
     kinds: (given = {}) => [...new Set(features.flatMap((feature) => feature.kinds?.(given) ?? []))],
-    lookups: (subject, resolved) => features.flatMap((feature) => feature.lookups?.(subject, resolved) ?? []),
+    lookups: (...asked) => features.flatMap((feature) => feature.lookups?.(...asked) ?? []),
     labels: (subject, resolved) => joinLabels(features.flatMap((feature) => feature.labels?.(subject, resolved) ?? [])),
     desire: (input) => features.flatMap((feature) => feature.desire?.(input) ?? []),
     publications: (input) =>

@@ -143,8 +143,8 @@ export type Feature = {
   services?(application: string, config: Config): readonly string[]
   /** The kinds of objects that the config may desire. */
   kinds?(config: Config): readonly OwnedKind[]
-  /** The other owners' objects that the desired state depends on. */
-  lookups?(subject: Subject, resolved: ResolvedRelations): readonly Reference[]
+  /** The other owners' objects that the desired state depends on. Those in `seen` may lead to further ones. */
+  lookups?(subject: Subject, resolved: ResolvedRelations, seen: Lookups): readonly Reference[]
   labels?(subject: Subject, resolved: ResolvedRelations): DesiredLabels
   desire?(input: FeatureInput): Contribution
   /** The databags of the application's relations. */

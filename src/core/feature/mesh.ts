@@ -51,8 +51,8 @@ export type Mesh = {
   widened(policies: readonly KubernetesObject[]): KubernetesObject | undefined
   /** Lists the objects that the mesh has refused or not accepted yet. `witnesses` may show as well that it reports acceptance at all. */
   unenforced(objects: readonly KubernetesObject[], witnesses?: readonly KubernetesObject[]): Unenforced[]
-  /** Returns references to the objects that may show why the mesh accepts nothing in a namespace. */
-  causeLookups(namespace: string): readonly Reference[]
+  /** Returns references to the objects that may show why the mesh accepts nothing in a namespace. Those in `seen` may lead to further ones. */
+  causeLookups(namespace: string, seen: Lookups): readonly Reference[]
   /** Returns the wait for the mesh to accept objects of a namespace, if `lookups` show that it does not. */
   causeIn(namespace: string, lookups: Lookups): Wait | undefined
   /** Adds the reason why the mesh has not accepted an object. */

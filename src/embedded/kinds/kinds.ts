@@ -67,6 +67,7 @@ export const kinds: readonly Kind[] = [
     zero: { spec: {}, status: { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 } },
   }),
   // kept, and not enforced
+  builtin('admissionregistration.k8s.io', 'v1', { kind: 'MutatingWebhookConfiguration', ...admission, zero: {} }),
   builtin('admissionregistration.k8s.io', 'v1', {
     ...{ kind: 'ValidatingAdmissionPolicy', ...admission, status: true, zero: { spec: {}, status: {} } },
   }),

@@ -30,7 +30,7 @@ import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernete
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { type Grants, grantsFor, requestedServices } from './grants.ts'
 import { ownGrants } from './own-grants.ts'
-import { rootProblems } from './root-namespaces.ts'
+import { rootProblems, unknownRoot } from './root-namespaces.ts'
 import {
   awaitsWaypoint,
   isOnMeshWithNamespace,
@@ -130,7 +130,7 @@ export const beaconDesiredState = (
             },
           ]
         : []),
-      ...rootProblems(mesh, lookups),
+      ...rootProblems(subject, mesh, lookups),
       ...ingressGateway(subject, mesh)
         .map(nameOf)
         .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
@@ -140,6 +140,7 @@ export const beaconDesiredState = (
           message: `${name} does not exist: until it does, no policy guards traffic from outside`,
         })),
     ],
+    messages: [...managed.messages, ...unknownRoot(subject, mesh, lookups)],
     isAwaitingLabels: leading.length > 0 || managed.isOpening,
   }
 }

@@ -58,9 +58,9 @@ export const serviceMesh = {
     ...(meshPolicies.length > 0 || raw.length > 0 || mesh ? (['AuthorizationPolicy'] as const) : []),
     ...(mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
   ],
-  lookups: (subject, { state }) => [
+  lookups: (subject, { state }, seen) => [
     ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
-    ...rootLookups(state.config ?? {}),
+    ...rootLookups(subject, state.config ?? {}, seen),
     ...servicesToRead(subject, state),
   ],
   // relations with unknown data keep their labels
@@ -93,7 +93,7 @@ export const serviceMesh = {
         ...consumer.messages,
         ...(beacon?.messages ?? []),
         ...literalAsterisks(config ?? {}),
-        ...raw.flatMap((policy) => mistakeWarnings(policy, rootNamespaces(config ?? {}, seen.lookups))),
+        ...raw.flatMap((policy) => mistakeWarnings(policy, rootNamespaces(subject, config ?? {}, seen.lookups))),
       ],
     }
   },

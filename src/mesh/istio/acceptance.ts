@@ -6,7 +6,7 @@ import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
-import { discovers, meshConfigReference, readMeshConfig } from './mesh-config.ts'
+import { discovers, findMeshConfigs, istiodHomes, meshConfigLookups, readMeshConfig } from './mesh-config.ts'
 import { namedWaypoint } from './names.ts'
 import { isOlder, LOWEST } from './version.ts'
 
@@ -156,16 +156,15 @@ const writtenAt = ({ metadata: { managedFields = [], creationTimestamp } }: Kube
   return known.toSorted().at(-1)
 }
 
-/** Lists the objects that show why Istio takes nothing of a namespace. */
-export const causeLookups = (namespace: string): Reference[] => [
-  meshConfigReference(),
-  { kind: 'Namespace', name: namespace },
-]
+/** Lists the objects that show why Istio takes nothing of a namespace: the namespace, and what leads to the config of its istiod. */
+export const causeLookups = (namespace: string, seen: Lookups): Reference[] =>
+  meshConfigLookups({ namespace }, istiodHomes(undefined), seen)
 
 /** Returns the wait for Istio to discover a namespace, if its own config leaves that out. */
 export const causeIn = (namespace: string, lookups: Lookups): Wait | undefined => {
-  const [config, home] = causeLookups(namespace).map((reference) => findLookup(lookups, nameOf(reference)))
-  const message = config && home && undiscovered(config, home)
+  const { configs } = findMeshConfigs([{ namespace }], istiodHomes(undefined), lookups)
+  const home = findLookup(lookups, nameOf({ kind: 'Namespace', name: namespace }))
+  const message = home && configs.flatMap((config) => undiscovered(config, home) ?? [])[0]
   return message === undefined ? undefined : { held: `Namespace ${namespace}`, for: ['Istio'], message }
 }
 

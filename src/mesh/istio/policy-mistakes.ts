@@ -8,7 +8,7 @@ import { valueMistakes } from './value-mistakes.ts'
 import { asZtunnelSees, hiddenFromZtunnel } from './ztunnel.ts'
 
 /** Lists the parts of `policy` with no effect or an unexpected one, each as a sentence. */
-export const mistakeWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[]): string[] =>
+export const mistakeWarnings = (policy: AuthorizationPolicy, rootNamespaces: readonly string[] | undefined): string[] =>
   policyMistakes(policy, rootNamespaces).map(({ says }) => `${nameOf({ ...policy, ...policy.metadata })} ${says}`)
 
 /**

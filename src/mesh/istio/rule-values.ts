@@ -49,3 +49,9 @@ export const valuesIn = ({ from = [], to = [], when = [] }: Rule): RuleValues[] 
 /** Lists the principals of a rule, including excluded ones. */
 export const principalsIn = (rule: Rule): string[] =>
   valuesIn(rule).flatMap(({ of, values }) => (of === 'source.principal' ? values : []))
+
+/** Lists the trust domains of a rule, in principals and by themselves, including excluded ones and patterns. */
+export const trustDomainsIn = (rule: Rule): string[] => [
+  ...valuesIn(rule).flatMap(({ of, values }) => (of === 'source.trustDomain' ? values : [])),
+  ...principalsIn(rule).flatMap((text) => text.split('/', 1)),
+]

@@ -1,6 +1,6 @@
 import { describeRefusal, isForbidden } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
-import { type KubernetesObject, nameOf, type Reference } from './objects.ts'
+import { type KubernetesObject, nameOf, type Reference, referenceTo } from './objects.ts'
 
 /** A foreign object. It is undefined if it does not exist, and has the reason if it cannot be read. */
 export type Lookup = KubernetesObject | { readonly problem: string } | undefined
@@ -8,8 +8,24 @@ export type Lookup = KubernetesObject | { readonly problem: string } | undefined
 /** The foreign objects that a step depends on, by `nameOf`. */
 export type Lookups = ReadonlyMap<string, Lookup>
 
-/** Reads each object once. A missing permission becomes a problem, so that independent work goes on. */
-export const observeLookups = async (kubernetes: Kubernetes, references: readonly Reference[]): Promise<Lookups> => {
+/** Names the objects to read. What was read already may name further ones. */
+export type ListLookups = (seen: Lookups) => readonly Reference[]
+
+/**
+ * Reads each object once, until `list` names no further one. A missing permission becomes a problem, so that independent work goes on. Objects in
+ * `seen` are not read again.
+ */
+export const observeLookups = async (
+  kubernetes: Pick<Kubernetes, 'find'>,
+  list: ListLookups,
+  seen: Lookups = new Map(),
+): Promise<Lookups> => {
+  const missing = list(seen).filter((reference) => !seen.has(nameOf(reference)))
+  if (missing.length === 0) return seen
+  return await observeLookups(kubernetes, list, new Map([...seen, ...(await readAll(kubernetes, missing))]))
+}
+
+const readAll = async (kubernetes: Pick<Kubernetes, 'find'>, references: readonly Reference[]): Promise<Lookups> => {
   const distinct = new Map(references.map((reference) => [nameOf(reference), reference]))
   const look = async (reference: Reference): Promise<Lookup> => {
     try {
@@ -23,6 +39,10 @@ export const observeLookups = async (kubernetes: Kubernetes, references: readonl
     await Promise.all([...distinct].map(async ([name, reference]) => [name, await look(reference)] as const)),
   )
 }
+
+/** Makes lookups of objects that were read already. */
+export const lookupsOf = (objects: readonly KubernetesObject[]): Lookups =>
+  new Map(objects.map((object) => [nameOf(referenceTo(object)), object]))
 
 /** Finds a readable object by name. */
 export const findLookup = (lookups: Lookups, name: string): KubernetesObject | undefined => {

@@ -47,6 +47,11 @@ const resources = {
   GatewayClass: { apiVersion: 'gateway.networking.k8s.io/v1', plural: 'gatewayclasses', clusterScoped: true },
   Event: { apiVersion: 'events.k8s.io/v1', plural: 'events' },
   TokenReview: { apiVersion: 'authentication.k8s.io/v1', plural: 'tokenreviews', clusterScoped: true },
+  MutatingWebhookConfiguration: {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    plural: 'mutatingwebhookconfigurations',
+    clusterScoped: true,
+  },
   ValidatingAdmissionPolicy: {
     apiVersion: 'admissionregistration.k8s.io/v1',
     plural: 'validatingadmissionpolicies',

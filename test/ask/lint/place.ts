@@ -1,4 +1,5 @@
 import { createLint, type Finding } from '../../../src/ask/lint/lint.ts'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
@@ -29,11 +30,16 @@ const connectTo =
   (deadline: number) =>
     createKubernetes({ transport: async (request) => api.handle(request), clock, deadline })
 
-export const lintOf = async (place: Place): Promise<Finding[]> =>
-  await createLint({
+/** Asks where Istio has its own config, unless the place has another one, or is said to have none. */
+export const lintOf = async (place: Place, { hasConfig = true } = {}): Promise<Finding[]> => {
+  const isConfig = ({ kind, metadata }: { kind: string; metadata: { namespace?: string } }) =>
+    kind === 'ConfigMap' && metadata.namespace === 'istio-system'
+  if (hasConfig && !place.api.objects().some(isConfig)) place.api.seed([istioConfig])
+  return await createLint({
     ...{ features, connect: connectTo(place), clock: place.clock, timeoutMilliseconds: 10_000 },
     environment: { resolver: '10.96.0.10' },
   })(new URLSearchParams({ namespace: 'shop' }), undefined)
+}
 
 export const policy = (name: string, spec: Record<string, unknown>): KubernetesObject => ({
   apiVersion: 'security.istio.io/v1',

@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
-import { fileFindings } from '../../../src/ask/lint/files.ts'
+import { describe, expect, test } from 'vitest'
+import { joinPods } from '../../../src/ask/lint/file-objects.ts'
+import { fileFindings, podsIn } from '../../../src/ask/lint/files.ts'
 import { RULES } from '../../../src/ask/lint/rules.ts'
 import { rulesMarkdown } from '../../../src/ask/lint/rules-markdown.ts'
 import { sarif } from '../../../src/ask/lint/sarif.ts'
@@ -75,15 +76,68 @@ spec: { targetRefs: [{ ${target} }], rules: [{}] }
 })
 
 test.each([
-  ['istio: ingressgateway', []],
-  ['istio: egressgateway', []],
+  ['istio: ingressgateway', ['proxy-unknown']],
+  ['app: istio-ingressgateway', ['proxy-unknown']],
   ['gateway.networking.k8s.io/gateway-name: edge', []],
-  ['app: web', ['http-without-waypoint', 'principal-malformed']],
-])('of a file a policy that selects the Envoys of Gateways is judged as such: %s', (label, told) => {
-  const rule = '{ from: [{ source: { principals: [partner] } }], to: [{ operation: { hosts: [a.example] } }] }'
-  const spec = `{ selector: { matchLabels: { ${label} } }, rules: [${rule}] }`
-  const text = `{ kind: AuthorizationPolicy, metadata: { name: a, namespace: b }, spec: ${spec} }`
-  expect(fileFindings(text, 'a.yaml').map(({ rule }) => rule)).toEqual(told)
+  ['app: web', ['proxy-unknown']],
+])(
+  'of a file alone it is known of a policy by the label of a Gateway, and by no other, that Envoys enforce it: %s',
+  (label, told) => {
+    const rule = '{ from: [{ source: { principals: [partner] } }], to: [{ operation: { hosts: [a.example] } }] }'
+    const spec = `{ selector: { matchLabels: { ${label} } }, rules: [${rule}] }`
+    const text = `{ kind: AuthorizationPolicy, metadata: { name: a, namespace: b }, spec: ${spec} }`
+    expect(fileFindings(text, 'a.yaml').map(({ rule }) => rule)).toEqual(told)
+  },
+)
+
+const INGRESS = 'spec: { containers: [{ name: istio-proxy, image: proxy }] }'
+const INJECTED = 'spec: { containers: [{ name: istio-proxy, image: auto }, { name: app }] }'
+const TEMPLATE = 'spec: { containers: [{ name: any, image: auto }] }'
+
+describe('of files, who enforces a policy is told by what its selector picks in them', () => {
+  const custom = (namespace: string) => `
+kind: AuthorizationPolicy
+metadata: { name: a, namespace: ${namespace} }
+spec: { action: CUSTOM, provider: { name: p }, selector: { matchLabels: { app: edge } }, rules: [{ to: [{ operation: { hosts: [a.example] } }] }] }`
+  const workload = (kind: string, pod: string, { namespace = 'mesh', more = '' } = {}) => `
+kind: ${kind}
+metadata: { name: edge, namespace: ${namespace} }
+spec: { template: { metadata: { labels: { app: edge }${more} }, ${pod} } }`
+  const templates = ", annotations: { inject.istio.io/templates: 'gateway' }"
+  const inject = ', sidecar.istio.io/inject: "true"'
+
+  test.each<[string, string, string[]]>([
+    ['a gateway that was deployed with its container', workload('Deployment', INGRESS), []],
+    ['a gateway as a DaemonSet', workload('DaemonSet', INGRESS), []],
+    [
+      'a gateway that is made by the template for gateways',
+      workload('Deployment', TEMPLATE, { more: templates }).replace('app: edge }', `app: edge${inject} }`),
+      [],
+    ],
+    ['a sidecar', workload('StatefulSet', INJECTED), []],
+    [
+      'a workload behind a ztunnel',
+      workload('Deployment', 'spec: { containers: [{ name: app }] }'),
+      ['policy-ineffective'],
+    ],
+    [
+      'two, of which one is behind a ztunnel',
+      `${workload('Deployment', INGRESS)}\n---${workload('StatefulSet', 'spec: {}')}`,
+      ['policy-ineffective'],
+    ],
+    ['a workload of another namespace', workload('Deployment', INGRESS, { namespace: 'other' }), ['proxy-unknown']],
+  ])('%s', (_, text, told) => {
+    const known = joinPods([podsIn(text), podsIn(custom('mesh'))])
+    expect(fileFindings(custom('mesh'), 'a.yaml', known).map(({ rule }) => rule)).toEqual(told)
+  })
+
+  test('where they have none of these labels, both possibilities are told as a note', () => {
+    const [found, ...others] = fileFindings(custom('mesh'), 'a.yaml')
+    expect(others).toEqual([])
+    expect(found).toMatchObject({ rule: 'proxy-unknown', about: 'AuthorizationPolicy mesh/a' })
+    expect(found?.message).toMatch(/their Envoy enforces it; at other pods it has no effect at pods, whose ztunnel/)
+    expect(RULES['proxy-unknown'].level).toBe('note')
+  })
 })
 
 test('what Istio would refuse is found in a file', () => {

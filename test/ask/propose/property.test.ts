@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { parseSide } from '../../../src/ask/authorization/side.ts'
 import type { Plan } from '../../../src/ask/preview/preview.ts'
 import type { Proposed } from '../../../src/ask/propose/proposal.ts'
@@ -121,6 +122,7 @@ const ofBeacon = { application: 'beacon' }
 
 const make = async ({ isEnrolled, applications, beacon, mon, relations }: Spec): Promise<Place> => {
   const place = createPlace([])
+  place.api.seed([istioConfig])
   place.api.seed(
     [
       ...['shop', 'other'].map(

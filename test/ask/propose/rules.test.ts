@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import type { Classified } from '../../../src/ask/traffic/classify.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { related, requires } from '../../helpers/beacon-world.ts'
@@ -11,6 +12,7 @@ type Place = planned.Place
 /** Applications in `shop`, which is on the mesh. */
 const createPlace = (applications: readonly string[]): Place => {
   const place = planned.createPlace(applications)
+  place.api.seed([istioConfig])
   enrol(place)
   return place
 }

@@ -57,7 +57,7 @@ describe('features together', () => {
     expect([
       none.desire(inputOf()),
       none.publications(inputOf()),
-      none.lookups(SUBJECT, resolved),
+      none.lookups(SUBJECT, resolved, new Map()),
       none.reports(SUBJECT, resolved),
     ]).toEqual([[], {}, [], []])
     const state = stateOf([])

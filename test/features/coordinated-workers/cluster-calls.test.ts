@@ -59,7 +59,12 @@ const CALLS = [
   'GET /apis/security.istio.io/v1/authorizationpolicies?labelSelector=…',
 ]
 
-const MESH = ['GET /api/v1/namespaces/istio-system/configmaps/istio', 'GET /api/v1/namespaces/shop']
+const TAG = 'istio-revision-tag-default'
+const MESH = [
+  'GET /api/v1/namespaces/istio-system/configmaps/istio',
+  'GET /api/v1/namespaces/shop',
+  `GET /apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${TAG}`,
+]
 
 const calls = (world: World): string[] =>
   world.calls.map((call) => call.replace(/(labelSelector=)[^&]*.*/, '$1…')).toSorted()

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { createLint } from '../../../src/ask/lint/lint.ts'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import type { Explanation } from '../../../src/serve/http/explain.ts'
 import { configure, edit, related, requires, waypoint } from '../../helpers/beacon-world.ts'
@@ -15,12 +17,12 @@ const BEACON = { application: 'beacon' }
 const MINUTE = 60_000
 
 /** `web` may use `db` behind the waypoint of a beacon, where Istio runs until it is stopped. */
-const createShop = async (mesh: Record<string, unknown> = {}) => {
+const createShop = async (mesh: Record<string, unknown> = {}, config: KubernetesObject = istioConfig) => {
   const world = createWorld(
     ['db', 'web'].flatMap((name) => application(name, { labels: {} })),
     { isOwnSink: true },
   )
-  world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } }])
+  world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'istio-system' } }, config])
   const istio = startIstio(world)
   await configure(world, { mesh })
   await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, DB)
@@ -129,16 +131,14 @@ test('a Service whose label came while istiod is away is told as not led to its 
 })
 
 test('a namespace that the discoverySelectors leave out is named', async () => {
-  const { world, istio } = await createShop()
-  istio.stop()
-  world.api.seed([
+  const { world, istio } = await createShop(
+    {},
     {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'istio', namespace: 'istio-system' },
+      ...istioConfig,
       data: { mesh: 'discoverySelectors:\n- matchLabels: {istio-discovery: enabled}\n' },
     },
-  ])
+  )
+  istio.stop()
   const left =
     /discoverySelectors of Istio leave out the namespace shop: nothing there is enforced until they select it/
   expect(await viewOf(world, 'db')).toMatchObject({

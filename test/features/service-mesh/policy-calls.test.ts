@@ -41,8 +41,8 @@ describe('the calls of a step with 100 policies', () => {
     expect(lists(world, 'authorizationpolicies')).toHaveLength(1)
     expect(world.calls.filter((call) => !call.startsWith('GET'))).toEqual([])
     // besides its own memory, all memories and documents of the namespace, which a resync looks through; and, as no mesh says here what it
-    // has taken, the two objects that tell if it would
-    expect(world.calls).toHaveLength(14)
+    // has taken, the three objects that tell if it would
+    expect(world.calls).toHaveLength(15)
   })
 
   test('one changes: 1 LIST, 1 PATCH, and no other write but of the memory', async () => {

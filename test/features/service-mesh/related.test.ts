@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { createPlace } from '../../ask/preview/planned.ts'
 import * as pair from '../../core/relations/pair.ts'
 import {
@@ -27,6 +28,7 @@ const NOBODY = 'nobody may reach shop/db: no relation in which it provides somet
 /** `db` is on the mesh, with this config and that of its beacon. */
 const createShop = async (config: Record<string, unknown> | undefined, mesh: Record<string, unknown> = {}) => {
   const world = createMesh(['db', 'web', 'cart', 'prometheus'])
+  world.api.seed([istioConfig])
   await configure(world, { mesh })
   if (config) await configure(world, config, DB)
   await world.send('relation-changed', requires(7, DB))
@@ -57,6 +59,7 @@ const portsOf = ({ spec: { rules = [] } }: ReturnType<typeof policiesIn>[number]
 /** `productpage` uses `details` in a cluster where Istio runs. */
 const createServing = async (by = 'config'): Promise<World> => {
   const world = pair.createPair()
+  world.api.seed([istioConfig])
   await pair.configure(world, 'beacon', { mesh: by === 'beacon' ? { policies: 'related' } : {} })
   if (by === 'config') await pair.configure(world, 'details', { policies: 'related' })
   await pair.tellRelation(world, 'details', pair.USE)
@@ -143,6 +146,7 @@ describe('policies: related', () => {
 
   test('a plan shows who loses access by policies that follow from relations, and who keeps it', async () => {
     const place = createPlace(['db', 'web', 'cart'])
+    place.api.seed([istioConfig])
     for (const [id, application] of ['db', 'web', 'cart'].entries())
       await place.happen(event('relation-changed', requires(id + 1, { application })))
     await place.happen(event('relation-changed', related(7, 'db', WEB, DB)))

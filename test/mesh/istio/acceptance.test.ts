@@ -137,11 +137,19 @@ describe('an object that Istio refuses says why', () => {
 describe('the reason why Istio takes nothing of a namespace', () => {
   const causeWith = (mesh: string, labels: Record<string, string>) => {
     const found = [
-      { ...object('ConfigMap', 'istio', {}), data: { mesh } },
+      { ...object('ConfigMap', 'istio', {}, undefined, { namespace: 'istio-system' }), data: { mesh } },
       object('Namespace', 'shop', {}, undefined, { labels }),
     ]
-    const lookups = new Map(causeLookups('shop').map((reference, index) => [nameOf(reference), found[index]]))
-    return causeIn('shop', lookups)
+    const seen = new Map(
+      found.map((one) => [
+        nameOf(
+          one.kind === 'Namespace' ? { kind: one.kind, name: one.metadata.name } : { kind: one.kind, ...one.metadata },
+        ),
+        one,
+      ]),
+    )
+    expect(causeLookups('shop', seen).map(nameOf)).toEqual(expect.arrayContaining([...seen.keys()]))
+    return causeIn('shop', seen)
   }
   const LEFT_OUT =
     'the discoverySelectors of Istio leave out the namespace shop: nothing there is enforced until they select it'

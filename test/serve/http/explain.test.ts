@@ -236,10 +236,10 @@ describe('the answer', () => {
     expect(await other.explain({ rootNamespace: 'mesh' })).toMatchObject({ allowed: false })
   })
 
-  test('the answer comes after fifteen calls, none of which writes', async () => {
+  test('the answer comes after sixteen calls, none of which writes', async () => {
     const mesh = createMesh([...bookinfo, ...managed])
     await mesh.explain()
-    expect(mesh.calls).toHaveLength(15)
+    expect(mesh.calls).toHaveLength(16)
     expect(mesh.calls.filter(isWrite)).toEqual([])
   })
 
@@ -477,8 +477,8 @@ describe('what decides besides policies', () => {
 })
 
 describe('an answer knows what the beacon remembers', () => {
-  const joined = async (mesh: Record<string, unknown>, atBeacon?: string) => {
-    const world = createMesh([...bookinfo, ...application('other')])
+  const joined = async (mesh: Record<string, unknown>, atBeacon?: string, hasConfig = true) => {
+    const world = createMesh([...bookinfo, ...application('other')], { hasConfig })
     const relation = (id: number, endpoint: string, role: 'provides' | 'requires') => ({
       relation: { id, endpoint, interface: endpoint === 'service-mesh' ? 'service_mesh' : 'http', role },
     })
@@ -520,8 +520,8 @@ describe('an answer knows what the beacon remembers', () => {
     expect(await world.explain()).toMatchObject({ allowed: true, relations: ['relation 3 (details) of shop/details'] })
   })
 
-  test('an answer knows what the beacon remembers, and goes by its trust domain and its root namespace', async () => {
-    const world = await joined({ trustDomain: 'example.org', rootNamespace: 'mesh' })
+  test('an answer knows what the beacon remembers, and goes by its trust domain and its root namespace where nobody else says them', async () => {
+    const world = await joined({ trustDomain: 'example.org', rootNamespace: 'mesh' }, undefined, false)
     expect(await world.explain()).toMatchObject({
       allowed: true,
       request: { trustDomain: 'example.org', rootNamespace: 'mesh' },
@@ -529,7 +529,9 @@ describe('an answer knows what the beacon remembers', () => {
     const closed = hardenedMode({ ...owner, application: 'istio' }, 'mesh')
     world.api.seed(closed)
     expect(await world.explain({ via: 'pod' })).toMatchObject({ allowed: false })
-    expect(await world.explain({ to: 'shop/reviews' })).toMatchObject({ allowed: true })
+    // of reviews nobody says a root namespace
+    expect(await world.explain({ to: 'shop/reviews' })).toMatchObject({ decided: false })
+    expect(await world.explain({ to: 'shop/reviews', rootNamespace: 'istio-system' })).toMatchObject({ allowed: true })
     expect(await world.explain({ to: 'shop/reviews', rootNamespace: 'mesh' })).toMatchObject({ allowed: false })
   })
 })
@@ -703,7 +705,7 @@ describe("Istio's own config", () => {
   })
   /** All is denied in the root namespace `istio-system`, and the beacon takes another one for it. */
   const cluster = async (...more: KubernetesObject[]) => {
-    const mesh = createMesh([...bookinfo, ...hardened, ...more])
+    const mesh = createMesh([...bookinfo, ...hardened, ...more], { hasConfig: false })
     await mesh.send('config-changed', { application: 'beacon', config: { mesh: { rootNamespace: 'istio-sytem' } } })
     await mesh.send('relation-changed', requires(3, { application: 'details' }))
     return mesh
@@ -765,13 +767,46 @@ describe("Istio's own config", () => {
     expect(await mesh.explain()).toMatchObject({ allowed: false, decided: false })
   })
 
+  test.each<[string, KubernetesObject, string]>([
+    [
+      'trust domain',
+      custom('own', {
+        ...pods('details'),
+        rules: [{ from: [{ source: { principals: [`cluster.local/ns/shop/sa/${WAYPOINT}`] } }] }],
+      }),
+      "Istio's trust domain is not known: it may be another than cluster.local",
+    ],
+    [
+      'root namespace',
+      custom('closed', {}, { namespace: 'elsewhere' }),
+      "Istio's root namespace is not known: it may be istio-system or elsewhere",
+    ],
+  ])(
+    'without it an answer is open where the %s decides, and says so, and another one is not',
+    async (_, policy, why) => {
+      const unknown = createMesh([...bookinfo, policy], { hasConfig: false })
+      const because = ", because Istio's own config is not: there is no readable ConfigMap istio-system/istio"
+      expect(await unknown.explain()).toMatchObject({
+        ...{ allowed: false, decided: false },
+        sentence: expect.stringContaining(`${why}${because}`),
+      })
+      const known = { trustDomain: 'cluster.local', rootNamespace: 'istio-system' }
+      expect(await unknown.explain(known)).toMatchObject({ allowed: true, decided: true })
+      expect(await createMesh([...bookinfo, policy]).explain()).toMatchObject({ allowed: true, decided: true })
+      expect(await createMesh(bookinfo, { hasConfig: false }).explain()).toMatchObject({ allowed: true, decided: true })
+    },
+  )
+
   test("Istio's own config says the trust domain and its aliases", async () => {
     const policy = custom('old', {
       ...service('details'),
       rules: [{ from: [{ source: { principals: ['old.example/ns/shop/sa/productpage'] } }] }],
     })
     const [known, without, unknown] = ['trustDomainAliases: [old.example]', 'trustDomain: new.example', undefined].map(
-      (text) => createMesh([...bookinfo, policy, ...(text === undefined ? [] : [config('istio-system', `${text}\n`)])]),
+      (text) =>
+        createMesh([...bookinfo, policy, ...(text === undefined ? [] : [config('istio-system', `${text}\n`)])], {
+          hasConfig: false,
+        }),
     )
     expect(await known?.explain()).toMatchObject({ allowed: true, decided: true })
     expect(await without?.explain()).toMatchObject({
@@ -784,7 +819,7 @@ describe("Istio's own config", () => {
 })
 
 describe('a sidecar', () => {
-  const proxy = { serviceAccountName: 'x', containers: [{ name: 'istio-proxy', image: 'x:1' }] }
+  const proxy = { serviceAccountName: 'x', containers: ['c', 'istio-proxy'].map((name) => ({ name, image: 'x:1' })) }
   const [PLAIN, INJECTED] = [{}, { 'sidecar.istio.io/inject': 'true' }]
 
   test.each([

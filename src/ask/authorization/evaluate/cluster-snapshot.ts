@@ -48,6 +48,10 @@ export type ClusterSnapshot = {
   readonly trustDomain: string
   /** Other names of the trust domain, which Envoys know. @default none */
   readonly trustDomainAliases?: readonly string[] | 'unknown' | undefined
+  /** Other trust domains that the mesh may have. A request is undecided if that makes a difference. @default none */
+  readonly otherTrustDomains?: readonly string[] | undefined
+  /** The reason why Istio's own config is not known, if it is not. */
+  readonly unknownMesh?: string | undefined
   readonly services: readonly ServiceSnapshot[]
   readonly workloads: readonly WorkloadSnapshot[]
   /** PILOT_AUTO_ALLOW_WAYPOINT_POLICY of istiod; undefined where it is unknown. */

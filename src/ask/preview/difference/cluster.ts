@@ -1,10 +1,17 @@
 import { type Memories, memoryName } from '../../../core/state/memory.ts'
 import type { MeshConfig } from '../../../mesh/istio/beacon-config.ts'
-import { meshConfigReference, ROOT_NAMESPACE } from '../../../mesh/istio/mesh-config.ts'
+import { istiodHomes, meshConfigLookups } from '../../../mesh/istio/mesh-config.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName, subjectNamed } from '../../../platform/base/subject.ts'
 import { ifPermitted, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import {
+  findLookup,
+  isUnreadable,
+  type Lookups,
+  lookupsOf,
+  observeLookups,
+} from '../../../platform/kubernetes/lookups.ts'
 import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../../platform/kubernetes/ownership-labels.ts'
 import { findBeacon } from '../../authorization/memories.ts'
@@ -102,17 +109,31 @@ export const readDecidingObjects = async (
   if (objects.some((one) => one.kind === 'Gateway' && needsClass(one)) && !(await list('GatewayClass', undefined)))
     miss('', 'GatewayClass')
   const said = await readSaid(memories, kubernetes, names)
-  const roots = new Set([ROOT_NAMESPACE, ...[...said.values()].flatMap(({ mesh }) => mesh?.rootNamespace ?? [])])
-  const refused: string[] = []
-  const configs: KubernetesObject[] = []
-  await each(roots, async (root) => {
-    const reference = meshConfigReference(root)
-    const found = await findOrMiss(reference, () => refused.push(nameOf(reference)))
-    if (found) configs.push(decidingFields(found))
-  })
-  if (configs.length === 0) for (const name of refused) miss('', name)
-  objects.push(...configs)
+  const { found, refused } = await readMeshConfigs(kubernetes, { objects, said, names })
+  for (const name of refused) miss('', name)
+  objects.push(...found)
   return { objects, said, absent, unread }
+}
+
+/** Reads what leads to the config of the istiods of all namespaces, and of the waypoints that choose another one. */
+const readMeshConfigs = async (
+  kubernetes: Kubernetes,
+  { objects, said, names }: Pick<Cluster, 'objects' | 'said'> & { readonly names: ReadonlySet<string> },
+): Promise<{ readonly found: readonly KubernetesObject[]; readonly refused: readonly string[] }> => {
+  const roots = [...said.values()].flatMap(({ mesh }) => mesh?.rootNamespace ?? [])
+  const homes = [...new Set([...istiodHomes(undefined), ...roots])]
+  const gateways = objects.flatMap(({ kind, metadata }) =>
+    kind === 'Gateway' ? { namespace: metadata.namespace ?? '', gateway: metadata.name } : [],
+  )
+  const members = [...[...names].map((namespace) => ({ namespace })), ...gateways]
+  const known = objects.filter(({ kind }) => kind === 'Namespace' || kind === 'Gateway')
+  const list = (seen: Lookups) => members.flatMap((member) => meshConfigLookups(member, homes, seen))
+  const lookups = await observeLookups(kubernetes, list, lookupsOf(known))
+  const ofIstiods = [...lookups.keys()].filter((name) => /^(ConfigMap|MutatingWebhookConfiguration) /.test(name))
+  return {
+    found: ofIstiods.flatMap((name) => findLookup(lookups, name) ?? []).map(decidingFields),
+    refused: ofIstiods.filter((name) => isUnreadable(lookups, name)),
+  }
 }
 
 const each = async <T>(all: Iterable<T>, read: (one: T) => Promise<unknown>): Promise<void> => {

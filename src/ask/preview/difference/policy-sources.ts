@@ -1,6 +1,6 @@
 import { readAuthorizationPolicy } from '../../../mesh/istio/authorization-policy.ts'
 import { accountOf, principal } from '../../../mesh/istio/names.ts'
-import { valuesIn } from '../../../mesh/istio/rule-values.ts'
+import { trustDomainsIn, valuesIn } from '../../../mesh/istio/rule-values.ts'
 import { perObject } from '../../../platform/base/per-object.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Account } from '../../authorization/accounts.ts'
@@ -27,7 +27,8 @@ export const accountName = ({ namespace, serviceAccount }: Account): string => `
 /** Lists the sources that a policy names, in any field. An unreadable policy names none: the requests that it may match are undecided anyway. */
 export const sourcesOf = perObject((object: KubernetesObject): Sources => {
   const read = readAuthorizationPolicy(object)
-  const lists = ('policy' in read ? (read.policy.spec.rules ?? []) : []).flatMap(valuesIn)
+  const rules = 'policy' in read ? (read.policy.spec.rules ?? []) : []
+  const lists = rules.flatMap(valuesIn)
   const { namespace } = object.metadata
   const of = (attribute: string) => lists.flatMap((one) => (one.of === attribute ? one.values : []))
   const principals = of('source.principal')
@@ -44,9 +45,7 @@ export const sourcesOf = perObject((object: KubernetesObject): Sources => {
         .map((text) => ({ of: 'principal' as const, text })),
     ],
     blocks: of('source.ip'),
-    trustDomains: [...of('source.trustDomain'), ...principals.flatMap((text) => text.split('/', 1))].filter(
-      (domain) => domain !== '' && !domain.includes('*'),
-    ),
+    trustDomains: rules.flatMap(trustDomainsIn).filter((domain) => domain !== '' && !domain.includes('*')),
   }
 })
 

@@ -1,3 +1,4 @@
+import type { FoundMeshConfigs } from '../../../mesh/istio/mesh-config.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { ObservedPods } from '../../authorization/pods.ts'
@@ -12,7 +13,7 @@ export const isUnchanged = (one: ObservedTarget, other: ObservedTarget, worlds: 
   isSame(one.peerAuthentications, other.peerAuthentications) &&
   isSame(classesOf(one), classesOf(other)) &&
   isSame(listed(one.toNamespace), listed(other.toNamespace)) &&
-  isSame(worlds[0].join(one, NOBODY).meshConfigs, worlds[1].join(other, NOBODY).meshConfigs) &&
+  isSameMesh(worlds[0].join(one, NOBODY).meshConfigs, worlds[1].join(other, NOBODY).meshConfigs) &&
   JSON.stringify(one.said) === JSON.stringify(other.said) &&
   arePods(one.to, other.to)
 
@@ -21,6 +22,9 @@ const NOBODY = { from: undefined, fromNamespace: undefined, mesh: undefined }
 const classesOf = ({ gatewayClasses }: ObservedTarget) => (gatewayClasses === 'unreadable' ? undefined : gatewayClasses)
 
 const listed = (object: KubernetesObject | undefined): KubernetesObject[] => (object ? [object] : [])
+
+const isSameMesh = (one: FoundMeshConfigs | undefined, other: FoundMeshConfigs | undefined): boolean =>
+  isSame(one?.configs, other?.configs) && one?.unknown === other?.unknown
 
 type Objects = readonly KubernetesObject[] | undefined
 

@@ -1,14 +1,20 @@
 import type { State } from '../../../core/state/state.ts'
 import { undiscovered } from '../../../mesh/istio/acceptance.ts'
-import { meshConfigReference, ROOT_NAMESPACE } from '../../../mesh/istio/mesh-config.ts'
+import {
+  type FoundMeshConfigs,
+  findMeshConfigs,
+  istiodHomes,
+  type MeshMember,
+} from '../../../mesh/istio/mesh-config.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { LabelSelector, selects } from '../../../platform/kubernetes/label-selector.ts'
+import type { Lookup, Lookups } from '../../../platform/kubernetes/lookups.ts'
 import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../../platform/kubernetes/objects.ts'
 import { podLabels } from '../../../platform/kubernetes/pod-like.ts'
 import { formatSelector } from '../../../platform/kubernetes/pods.ts'
 import { resolveMesh } from '../../authorization/evaluation-input.ts'
-import { findSide, type ObservedCluster } from '../../authorization/observe.ts'
+import { findSide, meshMembers, type ObservedCluster } from '../../authorization/observe.ts'
 import { allPods } from '../../authorization/pods.ts'
 import type { Side } from '../../authorization/side.ts'
 import type { Cluster, Said } from './cluster.ts'
@@ -19,6 +25,8 @@ import { createRelevance } from './relevant.ts'
 
 /** The part of a cluster that concerns the target of a request. */
 export type ObservedTarget = Omit<ObservedCluster, 'from' | 'fromNamespace' | 'meshConfigs' | 'beacon' | 'memory'> & {
+  /** Of whom the istiod decides. */
+  readonly members: readonly MeshMember[]
   /** Absent if the target has no known mesh. Then the client's is used. */
   readonly said?: Said | undefined
 }
@@ -51,18 +59,26 @@ export type World = {
 export const createWorld = ({ objects, said, absent, unread }: Cluster): World => {
   const named = new Map(objects.map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]))
   const find = ({ kind, namespace, name }: Reference) => named.get(nameOf({ kind, namespace, name }))
-  const configsFor = (mesh: Said['mesh']) =>
-    [...new Set([mesh?.rootNamespace ?? ROOT_NAMESPACE, ROOT_NAMESPACE])].flatMap(
-      (root) => find(meshConfigReference(root)) ?? [],
-    )
-  const meshes = meshesIn(
-    [...said.values()].filter(({ mesh }) => mesh),
-    configsFor,
+  const refused = [...unread.values()].flat()
+  const lookups: Lookups = new Map<string, Lookup>([
+    ...refused.map((name) => [name, { problem: 'it may not be read' }] as const),
+    ...named,
+  ])
+  const configsFor = (members: readonly MeshMember[], mesh: Said['mesh']) =>
+    findMeshConfigs(members, istiodHomes(mesh?.rootNamespace), lookups)
+  const homes = [...new Set(objects.flatMap(({ metadata }) => metadata.namespace ?? []))]
+  const everyone = homes.map((namespace): MeshMember => ({ namespace }))
+  const observedMesh = (meshConfigs: FoundMeshConfigs, mesh: Said['mesh']) => ({
+    ...{ meshConfigs, ...(mesh && { beacon: { config: { mesh } } as State }) },
+  })
+  const byRoot = decidingByRoot(objects)
+  const meshes = [undefined, ...[...said.values()].flatMap(({ mesh }) => mesh ?? [])].map((mesh) =>
+    resolveMesh({}, { ...byRoot, ...observedMesh(configsFor(everyone, mesh), mesh) }),
   )
   const roots = [...new Set(meshes.flatMap(({ rootNamespace, otherRoots = [] }) => [rootNamespace, ...otherRoots]))]
   const trustDomains = new Set(
-    meshes.flatMap(({ trustDomain, trustDomainAliases: aliases = [] }) => [
-      trustDomain,
+    meshes.flatMap(({ trustDomain, otherTrustDomains = [], trustDomainAliases: aliases = [] }) => [
+      ...[trustDomain, ...otherTrustDomains],
       ...(aliases === 'unknown' ? [] : aliases),
     ]),
   )
@@ -91,6 +107,7 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
       const own = said.get(subjectName(to))
       return {
         ...{ toNamespace, to: pods, services: found.services, gatewayClasses },
+        members: meshMembers(namespace, toNamespace, service ? [service] : []),
         policies: ofKind('AuthorizationPolicy', found.policies),
         gateways: ofKind('Gateway', found.gateways),
         peerAuthentications: ofKind('PeerAuthentication', found.peerAuthentications),
@@ -108,26 +125,25 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
     },
     doubtsAbout: (namespace) => {
       const found = world.namespace(namespace)
-      const configs = roots.flatMap((root) => find(meshConfigReference(root)) ?? [])
+      const { configs } = configsFor([{ namespace }], undefined)
       return found ? configs.flatMap((config) => undiscovered(config, found) ?? []) : []
     },
-    join: ({ said: own, ...target }, { mesh: other, ...client }) => {
+    join: ({ said: own, members, ...target }, { mesh: other, ...client }) => {
       const mesh = own ? own.mesh : other
       return {
         ...target,
         ...client,
-        meshConfigs: configsFor(mesh),
-        ...(mesh && { beacon: { config: { mesh } } as State }),
+        ...observedMesh(configsFor(members, mesh), mesh),
       }
     },
   }
   return world
 }
 
-const meshesIn = (said: readonly Said[], configsFor: (mesh: Said['mesh']) => readonly KubernetesObject[]) =>
-  [undefined, ...said.map(({ mesh }) => mesh)].map((mesh) =>
-    resolveMesh({}, { meshConfigs: configsFor(mesh), ...(mesh && { beacon: { config: { mesh } } as State }) }),
-  )
+const decidingByRoot = (objects: readonly KubernetesObject[]) => ({
+  policies: objects.filter(({ kind }) => kind === 'AuthorizationPolicy'),
+  peerAuthentications: objects.filter(({ kind }) => kind === 'PeerAuthentication'),
+})
 
 /** Finds objects and pods in memory as the API server does. */
 const createReader = (

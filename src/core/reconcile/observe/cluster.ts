@@ -78,7 +78,7 @@ export const observeCluster = async (
 ): Promise<Observed> => {
   const found = observeTargets(features, kubernetes, subject, state)
   const [lookups, owned, targets, running] = await Promise.all([
-    observeLookups(kubernetes, features.lookups(subject, resolved)),
+    observeLookups(kubernetes, (seen) => features.lookups(subject, resolved, seen)),
     observeOwned(features, kubernetes, subject, state),
     found,
     found.then(({ current }) => observeRunning(features, kubernetes, subject, state, current[0], isWhole)),

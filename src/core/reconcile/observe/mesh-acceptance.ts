@@ -45,7 +45,7 @@ export const meshConfigs = async (
 ): Promise<KubernetesObject[]> => {
   const isAsked = objects.some(({ kind }) => kind === 'AuthorizationPolicy')
   if (!isAsked || [...objects, ...witnesses].some(hasConditions)) return []
-  const lookups = await observeLookups(kubernetes, mesh.causeLookups(namespace))
+  const lookups = await observeLookups(kubernetes, (seen) => mesh.causeLookups(namespace, seen))
   return [...lookups.keys()].flatMap((name) => findLookup(lookups, name) ?? [])
 }
 
@@ -63,7 +63,9 @@ export const withCauses = async (
 ): Promise<Wait[]> => {
   const namespaceOf = ({ object }: Unenforced): string => object.metadata.namespace ?? ''
   const namespaces = [...new Set(found.filter(({ is }) => is === 'pending').map(namespaceOf))]
-  const lookups = await observeLookups(kubernetes, namespaces.flatMap(mesh.causeLookups))
+  const lookups = await observeLookups(kubernetes, (seen) =>
+    namespaces.flatMap((namespace) => mesh.causeLookups(namespace, seen)),
+  )
   const causes = new Map(namespaces.map((namespace) => [namespace, mesh.causeIn(namespace, lookups)]))
   return found.map((one) => {
     const { object: _, is: _is, ...wait } = mesh.withCause(one, causes.get(namespaceOf(one)))
@@ -79,6 +81,7 @@ export const namespaceCause = async (
   told: readonly Unenforced[],
 ): Promise<Wait[]> => {
   if (told.some(({ is, object }) => is === 'pending' && object.metadata.namespace === namespace)) return []
-  const cause = mesh.causeIn(namespace, await observeLookups(kubernetes, mesh.causeLookups(namespace)))
+  const lookups = await observeLookups(kubernetes, (seen) => mesh.causeLookups(namespace, seen))
+  const cause = mesh.causeIn(namespace, lookups)
   return cause === undefined ? [] : [cause]
 }
