@@ -311,6 +311,15 @@ describe('objects that are not desired any more', () => {
     expect(kept()).toMatchObject({ waiting: [], awaiting: undefined })
   })
 
+  test('objects that are not desired any more are kept for nobody if they are Secrets, which no consumer needs', () => {
+    const kinds: Listed[] = [{ kind: 'Secret', live: [live('Secret', 'a')], library: [] }]
+    const waitForPods = { held: 'pods', for: [], message: 'pods' }
+    for (const why of [{ keptFor: ['shop/db'] }, { waitForPods }]) {
+      const { operations, waiting, awaiting } = planned({ ...why, observed: { owned: { kinds } } })
+      expect([ids(operations), waiting, awaiting]).toEqual([['remove Secret shop/a'], [], undefined])
+    }
+  })
+
   test('objects that are not desired any more are kept while pods leave, without a wait of their own, and workloads go', () => {
     const waitForPods = { held: 'pods', for: [], message: 'pods' }
     const { operations, waiting } = planned({
