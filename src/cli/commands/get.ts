@@ -1,5 +1,7 @@
 import { Argument, type Command } from 'commander'
+import type { PolicyView } from '../../ask/views/policies.ts'
 import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
+import { subjectName } from '../../platform/base/subject.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
@@ -58,7 +60,15 @@ const show = (what: What, format: Format, views: ApplicationView[], { words, isE
   }
   if (what === 'applications') print(views, isEverywhere ? everyApplicationTable : applicationTable)
   else if (what === 'relations') print(relationsIn(views), relationTable)
-  else print([...policiesIn(views)], policyTable)
+  else {
+    print(policiesIn(views), policyTable)
+    const unknown = (views as Row[]).filter(({ policies, problem }) => policies === undefined && problem === undefined)
+    if (unknown.length > 0)
+      throw new Failure(
+        `the policies of ${unknown.map(subjectName).join(', ')} are not known: the server may not list AuthorizationPolicies there`,
+        3,
+      )
+  }
 }
 
 type Row = ApplicationView & { readonly problem?: string }
@@ -114,12 +124,12 @@ const relationTable = (relations: readonly Related[]): string =>
     ]),
   )
 
-const policiesIn = (views: readonly ApplicationView[]): ApplicationView['policies'] => {
+const policiesIn = (views: readonly ApplicationView[]): PolicyView[] => {
   const all = views.flatMap(({ policies = [] }) => policies)
   return [...new Map(all.map((policy) => [`${policy.namespace}/${policy.name}`, policy])).values()]
 }
 
-const policyTable = (policies: ApplicationView['policies']): string =>
+const policyTable = (policies: readonly PolicyView[]): string =>
   table(
     ['NAME', 'ACTION', 'TARGET', 'FROM', 'REQUESTED BY'],
     policies.map(({ name, action, target, sources, requestedBy }) => [
