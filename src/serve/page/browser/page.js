@@ -210,17 +210,22 @@ const take = async (next) => {
   showNamespaces(next)
   showNames(next)
   showStory(names)
+  byId('empty').textContent = next.nodes.length > 0 ? READING : nothingIn(namespace)
   void (before === undefined ? showOpened() : refreshDetail())
   await arrange()
   byId('empty').hidden = next.nodes.length > 0
-  byId('empty').textContent =
-    namespace === ''
-      ? 'No application is known, and no workload runs, in the namespaces that you may see.'
-      : `Nothing runs in the namespace ${namespace}, and no event has come for it. Is that its name?`
   document.body.dataset.version = next.version
   if (before === undefined) performance.mark('drawn')
   else performance.measure('changed', { start })
 }
+
+const READING = byId('empty').textContent
+
+/** @param {string} one */
+const nothingIn = (one) =>
+  one === ''
+    ? 'No application is known, and no workload runs, in the namespaces that you may see.'
+    : `Nothing runs in the namespace ${one}, and no event has come for it. Is that its name?`
 
 /** Shows the buttons of the example where its applications are. @param {ReadonlySet<string>} names */
 const showStory = (names) => {
