@@ -216,6 +216,27 @@ describe('the order of writes', () => {
     expect(afterOf(changed.operations, 'apply AuthorizationPolicy shop/deny')).toEqual([])
   })
 
+  test('the order of writes has what allows something to everybody at once', () => {
+    const everybody = policy('everybody', { action: 'ALLOW', rules: [{}] })
+    const { operations } = planned({ desired: { objects: [everybody, guard('allow')] }, observed: there() })
+    expect(afterOf(operations, 'apply AuthorizationPolicy shop/everybody')).toEqual([])
+  })
+
+  test('the order of writes has the own guards before pods that join the mesh, and before no others', () => {
+    const mesh = { 'istio.io/dataplane-mode': 'ambient' }
+    const needed = (labels: Record<string, string>) => {
+      const { operations } = planned({
+        desired: {
+          ...{ objects: [guard('own'), guard('other', 'db'), workload()] },
+          labels: { labels: mesh, unknown: [], required: true, messages: [] },
+        },
+        observed: { ...there(), targets: { current: [labelled('StatefulSet', labels)], earlier: [], library: [] } },
+      })
+      return afterOf(operations, 'apply StatefulSet shop/web')
+    }
+    expect([needed({}), needed(mesh)]).toEqual([['apply AuthorizationPolicy shop/own'], []])
+  })
+
   test('the order of writes narrows the own guards after the labels are gone', () => {
     const mesh = { 'istio.io/dataplane-mode': 'ambient' }
     const changes = {
