@@ -1,6 +1,8 @@
 import { Argument, type Command } from 'commander'
+import type { PolicyView } from '../../ask/views/policies.ts'
 import { type RelationView, relationState } from '../../ask/views/relations.ts'
 import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
+import { subjectName } from '../../platform/base/subject.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
@@ -71,7 +73,15 @@ const show = (
       relationsIn(views).filter(({ ended }) => all || !ended),
       relationTable,
     )
-  else print([...policiesIn(views)], policyTable)
+  else {
+    print(policiesIn(views), policyTable)
+    const unknown = (views as Row[]).filter(({ policies, problem }) => policies === undefined && problem === undefined)
+    if (unknown.length > 0)
+      throw new Failure(
+        `the policies of ${unknown.map(subjectName).join(', ')} are not known: the server may not list AuthorizationPolicies there`,
+        3,
+      )
+  }
 }
 
 type Row = ApplicationView & { readonly problem?: string }
@@ -131,12 +141,12 @@ const relationTable = (relations: readonly Related[]): string =>
     ]),
   )
 
-const policiesIn = (views: readonly ApplicationView[]): ApplicationView['policies'] => {
+const policiesIn = (views: readonly ApplicationView[]): PolicyView[] => {
   const all = views.flatMap(({ policies = [] }) => policies)
   return [...new Map(all.map((policy) => [`${policy.namespace}/${policy.name}`, policy])).values()]
 }
 
-const policyTable = (policies: ApplicationView['policies']): string =>
+const policyTable = (policies: readonly PolicyView[]): string =>
   table(
     ['NAME', 'ACTION', 'TARGET', 'FROM', 'REQUESTED BY'],
     policies.map(({ name, action, target, sources, requestedBy }) => [

@@ -71,12 +71,9 @@ const hasPeerMoved = async ({ kubernetes, subject }: Context, { next, peers, int
     ).map((peer) => [subjectName(peer.subject), peer]),
   )
   return known.some(({ key }) => {
-    const [before, now] = [peers, again].map((read) => peerView(subject, next, key, read))
-    return (
-      before?.shows !== now?.shows ||
-      before?.hasLabels !== now?.hasLabels ||
-      !isDeepStrictEqual(before?.labels, now?.labels)
-    )
+    const before = peerView(subject, next, key, peers)
+    const now = peerView(subject, next, key, again)
+    return before.shows !== now.shows || !isDeepStrictEqual(before.labels, now.labels)
   })
 }
 

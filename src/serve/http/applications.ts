@@ -36,7 +36,6 @@ import type { Wait } from '../../platform/base/wait.ts'
 import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import { counting, type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
 import { listReadable } from '../../platform/kubernetes/list-readable.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
 
 /** An application's memory as any of its pods may read it, in JSON. */
@@ -58,7 +57,8 @@ export type ApplicationView = {
   readonly wanted: Readonly<Record<string, string>>
   readonly config: Config
   readonly relations: readonly RelationView[]
-  readonly policies: readonly PolicyView[]
+  /** Absent if this process may not list policies. */
+  readonly policies?: readonly PolicyView[]
   /** Everything that is held back until others act. */
   readonly waiting: readonly Wait[]
   /** The time at which a step last saved the memory. */
@@ -270,7 +270,7 @@ const viewIn = async (
   const [{ state, resolved, peers, running, labels: wanted, waiting, status }, policies, unguarded] = await Promise.all(
     [
       assess({ features, kubernetes, clock, environment, owners }, subject, memory),
-      policiesIn(kubernetes, namespace),
+      listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR),
       unguardedIn(namespace, remembered, checkAdmissionPolicy),
     ],
   )
@@ -292,6 +292,9 @@ const viewIn = async (
       ...misspeltEndpoints(subject, state),
       ...unguarded,
       ...problems,
+      ...(policies
+        ? []
+        : [`its policies are not known: this process may not list the AuthorizationPolicies of ${namespace}`]),
     ],
     ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
     settings: mergeSettings(state),
@@ -304,7 +307,7 @@ const viewIn = async (
     wanted: wanted.labels,
     config: state.config ?? {},
     relations: relationViews(subject, state, peers),
-    policies: policyViews(subject, policies),
+    ...(policies && { policies: policyViews(subject, policies) }),
     waiting,
     ...(saved !== undefined && { saved: new Date(saved).toISOString() }),
     services: offeredServices(subject, resolved.state).services,
@@ -313,10 +316,6 @@ const viewIn = async (
     ),
   }
 }
-
-/** Lists the policies of meshstep in a namespace. The list is empty if the kind is not served, or may not be listed. */
-const policiesIn = async (kubernetes: Kubernetes, namespace: string): Promise<readonly KubernetesObject[]> =>
-  (await listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR)) ?? []
 
 /** Returns the reason why no admission policy checks the authors of the application's documents, if it has documents. */
 const unguardedIn = async (

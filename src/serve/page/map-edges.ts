@@ -56,7 +56,7 @@ const nothingIfRefused = (error: unknown): Access[] => {
 /** Lists the pairs that policies name, whether or not they are related. An application is assumed to run as the account of its name. */
 const grantedBy = (views: readonly ApplicationView[]): { from: string; to: string }[] => {
   const known = new Set(views.map(subjectName))
-  return views.flatMap(({ policies }) =>
+  return views.flatMap(({ policies = [] }) =>
     policies.flatMap(({ namespace, action, target, sources }) => {
       const to = `${namespace}/${target.replace(/^Service /, '')}`
       return action === 'ALLOW' && known.has(to)

@@ -1,5 +1,6 @@
 import type { Graph } from '../../ask/views/graph.ts'
 import { waypointOf } from '../../ask/views/waypoint.ts'
+import { defined } from '../../platform/base/own-value.ts'
 import { subjectName, subjectNamed } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { ApplicationView, UnreadableView } from '../http/applications.ts'
@@ -48,9 +49,13 @@ const describe = (id: string, view: ApplicationView | undefined, problem: string
   if (view === undefined)
     return { ...named, status: 'unknown' as const, message: 'meshstep has no memory of it', marks: [] }
   const { status, message } = view.status
-  const waypoint = waypointOf(view)
-  return { ...named, status, message, marks: marksOf(view), ...(waypoint !== undefined && { waypoint }) }
+  const known = defined({ beacon: beaconOf(view), waypoint: waypointOf(view) })
+  return { ...named, status, message, marks: marksOf(view), ...known }
 }
+
+const beaconOf = ({ relations }: ApplicationView): string | undefined =>
+  relations.find(({ stands, interface: name, role }) => stands && name === 'service_mesh' && role === 'requires')
+    ?.remote
 
 const marksOf = ({ config, labels, wanted, waiting, status }: ApplicationView): string[] => {
   const isHeld = Object.entries(wanted).every(([key, value]) => labels[key] === value)

@@ -4,7 +4,7 @@ import { decidingPart, findState } from '../../ask/authorization/memories.ts'
 import { accessAndHomes } from '../../ask/preview/access.ts'
 import { graphOf } from '../../ask/views/graph.ts'
 import { type Asker, createAnswerQuery } from '../../core/access/answer-query.ts'
-import type { Authenticate } from '../../core/access/authenticate.ts'
+import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
 import type { AuthorizeAuthor } from '../../core/access/document-authors.ts'
 import { visibleTo } from '../../core/access/visibility.ts'
 import type { Features } from '../../core/feature/combine.ts'
@@ -24,7 +24,7 @@ import { MANAGED_SELECTOR, MEMORY_SELECTOR } from '../../platform/kubernetes/own
 import { type ApplicationView, createApplications, type UnreadableView } from '../http/applications.ts'
 import { type Asking, edgesOf } from './map-edges.ts'
 import { nodesOf } from './map-nodes.ts'
-import type { PageMap } from './page-map.ts'
+import type { MapNode, PageMap } from './page-map.ts'
 
 /** Builds a map. Resolves to undefined if the client already has the newest `version`. Rejects with Refused, 401 or 403, if the sender may not see it. */
 export type Maps = (
@@ -105,10 +105,11 @@ export const createMaps = (dependencies: Dependencies): Maps => {
     const shown = asked.length > 0 ? asked : namespaces
     const now = await versionOf(kubernetes, namespaces, shown)
     if (now === version) return undefined
-    return await share(now, async () => ({
+    const map = await share(now, async () => ({
       ...{ namespaces, shown, version: now },
       ...(await draw(kubernetes, shown)),
     }))
+    return { ...map, nodes: await withReasons(map.nodes, shown, sender) }
   }
   return async (query, authorization, version) => {
     const { namespace } = parseInput(Query, { namespace: query.getAll('namespace') }, 'query')
@@ -120,6 +121,24 @@ export const createMaps = (dependencies: Dependencies): Maps => {
 const noneIfMissing = (error: unknown): never[] => {
   if (error instanceof Refused && error.status === 404) return []
   throw error
+}
+
+/** Says why nothing is known of an application of a namespace that was not read for this map: what is not read may well have a memory. */
+const withReasons = async (
+  nodes: readonly MapNode[],
+  shown: readonly string[],
+  sender: Sender | undefined,
+): Promise<MapNode[]> => {
+  const isUnread = ({ status, namespace }: MapNode) => status === 'unknown' && !shown.includes(namespace)
+  const namespaces = [...new Set(nodes.filter(isUnread).map(({ namespace }) => namespace))]
+  const visible = new Set(await visibleTo(sender, namespaces, (namespace) => ({ namespace })))
+  return nodes.map((node) => {
+    if (!isUnread(node)) return node
+    return {
+      ...node,
+      message: visible.has(node.namespace) ? 'its namespace is not on this map' : 'you may not read it',
+    }
+  })
 }
 
 /** Makes a value once for all who ask for the latest key. A rejection is not kept. */

@@ -14,6 +14,8 @@ export type MapNode = {
   readonly caption: string
   /** Things to know at a glance: `hardened`, `audit`, `waiting`, `conflict`. */
   readonly marks: readonly string[]
+  /** The beacon that it is related to. */
+  readonly beacon?: string
   /** The waypoint that a beacon runs, or that an application uses. */
   readonly waypoint?: string
   /** The ports of its Service. */

@@ -90,6 +90,25 @@ describe('relations that are no consumers', () => {
   })
 })
 
+describe('pods during a switch of the waypoint', () => {
+  const mesh = { guard: 'whenGranted' } as const
+  const requested = (...policies: unknown[]) => {
+    const { requests, isOpening } = grantsFor(BEACON, stateWith(relation(policies)), new Map(), mesh, () => true)
+    return { isOpening, types: requests.map(({ policy }) => policy.target_type) }
+  }
+
+  test('pods admit the clients of their Service during a switch', () => {
+    expect(requested(wire())).toEqual({ isOpening: true, types: ['app', 'unit'] })
+  })
+
+  test('pods for which there is a policy admit nobody else during a switch', () => {
+    expect(requested(wire(), wire({ target_type: 'unit', endpoints: [{ ports: [80] }] }))).toEqual({
+      isOpening: false,
+      types: ['app', 'unit'],
+    })
+  })
+})
+
 describe('a databag that cannot be read', () => {
   test('of which nothing is known makes its relation unknown', () => {
     const { requests, unknown, messages } = grantsFor(BEACON, stateWith(relation('[{')), new Map())

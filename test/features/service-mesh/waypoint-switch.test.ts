@@ -6,10 +6,13 @@ import {
   enrolled,
   objectsOf,
   policiesIn,
+  policiesOf,
+  provides,
   related,
   requires,
   WAYPOINT,
   waypoint,
+  wire,
 } from '../../helpers/beacon-world.ts'
 import { passes, worldOf } from '../../helpers/safety.ts'
 import { FORBIDDEN, named, service, type World, workload } from '../../helpers/world.ts'
@@ -133,6 +136,19 @@ test.each(['/services/db', '/statefulsets/db'])(
   },
 )
 
+test('a waypoint stays for an application that was told to leave and whose memory cannot be read, and no longer', async () => {
+  const world = await createShop({})
+  await world.send('relation-changed', provides(7, DB, [wire()]))
+  hide(world, '/configmaps/juju-service-mesh-db-labels')
+  await world.send('relation-broken', { ...BEACON, relation: { id: 7, interface: 'service_mesh' } })
+  await configure(world, { mesh: { waypoint: false } })
+  expect(enrolled(world, 'db')).toEqual(LED)
+  expect(objectsOf(world, 'Gateway')).toHaveLength(1)
+  world.intercept = undefined
+  await world.send('resync', DB)
+  expect(objectsOf(world, 'Gateway')).toEqual([])
+})
+
 test('an application that leaves keeps its policies while its pods cannot be read', async () => {
   const world = await createShop({})
   const before = policiesIn(world)
@@ -206,4 +222,13 @@ test('who joins the mesh is led to the waypoint at once, so that its pods start 
   await configure(world, { mesh: {} })
   await world.send('relation-changed', requires(7, DB))
   expect(enrolled(world, 'db')).toEqual(LED)
+})
+
+test('pods with a policy of their own admit nobody else while they are led to the waypoint', async () => {
+  const world = await createShop({ guard: 'whenGranted', waypoint: false })
+  stopWaypoint(world)
+  await configure(world, { mesh: { guard: 'whenGranted' } })
+  const rules = policiesOf(world, 'db').flatMap(({ spec }) => (spec.selector ? (spec.rules ?? []) : []))
+  const toWeb = rules.filter(({ from }) => JSON.stringify(from).includes('/sa/web'))
+  expect(toWeb.map(({ to }) => to)).toEqual([[{ operation: { ports: ['80'] } }]])
 })

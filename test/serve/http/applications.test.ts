@@ -4,7 +4,7 @@ import { features } from '../../../src/features.ts'
 import type { Memo } from '../../../src/platform/base/memo.ts'
 import { createKubernetes, type TransportRequest } from '../../../src/platform/kubernetes/client.ts'
 import { createApplications } from '../../../src/serve/http/applications.ts'
-import { createWorld, NAMESPACE, type World } from '../../helpers/world.ts'
+import { createWorld, FORBIDDEN, NAMESPACE, type World } from '../../helpers/world.ts'
 
 const MEMORY = 'juju-service-mesh-web-labels'
 
@@ -48,6 +48,19 @@ describe('an application under whose memory’s name there is a ConfigMap of som
 })
 
 describe('GET /applications', () => {
+  test('GET /applications does not say that there are no policies where they may not be listed', async () => {
+    const world = createWorld()
+    await world.send('config-changed', { config: {} })
+    const view = async () => await (await world.app.request('/applications/shop/web')).json()
+    expect(await view()).toMatchObject({ policies: [], messages: [] })
+    world.intercept = ({ path }) => (path.includes('authorizationpolicies') ? FORBIDDEN : undefined)
+    const unread = await view()
+    expect(unread).not.toHaveProperty('policies')
+    expect(unread).toMatchObject({
+      messages: ['its policies are not known: this process may not list the AuthorizationPolicies of shop'],
+    })
+  })
+
   /** `web` of two namespaces, and `db` of one whose name goes before `shop/` only where names are compared as text. */
   const createPlaces = async (options: Parameters<typeof createWorld>[1] = {}) => {
     const world = createWorld([], options)

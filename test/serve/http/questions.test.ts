@@ -22,7 +22,7 @@ describe('GET /applications', () => {
     ])
     expect(view.wanted).toEqual(view.labels)
     expect(view.labels).toMatchObject({ 'istio.io/dataplane-mode': 'ambient' })
-    expect(view.policies.filter(({ target }) => target === 'Service db')).toMatchObject([
+    expect(view.policies?.filter(({ target }) => target === 'Service db')).toMatchObject([
       { sources: ['shop/web'], owner: 'shop/beacon', requestedBy: ['relation 1 (service-mesh) of shop/db'] },
     ])
     expect(Date.parse(view.saved ?? '')).not.toBeNaN()

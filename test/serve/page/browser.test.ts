@@ -7,7 +7,7 @@ import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
 import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
-import type { PageTraffic } from '../../../src/serve/page/page-map.ts'
+import type { MapNode, PageTraffic } from '../../../src/serve/page/page-map.ts'
 import { serve, until } from '../../process/helpers.ts'
 import { chromiumProgram } from './chromium.ts'
 import { largeMap } from './large-map.ts'
@@ -163,11 +163,13 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await has(page, '#detail .verdict', 'Not allowed')
 
     await button('What would a typo do?').click()
+    await has(page, '#plan h2', 'What would a typo do?')
     await has(page, '#plan', 'Access is lost (2)')
     await has(page, '#plan', '- productpage → details GET :9080 /details/*')
     await has(page, '#plan', 'nobody may reach bookinfo/details: no relation of endpoint detials')
     expect((await drawn(page))[EDGE]).toContain('lost')
     await button('Discard').click()
+    expect(await page.locator('#plan').isVisible()).toBe(false)
     expect((await drawn(page))[EDGE]).not.toContain('lost')
     await has(page, '#rows', ':9080 GET /details/*, /health')
 
@@ -188,6 +190,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await page.locator('#plan-form [name=endpoint]').fill('ratings')
     await page.locator('#plan-form [name=remote]').fill('bookinfo/reviews')
     await page.getByRole('button', { name: 'Plan', exact: true }).click()
+    await has(page, '#plan h2', 'Plan: unrelate bookinfo/ratings:ratings bookinfo/reviews')
     await has(page, '#plan', '- reviews → ratings GET :9080 /ratings/*')
     const edge = 'bookinfo/reviews → bookinfo/ratings'
     expect((await drawn(page))[edge]).toContain('lost')
@@ -203,6 +206,9 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await page.keyboard.type('reviews')
     await has(page, '#count', '1 of 5')
     expect(await page.locator('#rows tr:visible').count()).toBe(1)
+    await page.keyboard.press('Enter')
+    await has(page, '#detail h2', 'bookinfo/reviews')
+    await page.keyboard.press('Escape')
     await page.locator('#search').fill('')
     await row(page, 'bookinfo/productpage').focus()
     await page.keyboard.press('Enter')
@@ -213,6 +219,46 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     expect(await row(page, 'bookinfo/details').getAttribute('aria-pressed')).toBe('true')
     await page.keyboard.press('Escape')
     await has(page, '#detail', 'Who can talk to whom?')
+  })
+
+  test('the page says that it reads the map until it is drawn', async () => {
+    const { url } = await start((await five).copy())
+    const held = Promise.withResolvers<void>()
+    const prepare = (page: Page) =>
+      page.route('**/map', async (route) => {
+        await held.promise
+        await route.continue()
+      })
+    const page = await open(url, { prepare })
+    await has(page, '#empty', 'Reading the map …')
+    expect(await violations(page)).toEqual([])
+    held.resolve()
+    await loaded(page, 5)
+    await until('it is drawn', async () => !(await page.locator('#empty').isVisible()))
+  })
+
+  test('the buttons of the example are there only where its applications are', async () => {
+    const api = createEmbeddedApi()
+    api.seed(deployed('shop', 'web'))
+    const page = await open((await start(api)).url)
+    await loaded(page, 1)
+    expect(await page.locator('#story').isVisible()).toBe(false)
+    api.seed(['details', 'productpage'].flatMap((name) => deployed('bookinfo', name, 9080)))
+    await until('the example is there', () => page.locator('#story').isVisible())
+  })
+
+  test('a beacon has a line to each application that is related to it, and the list names it', async () => {
+    const page = await open((await start((await five).copy())).url)
+    await loaded(page, 5)
+    const members = async () =>
+      Object.keys(await drawn(page)).flatMap((id) =>
+        id.startsWith('member ') ? [id.split(' ').slice(1).join(' ')] : [],
+      )
+    await until('the lines are drawn', async () => (await members()).length > 0)
+    expect((await members()).toSorted()).toEqual(
+      ['details', 'productpage', 'ratings', 'reviews'].map((name) => `bookinfo/beacon bookinfo/${name}`),
+    )
+    await has(page, '#rows tr[data-id="bookinfo/details"]', 'beacon bookinfo/beacon')
   })
 
   test.each(['light', 'dark'] as const)('axe finds nothing wrong with it when it is %s', async (colorScheme) => {
@@ -367,7 +413,8 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     expect(await violations(page)).toEqual([])
     await page.locator('#namespace').selectOption('')
     await loaded(page, 5)
-    expect([await page.locator('#empty').isVisible(), new URL(page.url()).search]).toEqual([false, ''])
+    await until('the map is drawn', async () => !(await page.locator('#empty').isVisible()))
+    expect(new URL(page.url()).search).toBe('')
     await page.locator('#search').fill('nobody-like-that')
     await has(page, '#count', 'nothing found: 0 of 5')
   })
@@ -533,6 +580,48 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     expect(await illegible(page, '.app', 7)).toEqual([])
   })
 
+  test.each(['light', 'dark'] as const)(
+    'the lines between 60 applications stand out from the ground when it is %s',
+    async (colorScheme) => {
+      const { page } = await openLarge({ namespaces: 2, applications: 60, edges: 90 })
+      await page.emulateMedia({ colorScheme })
+      await isShown(page, 'region-02/cart-web')
+      const contrasts = (await page.evaluate(`(() => {
+        const { cy } = document.getElementById('graph')._cyreg
+        const parse = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number)
+        const light = (colour) => colour.map((one) => one / 255)
+          .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+          .reduce((sum, one, index) => sum + one * [0.2126, 0.7152, 0.0722][index], 0)
+        const ground = parse(getComputedStyle(document.getElementById('map')).backgroundColor)
+        return cy.edges().map((edge) => {
+          const opacity = edge.numericStyle('opacity')
+          const seen = parse(edge.style('line-color')).map((one, index) => one * opacity + ground[index] * (1 - opacity))
+          const [dark, bright] = [light(seen), light(ground)].toSorted((one, other) => one - other)
+          return (bright + 0.05) / (dark + 0.05)
+        })
+      })()`)) as number[]
+      // https://www.w3.org/WAI/WCAG22/Understanding/non-text-contrast
+      expect(Math.min(...contrasts)).toBeGreaterThanOrEqual(3)
+    },
+  )
+
+  test('the lines of many applications to their beacon are drawn only for what is selected', async () => {
+    const { page, told } = await openLarge({ namespaces: 1, applications: 20, edges: 20 }, '', ['404'])
+    const { map } = told
+    const [beacon, ...members] = map.nodes as [MapNode, ...MapNode[]]
+    const nodes = [{ ...beacon, kind: 'beacon' as const }, ...members.map((node) => ({ ...node, beacon: beacon.id }))]
+    told.map = { ...map, version: '2', nodes }
+    const lines = (which: string) =>
+      page.evaluate(`document.getElementById('graph')._cyreg.cy.edges('.member').filter(${which}).length`)
+    await until('they are there', async () => (await lines('() => true')) === 19)
+    expect(await lines('(one) => one.visible()')).toBe(0)
+    await row(page, members[0]?.id ?? '').click()
+    expect(await lines('(one) => one.visible()')).toBe(1)
+    await page.keyboard.press('Escape')
+    await row(page, beacon.id).click()
+    expect(await lines('(one) => one.visible()')).toBe(19)
+  })
+
   test('500 applications are first their namespaces, with counts and connections, and each name can be read', async () => {
     const { page } = await openLarge(LARGE)
     const shown = await names(page, '.closed')
@@ -608,8 +697,12 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await has(other, '#count', '10 of 500')
     await until('all are closed again', async () => (await names(other, '.app')).length === 0)
     expect(await names(other, '.closed')).toHaveLength(10)
+    expect(await other.locator('#rows tr[data-id]:visible').count()).toBe(10)
+    await other.keyboard.press('ArrowDown')
+    expect(await other.evaluate('document.activeElement.dataset.select')).toBe('region-01/orders-cache')
     await other.locator('#search').fill('')
     await has(other, '#count', '500 applications')
+    expect(await other.locator('#rows tr[data-id]').count()).toBe(0)
   })
 
   test('a change draws again only what changed, on the map and in the list', async () => {
@@ -691,7 +784,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
 
   const labels = async (page: Page): Promise<Record<string, string>> =>
     await page.evaluate(
-      `Object.fromEntries(document.getElementById('graph')._cyreg.cy.edges().map((one) => [one.id(), one.data('label')]))`,
+      `Object.fromEntries(document.getElementById('graph')._cyreg.cy.edges().not('.member').map((one) => [one.id(), one.data('label')]))`,
     )
 
   const SEEN_ALONE = 'bookinfo/details → bookinfo/ratings'

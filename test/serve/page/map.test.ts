@@ -63,6 +63,15 @@ test('a related application of which nothing is known is drawn, and nothing pass
   expect(traffic(await map())).toContainEqual(['bookinfo/productpage → bookinfo/ratings', 'none', ''])
 })
 
+test('an application names its beacon', async () => {
+  const { map } = await startExample(4)
+  expect((await map()).nodes.map(({ id, beacon }) => [id, beacon])).toEqual([
+    ['bookinfo/beacon', undefined],
+    ['bookinfo/details', 'bookinfo/beacon'],
+    ['bookinfo/productpage', 'bookinfo/beacon'],
+  ])
+})
+
 test('workloads are drawn before any event has come, in each namespace, and a workload is an application once one has come', async () => {
   const { map, url } = await startExample(0)
   const tempo = ['tempo', 'tempo-compactor', 'tempo-ingester', 'tempo-querier'].map((name) => `tempo/${name}`)

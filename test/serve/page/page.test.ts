@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
+import type { PageMap } from '../../../src/serve/page/page-map.ts'
 import { story } from '../../../src/serve/page/story.ts'
 import { accessAskedBy, accessOf, isGranted } from '../../knative/access.ts'
 import { buildCombination, cannotBuild } from '../../knative/builds.ts'
@@ -170,6 +171,27 @@ test('who looks sees the namespaces that they may send events about, and no othe
   const map = await ask('/map', GOOD)
   expect([map.status, await map.json()]).toMatchObject([200, { namespaces: ['shop'], shown: ['shop'] }])
   for (const path of PATHS.slice(1)) expect([path, (await ask(path, GOOD)).status]).toEqual([path, 403])
+})
+
+test('of a related application the page says that it has no memory only where it would see one', async () => {
+  const { ask, api } = await startFunction(['shop', 'bank'])
+  const writer = await startPage(api)
+  onTestFinished(() => writer.stop())
+  const relate = (id: number, application: string, namespace?: string) =>
+    tell(writer.url, 'relation-changed', 'shop/web', {
+      relation: { id, endpoint: 'use', interface: 'http', role: 'requires' },
+      remote: { application, ...(namespace && { namespace }), data: {} },
+    })
+  await relate(11, 'ghost')
+  await relate(12, 'vault', 'bank')
+  await relate(13, 'gold', 'mint')
+  const messages = async (query: string) => {
+    const { nodes } = (await (await ask(`/map${query}`, GOOD)).json()) as PageMap
+    return Object.fromEntries(nodes.flatMap(({ id, status, message }) => (status === 'unknown' ? [[id, message]] : [])))
+  }
+  const always = { 'shop/ghost': 'meshstep has no memory of it', 'mint/gold': 'you may not read it' }
+  expect(await messages('')).toEqual(always)
+  expect(await messages('?namespace=shop')).toEqual({ ...always, 'bank/vault': 'its namespace is not on this map' })
 })
 
 test('the page as a function takes no events, and has no buttons that send any', async () => {

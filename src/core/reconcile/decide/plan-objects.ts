@@ -46,6 +46,7 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
   const applies = planApplies(situation, templates, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
+  // no consumer needs a Secret
   const held =
     situation.keptFor.length > 0 || situation.waitForPods !== undefined
       ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret')

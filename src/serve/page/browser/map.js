@@ -14,6 +14,9 @@ export const MOST_LABELS = 16
 /** With more edges, those that are not near a selection are faint. */
 const MOST_STRONG = 60
 
+/** With more lines from beacons, only those near a selection are drawn. */
+const MOST_MEMBERSHIPS = 16
+
 /** The zoom from which names and captions can be read. */
 const READABLE = 0.62
 
@@ -83,6 +86,7 @@ export const createGraph = (container, { onNode, onEdge, onNamespace, onNothing 
       const elements = [
         ...layout.frames.flatMap(frameElements),
         ...view.items.map((item) => itemElement(item, layout.places.get(item.id))),
+        ...view.memberships.map((one) => membershipElement(one, view.memberships.length > MOST_MEMBERSHIPS)),
         ...view.edges.map((edge) => edgeElement(edge, view.edges.length <= MOST_LABELS, isFaint)),
       ]
       const isSame = sync(graph, elements)
@@ -115,7 +119,8 @@ export const createGraph = (container, { onNode, onEdge, onNamespace, onNothing 
     show: (ids) => {
       const items = graph.nodes().filter((node) => ids.includes(node.id()))
       if (items.empty()) return
-      const near = items.length === 1 ? items.closedNeighborhood().nodes() : items
+      const lines = items.connectedEdges().not('.member')
+      const near = items.length === 1 ? items.union(lines.connectedNodes()) : items
       const { x1, x2, y1, y2 } = near.renderedBoundingBox()
       const isInside = x1 > 0 && y1 > 0 && x2 < graph.width() && y2 < graph.height()
       if (isInside && graph.zoom() >= READABLE) return
@@ -208,6 +213,12 @@ const edgeElement = ({ id, from, to, label, access, isTelemetry, seen, members }
   classes: [access, isTelemetry && 'telemetry', ...seenAs(seen), isLabelled && 'labelled', isFaint && 'faint']
     .filter((name) => name !== false)
     .join(' '),
+})
+
+/** @param {import('./namespaces.js').Membership} membership @param {boolean} isFaint @returns {Element} */
+const membershipElement = ({ from, to }, isFaint) => ({
+  data: { id: `member ${from} ${to}`, source: from, target: to, label: '', wide: 1.2 },
+  classes: isFaint ? 'member faint' : 'member',
 })
 
 /** Wider by two pixels for each tenfold rate. @param {import('./traffic.js').Seen} seen */

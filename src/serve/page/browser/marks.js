@@ -19,7 +19,8 @@ export const marksOf = (graph, { chosen, matching, lost }) => {
   const nodes = graph.nodes().filter((node) => chosen.includes(node.id()))
   const near = nodes.length === 1 ? nodes.connectedEdges() : nodes.edgesWith(nodes)
   const kept = nodes.union(near).union(near.connectedNodes())
-  const told = near.length <= MOST_TOLD ? near : graph.collection()
+  const lines = near.not('.member')
+  const told = lines.length <= MOST_TOLD ? lines : graph.collection()
   const foundIn = matching && new Set([...matching].map((id) => closedId(namespaceOf(id))))
   /** @param {cytoscape.SingularElementArgument} one @returns {boolean} */
   const isFound = (one) => {

@@ -11,7 +11,9 @@ import { sumOf } from './traffic.js'
  *   An application, or a closed namespace, which has no node.
  * @typedef {{ readonly id: string, readonly from: string, readonly to: string, readonly label: string, readonly access: MapEdge['access'],
  *   readonly isTelemetry: boolean, readonly seen?: import('./traffic.js').Seen | undefined, readonly members: readonly MapEdge[] }} ShownEdge An edge, or all edges between the same two shown items.
- * @typedef {{ readonly items: readonly Shown[], readonly edges: readonly ShownEdge[], readonly closed: ReadonlySet<string> }} View
+ * @typedef {{ readonly from: string, readonly to: string }} Membership From a beacon to an application, or between the namespaces that have them.
+ * @typedef {{ readonly items: readonly Shown[], readonly edges: readonly ShownEdge[], readonly memberships: readonly Membership[],
+ *   readonly closed: ReadonlySet<string> }} View
  */
 
 /** The limit of applications up to which all namespaces are open from the start. */
@@ -64,6 +66,7 @@ export const viewOf = ({ nodes, edges }, open, conflicts, found) => {
   return {
     items,
     edges: [...pairs].flatMap(([id, members]) => edgeOf(id, members, places)),
+    memberships: membershipsOf(nodes, places),
     closed: new Set(byNamespace.flatMap(([namespace]) => (open.has(namespace) ? [] : [closedId(namespace)]))),
   }
 }
@@ -89,6 +92,15 @@ const namespaceItem = (namespace, members, conflicts, found) => {
   const text = Math.max(namespace.length, caption.length + (matching > 0 ? 0 : ROOM))
   const width = Math.ceil((text * BOLD_CHARACTER + 24) / 40) * 40
   return { id: closedId(namespace), namespace, title: namespace, caption, isBad: bad > 0, width, height: 58 }
+}
+
+/** @param {readonly MapNode[]} nodes @param {ReadonlyMap<string, string>} places @returns {Membership[]} */
+const membershipsOf = (nodes, places) => {
+  const all = nodes.flatMap(({ id, beacon = '' }) => {
+    const [from, to] = [places.get(beacon), places.get(id)]
+    return from === undefined || to === undefined || from === to ? [] : [{ from, to }]
+  })
+  return [...new Map(all.map((one) => [`${one.from} ${one.to}`, one])).values()]
 }
 
 const BOLD_CHARACTER = 7.4

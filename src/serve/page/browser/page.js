@@ -149,7 +149,7 @@ const arrange = async () => {
   const view = viewOf(map, open, conflicts, matching())
   const known = drawn?.layout.places
   if (drawn && known && view.items.every(({ id }) => known.has(id))) put(view, drawn.layout)
-  showRows(map, open)
+  showRows(map, open, matching())
   mark()
   const isLabelled = view.edges.length <= MOST_LABELS
   const lines = view.edges.map(({ from, to, label }) => ({
@@ -209,16 +209,28 @@ const take = async (next) => {
   chosen = chosen.filter((id) => names.has(id))
   showNamespaces(next)
   showNames(next)
-  byId('empty').hidden = next.nodes.length > 0
-  byId('empty').textContent =
-    namespace === ''
-      ? 'No application is known, and no workload runs, in the namespaces that you may see.'
-      : `Nothing runs in the namespace ${namespace}, and no event has come for it. Is that its name?`
+  showStory(names)
+  byId('empty').textContent = next.nodes.length > 0 ? READING : nothingIn(namespace)
   void (before === undefined ? showOpened() : refreshDetail())
   await arrange()
+  byId('empty').hidden = next.nodes.length > 0
   document.body.dataset.version = next.version
   if (before === undefined) performance.mark('drawn')
   else performance.measure('changed', { start })
+}
+
+const READING = byId('empty').textContent
+
+/** @param {string} one */
+const nothingIn = (one) =>
+  one === ''
+    ? 'No application is known, and no workload runs, in the namespaces that you may see.'
+    : `Nothing runs in the namespace ${one}, and no event has come for it. Is that its name?`
+
+/** Shows the buttons of the example where its applications are. @param {ReadonlySet<string>} names */
+const showStory = (names) => {
+  const story = document.getElementById('story')
+  if (story) story.hidden = !(story.dataset.needs ?? '').split(' ').every((id) => names.has(id))
 }
 
 /** @param {PageMap} map */
@@ -455,14 +467,16 @@ document.addEventListener('click', ({ target }) => {
 
 const forget = () => {
   lost = []
+  byId('plan').hidden = true
   byId('plan').replaceChildren()
   mark()
 }
 
-/** @param {unknown} asked */
-const plan = async (asked) => {
-  const place = byId('plan')
-  place.replaceChildren(element('p', { class: 'muted' }, 'Planning …'))
+/** Plans, under a heading that says what. @param {string} title @param {unknown} asked */
+const plan = async (title, asked) => {
+  const [section, place] = [byId('plan'), element('div', {}, element('p', { class: 'muted' }, 'Planning …'))]
+  section.hidden = false
+  section.replaceChildren(element('h2', {}, title), place)
   try {
     const body = JSON.stringify(asked)
     place.innerHTML = await (await ask('/page/plan', { method: 'POST', body })).text()
@@ -472,13 +486,16 @@ const plan = async (asked) => {
     lost = []
     place.replaceChildren(element('p', { class: 'verdict no' }, error instanceof Error ? error.message : String(error)))
   }
-  place.scrollIntoView({ block: 'nearest' })
+  section.scrollIntoView({ block: 'nearest' })
   mark()
 }
 
 byId('plan-form').addEventListener('submit', (event) => {
   event.preventDefault()
-  if (event.target instanceof HTMLFormElement) void plan(Object.fromEntries(new FormData(event.target)))
+  if (!(event.target instanceof HTMLFormElement)) return
+  const asked = Object.fromEntries(new FormData(event.target))
+  const { kind, own, endpoint, remote } = asked
+  void plan(`Plan: ${kind} ${own}${endpoint === '' ? '' : `:${endpoint}`} ${remote}`, asked)
 })
 
 /** @param {{ type: string, subject: string, data: unknown }} told */
@@ -503,7 +520,7 @@ const send = async ({ type, subject, data }) => {
 /** @param {HTMLButtonElement} button */
 const tell = async (button) => {
   const event = JSON.parse(button.dataset.event ?? '{}')
-  if (button.dataset.planned === 'true') return await plan({ event })
+  if (button.dataset.planned === 'true') return await plan(button.textContent, { event })
   forget()
   button.disabled = true
   const isSent = await send(event)
@@ -650,7 +667,22 @@ const find = async () => {
   else if (found.size > 0) graph.show([...found])
 }
 
-byId('filters').addEventListener('submit', (event) => event.preventDefault())
+/** Opens the first application that is found: the one of that name, if there is one. */
+byId('filters').addEventListener('submit', (event) => {
+  event.preventDefault()
+  const found = [...(matching() ?? [])]
+  const sought = searchField.value.trim().toLowerCase()
+  const first = found.find((id) => id === sought || id.endsWith(`/${sought}`)) ?? found[0]
+  if (first === undefined) return
+  clearTimeout(searching)
+  void choose(first)
+})
+searchField.addEventListener('keydown', (event) => {
+  if (event.key !== 'ArrowDown') return
+  event.preventDefault()
+  const first = byId('rows').querySelector('tr:not([hidden]) [data-select]')
+  if (first instanceof HTMLElement) first.focus()
+})
 searchField.addEventListener('input', () => {
   mark()
   clearTimeout(searching)

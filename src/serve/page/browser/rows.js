@@ -10,16 +10,19 @@ import { rateText } from './traffic.js'
 let drawn = new Map()
 
 /**
- * Lists the applications of open namespaces, and a heading for each namespace if there are several. Unchanged rows stay, so that they keep the focus.
- * @param {PageMap} map @param {ReadonlySet<string>} open
+ * Lists the applications of open namespaces and those found, and a heading for each namespace if there are several. Unchanged rows stay, so that they keep
+ * the focus.
+ * @param {PageMap} map @param {ReadonlySet<string>} open @param {ReadonlySet<string> | undefined} found
  */
-export const showRows = ({ nodes, edges }, open) => {
+export const showRows = ({ nodes, edges }, open, found) => {
   const from = Map.groupBy(edges, (edge) => edge.from)
   const byNamespace = [...Map.groupBy(nodes, ({ namespace }) => namespace)]
   const openToAll = nodes.filter(({ access }) => access === 'open').map(({ id }) => id)
   const wanted = byNamespace.flatMap(([namespace, members]) => [
     ...(byNamespace.length > 1 ? [headingOf(namespace, members.length, open.has(namespace))] : []),
-    ...(open.has(namespace) ? members.map((node) => rowOf(node, from.get(node.id) ?? [], openToAll)) : []),
+    ...members
+      .filter(({ id }) => open.has(namespace) || found?.has(id))
+      .map((node) => rowOf(node, from.get(node.id) ?? [], openToAll)),
   ])
   const before = [...drawn.values()].map(({ row }) => row)
   drawn = new Map(
@@ -91,6 +94,7 @@ const rowOf = (node, edges, openToAll) => {
           'td',
           {},
           node.caption,
+          node.beacon !== undefined && element('div', { class: 'muted' }, `beacon ${node.beacon}`),
           node.waypoint !== undefined && element('div', { class: 'muted' }, node.waypoint),
           node.message === '' ? undefined : element('div', { class: 'muted' }, node.message),
         ),

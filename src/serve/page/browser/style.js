@@ -133,7 +133,17 @@ const styleIn = (colour) => [
       'z-index': 5,
     },
   },
-  { selector: 'edge.faint', style: { opacity: 0.35 } },
+  { selector: 'edge.faint', style: { opacity: 0.8, width: 1.2, 'arrow-scale': 0.7 } },
+  {
+    selector: 'edge.member',
+    style: {
+      'line-color': colour('beacon-line'),
+      'target-arrow-shape': 'none',
+      opacity: 0.8,
+      'z-index': 4,
+      events: 'no',
+    },
+  },
   { selector: 'edge.labelled, edge.told', style: { label: 'data(text)', 'font-size': 'data(font)' } },
   { selector: 'edge.open', style: { 'line-color': colour('open-line'), 'target-arrow-color': colour('open-line') } },
   {
@@ -155,7 +165,8 @@ const styleIn = (colour) => [
     style: { 'line-color': colour('bad'), 'target-arrow-color': colour('bad'), color: colour('bad') },
   },
   { selector: 'edge.telemetry', style: { 'line-style': 'dotted' } },
-  { selector: 'edge.near', style: { opacity: 1, 'z-index': 8 } },
+  { selector: 'edge.member.faint', style: { visibility: 'hidden' } },
+  { selector: 'edge.near', style: { opacity: 1, visibility: 'visible', 'z-index': 8 } },
   {
     selector: 'edge.lost',
     style: {

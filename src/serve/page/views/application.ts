@@ -64,14 +64,16 @@ const bag = (title: string, data: Readonly<Record<string, unknown>>) =>
 
 const policies = ({ policies: all }: ApplicationView) => html`<h3>Policies</h3>
 ${
-  all.length === 0
-    ? html`<p class="muted">none</p>`
-    : html`<ul>${all.map(
-        ({ name, action, target, sources, requestedBy }) => html`<li>
+  all === undefined
+    ? html`<p class="muted">not known</p>`
+    : all.length === 0
+      ? html`<p class="muted">none</p>`
+      : html`<ul>${all.map(
+          ({ name, action, target, sources, requestedBy }) => html`<li>
           <b>${action}</b> ${sources.join(', ') || 'nobody'} → ${target}
           <br /><span class="muted">${name}${requestedBy.length === 0 ? '' : html`, asked for by ${requestedBy.join(', ')}`}</span>
         </li>`,
-      )}</ul>`
+        )}</ul>`
 }`
 
 const labelTable = (labels: Readonly<Record<string, string>>, wanted: Readonly<Record<string, string>>) =>

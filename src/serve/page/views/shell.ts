@@ -48,17 +48,18 @@ export const shell = ({ story, hasSteps, hasTraffic, audience = 'AUDIENCE' }: Sh
     <main>
       <section id="map" aria-label="Map of applications">
         <div id="graph" aria-hidden="true"></div>
-        <p id="empty" hidden></p>
+        <p id="empty" role="status">Reading the map …</p>
         ${legend(hasTraffic)}
       </section>
       <aside id="side" aria-label="Details">
-        ${story && stories(story)}
+        ${story && story.length > 0 && stories(story)}
         ${hasTraffic && html`<section id="seen" aria-live="polite" hidden></section>`}
         <section id="detail" tabindex="-1" aria-live="polite">
           <h2>Who can talk to whom?</h2>
           <p>Select an application to see all there is to know of it, and a second one to see whether the first may reach it, and why.</p>
         </section>
-        ${planner(story !== undefined)}
+        ${planner}
+        <section id="plan" aria-label="Plan" aria-live="polite" hidden></section>
       </aside>
       <section id="list" tabindex="-1" aria-labelledby="list-title">
         <h2 id="list-title">Applications and traffic</h2>
@@ -107,10 +108,14 @@ const legend = (hasTraffic: boolean) => html`<ul id="legend" aria-label="Legend"
   <li><i class="line none"></i>related, nothing passes</li>
   <li><i class="line telemetry"></i>telemetry</li>
   <li><i class="line lost"></i>would be lost</li>
+  <li><i class="line member"></i>of a beacon</li>
   ${hasTraffic && html`<li><i class="line refusing"></i>refused</li><li><i class="line unrelated"></i>used without a relation</li>`}
 </ul>`
 
-const stories = (story: readonly Story[]) => html`<section id="story" aria-labelledby="story-title">
+/** The buttons are for the example alone: they stay hidden where the applications that they relate are not on the map. */
+const stories = (
+  story: readonly Story[],
+) => html`<section id="story" aria-labelledby="story-title" data-needs="${relatedBy(story).join(' ')}" hidden>
   <h2 id="story-title">Try it</h2>
   <ol>
     ${story.map(
@@ -121,7 +126,11 @@ const stories = (story: readonly Story[]) => html`<section id="story" aria-label
   </ol>
 </section>`
 
-const planner = (sends: boolean) => html`<section id="planner" aria-labelledby="planner-title">
+const relatedBy = (story: readonly Story[]): string[] => [
+  ...new Set(story.filter(({ event }) => event.type === 'relation-changed').map(({ event }) => event.subject)),
+]
+
+const planner = html`<section id="planner" aria-labelledby="planner-title">
   <h2 id="planner-title">Plan a relation</h2>
   <form id="plan-form">
     <label>Do <select name="kind"><option value="relate">relate</option><option value="unrelate">end the relation of</option></select></label>
@@ -131,5 +140,4 @@ const planner = (sends: boolean) => html`<section id="planner" aria-labelledby="
     <button class="primary">Plan</button>
     <datalist id="names"></datalist>
   </form>
-  <div id="plan" aria-live="polite" data-sends="${String(sends)}"></div>
 </section>`

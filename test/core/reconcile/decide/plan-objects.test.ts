@@ -216,6 +216,27 @@ describe('the order of writes', () => {
     expect(afterOf(changed.operations, 'apply AuthorizationPolicy shop/deny')).toEqual([])
   })
 
+  test('the order of writes has what allows something to everybody at once', () => {
+    const everybody = policy('everybody', { action: 'ALLOW', rules: [{}] })
+    const { operations } = planned({ desired: { objects: [everybody, guard('allow')] }, observed: there() })
+    expect(afterOf(operations, 'apply AuthorizationPolicy shop/everybody')).toEqual([])
+  })
+
+  test('the order of writes has the own guards before pods that join the mesh, and before no others', () => {
+    const mesh = { 'istio.io/dataplane-mode': 'ambient' }
+    const needed = (labels: Record<string, string>) => {
+      const { operations } = planned({
+        desired: {
+          ...{ objects: [guard('own'), guard('other', 'db'), workload()] },
+          labels: { labels: mesh, unknown: [], required: true, messages: [] },
+        },
+        observed: { ...there(), targets: { current: [labelled('StatefulSet', labels)], earlier: [], library: [] } },
+      })
+      return afterOf(operations, 'apply StatefulSet shop/web')
+    }
+    expect([needed({}), needed(mesh)]).toEqual([['apply AuthorizationPolicy shop/own'], []])
+  })
+
   test('the order of writes narrows the own guards after the labels are gone', () => {
     const mesh = { 'istio.io/dataplane-mode': 'ambient' }
     const changes = {
@@ -309,6 +330,15 @@ describe('objects that are not desired any more', () => {
     ])
     expect(kept(...stale.slice(1)).waiting[0]?.held).toBe('ConfigMap shop/b, ConfigMap shop/c, ConfigMap shop/d')
     expect(kept()).toMatchObject({ waiting: [], awaiting: undefined })
+  })
+
+  test('objects that are not desired any more are kept for nobody if they are Secrets, which no consumer needs', () => {
+    const kinds: Listed[] = [{ kind: 'Secret', live: [live('Secret', 'a')], library: [] }]
+    const waitForPods = { held: 'pods', for: [], message: 'pods' }
+    for (const why of [{ keptFor: ['shop/db'] }, { waitForPods }]) {
+      const { operations, waiting, awaiting } = planned({ ...why, observed: { owned: { kinds } } })
+      expect([ids(operations), waiting, awaiting]).toEqual([['remove Secret shop/a'], [], undefined])
+    }
   })
 
   test('objects that are not desired any more are kept while pods leave, without a wait of their own, and workloads go', () => {

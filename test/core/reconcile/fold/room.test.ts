@@ -30,10 +30,18 @@ test('a state is too large if it is over the limit, and larger than before', () 
 
 const ENDED = entryOf({ status: 'ended' })
 const OTHER = entryOf({ id: 2 })
+const THIRD = entryOf({ id: 3 })
 
 test.each<[string, State, State, boolean]>([
   ['in which a relation ended', stateOf([entryOf(), OTHER]), stateOf([ENDED, OTHER]), true],
   ['in which a relation ended, and another began', stateOf([entryOf()]), stateOf([ENDED, OTHER]), false],
+  ['in which two relations ended, and another began', stateOf([entryOf(), OTHER]), stateOf([ENDED, THIRD]), false],
+  [
+    'in which the application was removed, and a relation began',
+    stateOf([]),
+    stateOf([THIRD], { removed: SINCE }),
+    false,
+  ],
   ['in which nothing ended', stateOf([entryOf()]), stateOf([entryOf()]), false],
   ['in which a relation began', stateOf([]), stateOf([entryOf()]), false],
   ['in which the application was removed', stateOf([OTHER]), stateOf([OTHER], { removed: SINCE }), true],
