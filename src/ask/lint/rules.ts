@@ -64,7 +64,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'error',
     title: 'A document was refused',
     meaning:
-      'A document in a ConfigMap cannot be read, or requests more than its author may. Its last content stays in effect.',
+      'A document cannot be read, or one in a ConfigMap requests more than its author may. Its last content stays in effect.',
     remedy: 'Correct the document as the message says, and apply it again.',
   },
   'endpoint-unknown': {

@@ -46,13 +46,7 @@ const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
   const files = await readFiles(paths)
   if (files.every(({ text }) => text.trim() === ''))
     throw new Failure(`${paths.join(', ')}: expected YAML or JSON, got nothing`)
-  return files.flatMap(({ file, text }) => {
-    try {
-      return fileFindings(text, file)
-    } catch (error) {
-      throw new Failure(`${file}: ${(error as Error).message}`, 1, { cause: error })
-    }
-  })
+  return files.flatMap(({ file, text }) => fileFindings(text, file))
 }
 
 const tableOf = (findings: readonly Found[]): string =>
