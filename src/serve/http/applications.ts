@@ -254,13 +254,12 @@ const viewIn = async (
   const problems = own.map(({ problem }) => problem)
   if (stored === undefined)
     throw new Refused(404, [`${namespace}/${application}: unknown application`, ...problems].join('; '))
-  const [{ state, resolved, peers, running, labels: wanted, waiting, status }, policies, unguarded] = await Promise.all(
-    [
+  const [{ state, resolved, peers, running, labels: wanted, waiting, unserved, status }, policies, unguarded] =
+    await Promise.all([
       assess({ features, kubernetes, clock, environment, owners }, subject, memory),
       policiesIn(kubernetes, namespace),
       unguardedIn(namespace, remembered, checkAdmissionPolicy),
-    ],
-  )
+    ])
   // a Deployment's pod has no unit number until a step has seen it
   const isKnown = (uid: string) =>
     running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
@@ -271,13 +270,7 @@ const viewIn = async (
   return {
     ...subject,
     status: isInherited(memory) ? notOurs(subject) : status,
-    messages: [
-      ...resolved.blocked,
-      ...resolved.problems,
-      ...closedTargets(subject, resolved.state),
-      ...unguarded,
-      ...problems,
-    ],
+    messages: [...unserved, ...closedTargets(subject, resolved.state), ...unguarded, ...problems],
     ...(leader && { leader: defined({ unit: nameOf(state.units, application, leader.unit), epoch: leader.epoch }) }),
     settings: mergeSettings(state),
     units: Object.entries(state.units.present)
