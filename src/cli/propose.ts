@@ -1,5 +1,6 @@
 import { stringify } from 'yaml'
 import type { Proposed } from '../ask/propose/proposal.ts'
+import { joinAnd } from '../platform/base/printed.ts'
 
 /** Writes the documents as YAML, each below the sentences that give its reason, and at the end what a person has to look at. */
 export const proposedYaml = (proposed: Proposed): string => {
@@ -14,7 +15,7 @@ const headLines = ({ namespace, window, documents, listed, notes }: Proposed): s
   const head = `Proposed for ${namespace} by the traffic of the last ${window}.`
   if (documents.length > 0) return [head]
   const left = listed.filter(({ kind }) => kind === 'left').map(({ to }) => to)
-  if (left.length > 0) return [`${head} Nothing is proposed for ${left.join(', ')}: the reasons are below.`, ...notes]
+  if (left.length > 0) return [`${head} Nothing is proposed for ${joinAnd(left)}: the reasons are below.`, ...notes]
   return notes.length > 0 ? [`${head} Nothing is proposed.`, ...notes] : [`${head} Nothing is needed.`]
 }
 

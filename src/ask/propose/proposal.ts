@@ -75,9 +75,7 @@ const NOT_SCRAPED =
 const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] =>
   isCovered(window, coveredSeconds)
     ? []
-    : [
-        `Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: clients that came before are not known.`,
-      ]
+    : [`Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: clients that came before are not known.`]
 
 type Target = {
   readonly target: Application

@@ -152,3 +152,9 @@ describe('a document that cannot be planned is named with the reason, and the ot
     expect(plan.incomplete).toEqual([expect.stringContaining('whether access changes by Tenant x is not known')])
   })
 })
+
+test('a Service that selects no pods gives nobody access to pods', async () => {
+  const service = object('v1', 'Service', { spec: { selector: { app: 'none' }, ports: [{ port: 80 }] } })
+  const { access } = await planOf([service])
+  expect(access.filter(({ via }) => via === 'pod')).toEqual([])
+})
