@@ -11,6 +11,7 @@ import { ErrorAnswer, type Query, type Server, withQuery } from './server.ts'
 export type PrometheusOptions = {
   readonly prometheus?: string
   readonly prometheusTokenFile?: string
+  readonly prometheusHeadersFile?: string
   readonly prometheusCaFile?: string
 }
 
@@ -23,6 +24,11 @@ export const withPrometheus = (command: Command): Command =>
         .argParser(parseUrl),
     )
     .addOption(new Option('--prometheus-token-file <path>', 'a bearer token for it').env('PROMETHEUS_TOKEN_FILE'))
+    .addOption(
+      new Option('--prometheus-headers-file <path>', 'headers for it, as `Name: value` lines').env(
+        'PROMETHEUS_HEADERS_FILE',
+      ),
+    )
     .addOption(new Option('--prometheus-ca-file <path>', 'certificates of its authority').env('PROMETHEUS_CA_FILE'))
 
 const parseUrl = (given: string): string => {
@@ -40,12 +46,18 @@ export const askTraffic = (server: Server, options: PrometheusOptions, asked: As
 /** Asks a question about traffic: with what the given Prometheus knows, else with what that of the functions does. */
 export const askAbout = async <T>(
   server: Server,
-  { prometheus: url, prometheusTokenFile: tokenFile, prometheusCaFile: caFile }: PrometheusOptions,
+  {
+    prometheus: url,
+    prometheusTokenFile: tokenFile,
+    prometheusHeadersFile: headersFile,
+    prometheusCaFile: caFile,
+  }: PrometheusOptions,
   path: string,
   asked: Asked & Query,
 ): Promise<T> => {
   if (url === undefined) return await server.get<T>(path, asked)
-  const observed = await observe(createPrometheus({ url, tokenFile, caFile }), asked.namespace, secondsIn(asked.window))
+  const query = createPrometheus({ url, tokenFile, headersFile, caFile })
+  const observed = await observe(query, asked.namespace, secondsIn(asked.window))
   try {
     return await server.post<T>(withQuery(path, asked), 'application/json', JSON.stringify(observed))
   } catch (error) {

@@ -1,19 +1,22 @@
 import { stringify } from 'yaml'
 import type { Proposed } from '../ask/propose/proposal.ts'
+import { joinAnd } from '../platform/base/printed.ts'
 
 /** Writes the documents as YAML, each below the sentences that give its reason, and at the end what a person has to look at. */
 export const proposedYaml = (proposed: Proposed): string => {
-  const { namespace, window, documents } = proposed
-  const head = `Proposed for ${namespace} by the traffic of the last ${window}.`
-  const texts = documents.map(
+  const texts = proposed.documents.map(
     ({ comments, document }) => `---\n${commented(comments)}${stringify(document, { lineWidth: 0 })}`,
   )
-  const listed = listedLines(proposed)
-  return [
-    commented([documents.length > 0 ? head : `${head} Nothing is needed.`]),
-    ...texts,
-    ...(listed.length > 0 ? [commented(listed)] : []),
-  ].join('')
+  return [commented(headLines(proposed)), ...texts, commented(listedLines(proposed))].join('')
+}
+
+/** Without documents, says if nothing is needed, or that applications stay as they are, or that traffic is not known. */
+const headLines = ({ namespace, window, documents, listed, notes }: Proposed): string[] => {
+  const head = `Proposed for ${namespace} by the traffic of the last ${window}.`
+  if (documents.length > 0) return [head]
+  const left = listed.filter(({ kind }) => kind === 'left').map(({ to }) => to)
+  if (left.length > 0) return [`${head} Nothing is proposed for ${joinAnd(left)}: the reasons are below.`, ...notes]
+  return notes.length > 0 ? [`${head} Nothing is proposed.`, ...notes] : [`${head} Nothing is needed.`]
 }
 
 /** Lists what was not proposed, under a title for each kind. */

@@ -60,6 +60,22 @@ test('that nothing is needed is said in words', () => {
   )
 })
 
+test('that nothing is proposed for applications that are left open is said first, and why at the end', () => {
+  const listed: Proposed['listed'] = [{ kind: 'left', to: 'shop/db', sentence: 'shop/db: it has a sidecar' }]
+  expect(proposedYaml(proposed({ documents: [], listed }))).toBe(
+    `# Proposed for shop by the traffic of the last 24h. Nothing is proposed for shop/db: the reasons are below.
+# Left as they are, so open if they are open now:
+#   shop/db: it has a sidecar
+`,
+  )
+})
+
+test('that traffic is not known is not said to be no need', () => {
+  expect(proposedYaml(proposed({ documents: [], notes: ['Prometheus knows no proxy.'] }))).toBe(
+    '# Proposed for shop by the traffic of the last 24h. Nothing is proposed.\n# Prometheus knows no proxy.\n',
+  )
+})
+
 test('a name of a metric that has more than one line adds no document', () => {
   const sentence = 'a\n---\nkind: Evil\r---\u2028---\u0085kind: Evil'
   const text = proposedYaml(

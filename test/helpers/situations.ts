@@ -74,7 +74,7 @@ export const situationOf = ({ desired, observed, ...changes }: Changes): Situati
   desired: {
     labels: { labels: {}, unknown: [], required: false, messages: [] },
     annotations: { labels: {}, unknown: [], inherited: {} },
-    ...{ objects: [], unknown: [], waiting: [], messages: [], isAwaitingLabels: false },
+    ...{ objects: [], unknown: [], waiting: [], unserved: [], messages: [], isAwaitingLabels: false },
     ...desired,
   },
   ...{ keptFor: [], unheard: [], unenforced: [], namespaceAwaits: [], servicesAwait: [] },

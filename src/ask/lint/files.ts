@@ -1,5 +1,5 @@
 import { ownValue } from '../../platform/base/own-value.ts'
-import { composeYaml } from '../../platform/base/yaml.ts'
+import { readDocumentsAtOnce } from '../../platform/base/text-documents.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type KnownPods, knownPods, objectFindings } from './file-objects.ts'
 import { ALLOW, allowedBy, type Finding, unallowed, unknownAllowed } from './finding.ts'
@@ -7,40 +7,28 @@ import { ALLOW, allowedBy, type Finding, unallowed, unknownAllowed } from './fin
 /** A finding in a file, and the line at which its document begins. */
 export type FileFinding = Finding & { readonly file: string; readonly line: number }
 
-/** Reads what a text says of pods. Throws InvalidYaml. */
+/** Reads what a text says of pods. */
 export const podsIn = (text: string): KnownPods =>
-  knownPods(documentsIn(text).flatMap((document) => objectsIn(plain(document), PODS)))
+  knownPods(
+    readDocumentsAtOnce(text).flatMap((document) =>
+      'problem' in document ? [] : objectsIn(withoutNulls(document.value), PODS),
+    ),
+  )
 
 /**
  * Finds mistakes in the policies of a text and of its config documents. It asks no cluster, so it finds only those that the text and the known pods show. A
- * comment in a document, `# meshstep: allow ID, ID because …`, or the annotation of its object allows findings. Throws InvalidYaml.
+ * comment in a document, `# meshstep: allow ID, ID because …`, or the annotation of its object allows findings. A document that cannot be read is a finding.
  */
-export const fileFindings = (text: string, file: string, known = podsIn(text)): FileFinding[] => {
-  let end = 0
-  return documentsIn(text).flatMap((document) => {
-    const [begin, , next] = document.range
-    const start = document.contents?.range?.[0] ?? begin
-    const own = text.slice(end, next)
-    const line = text.slice(0, start).split('\n').length
-    end = next
-    const comments = commentsOf(own)
-    return objectsIn(plain(document), KINDS).flatMap((object) => {
+export const fileFindings = (text: string, file: string, known = podsIn(text)): FileFinding[] =>
+  readDocumentsAtOnce(text).flatMap((document) => {
+    const { line } = document
+    if ('problem' in document) return [{ rule: 'document-refused', about: file, message: document.problem, file, line }]
+    const comments = commentsOf(document.text)
+    return objectsIn(withoutNulls(document.value), KINDS).flatMap((object) => {
       const found = [...objectFindings(object, known), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
       return unallowed(found, allowing(object, comments)).map((finding) => ({ ...finding, file, line }))
     })
   })
-}
-
-const documentsIn = (text: string) => {
-  const composing = composeYaml(text)
-  for (;;) {
-    const { done, value } = composing.next()
-    if (done) return value
-  }
-}
-
-const plain = (document: ReturnType<typeof documentsIn>[number]): unknown =>
-  withoutNulls(document.toJS({ maxAliasCount: 100 }))
 
 /** Removes null fields as an API server does before it validates an object. Nulls in lists stay. */
 const withoutNulls = (value: unknown): unknown => {

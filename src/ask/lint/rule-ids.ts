@@ -5,6 +5,7 @@ export const RULE_IDS = [
   'allow-on-tcp',
   'allow-unknown',
   'audit-unseen',
+  'databag-unserved',
   'deny-idle',
   'deny-on-tcp',
   'document-refused',

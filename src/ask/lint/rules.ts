@@ -46,6 +46,14 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     remedy:
       'Before enforcement is switched on, ask `meshstep traffic` with a Prometheus, and plan the config without audit. Explain says what each dry run would do.',
   },
+  'databag-unserved': {
+    level: 'warning',
+    title: 'A relation tells something that is not served',
+    meaning:
+      'The data of a relation cannot be read, or name something that meshstep cannot do for the application, such as a scrape target elsewhere. The message says what stays in effect.',
+    remedy:
+      'Correct what the application, or its config, publishes in the relation. If it is meant for somebody else, allow it.',
+  },
   'deny-idle': {
     level: 'note',
     title: 'A DENY refuses only requests that no ALLOW lets in',
@@ -64,7 +72,7 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     level: 'error',
     title: 'A document was refused',
     meaning:
-      'A document in a ConfigMap cannot be read, or requests more than its author may. Its last content stays in effect.',
+      'A document cannot be read, or one in a ConfigMap requests more than its author may. Its last content stays in effect.',
     remedy: 'Correct the document as the message says, and apply it again.',
   },
   'endpoint-unknown': {

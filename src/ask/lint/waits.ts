@@ -9,7 +9,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
 import type { Found } from './finding.ts'
 
-/** Reports waits of applications for others, and labels that are not applied. */
+/** Reports waits of applications for others, labels that are not applied, and what relations tell and cannot be served. */
 export const waitFindings = async (
   dependencies: AssessDependencies,
   subjects: readonly Subject[],
@@ -17,11 +17,12 @@ export const waitFindings = async (
   const findings: Found[] = []
   for (const subject of subjects) {
     const memory = await dependencies.features.memories.load(dependencies.kubernetes, subject)
-    const { waiting, labels } = await assess(dependencies, subject, memory)
+    const { waiting, labels, unserved } = await assess(dependencies, subject, memory)
     const about = subjectName(subject)
     findings.push(
       ...waiting.map((wait) => ({ rule: waitRule(wait, dependencies.clock), about, message: describeWait(wait) })),
       ...labels.messages.map((message) => ({ rule: 'label-refused' as const, about, message })),
+      ...unserved.map((message) => ({ rule: 'databag-unserved' as const, about, message })),
     )
   }
   return findings

@@ -1,10 +1,8 @@
-import type { Document } from 'yaml'
 import * as z from 'zod'
 import type { Clock } from '../../platform/base/clock.ts'
-import { DEEPEST, isTooDeep } from '../../platform/base/depth.ts'
 import { Refused } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
-import { composeYaml, InvalidYaml } from '../../platform/base/yaml.ts'
+import { describeIssues, parseInput } from '../../platform/base/issues.ts'
+import { readDocuments, type TextDocument } from '../../platform/base/text-documents.ts'
 import { type Event, readEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Expectation } from '../authorization/expectation.ts'
@@ -14,6 +12,8 @@ export type Proposal = {
   readonly events: readonly Event[]
   readonly objects: readonly KubernetesObject[]
   readonly expectations: readonly Expectation[]
+  /** Names the documents that are none of these, each with the reason. */
+  readonly unreadable?: readonly string[]
 }
 
 type Request = { readonly headers: Readonly<Record<string, string>>; readonly body: Uint8Array }
@@ -23,18 +23,15 @@ const STRUCTURED = 'application/cloudevents+json'
 
 /**
  * Parses one CloudEvent in either mode, a batch of them, or YAML or JSON documents. A document is a Kubernetes object, a list of objects, a CloudEvent, or
- * an `expect` list. Throws Refused, 400, with the number of a document that is none of these.
+ * an `expect` list. Any other one is named as unreadable. Throws Refused, 400, for an invalid event or expectation, or if all documents are something else.
  */
 export const readProposal = async ({ headers, body }: Request, clock: Pick<Clock, 'yieldTurn'>): Promise<Proposal> => {
   const type = (headers['content-type'] ?? '').toLowerCase()
-  if (type.startsWith(BATCH)) return proposalOf(batchIn(textOf(body)))
+  if (type.startsWith(BATCH))
+    return proposalOf(batchIn(textOf(body)).map((value, index) => partOf(value, `document ${index + 1}`)))
   if (type.startsWith('application/cloudevents') || headers['ce-type'] !== undefined)
     return { events: [readEvent({ headers, body })], objects: [], expectations: [] }
-  const documents = await documentsIn(textOf(body), clock)
-  const proposal = proposalOf(documents.map((document, index) => contentOf(document, index)))
-  if (Object.values(proposal).every(({ length }) => length === 0))
-    throw new Refused(400, 'the body is empty: expected events or documents')
-  return proposal
+  return proposalOf((await documentsIn(textOf(body), clock)).map(partOfDocument))
 }
 
 const batchIn = (text: string): unknown[] => {
@@ -45,33 +42,12 @@ const batchIn = (text: string): unknown[] => {
   }
 }
 
-const documentsIn = async (text: string, { yieldTurn }: Pick<Clock, 'yieldTurn'>): Promise<Document.Parsed[]> => {
-  const composing = composeYaml(text, { uniqueKeys: true, merge: true })
-  try {
-    for (;;) {
-      const { done, value } = composing.next()
-      if (done) return value
-      await yieldTurn()
-    }
-  } catch (error) {
-    if (error instanceof InvalidYaml)
-      throw new Refused(400, `document ${error.document}: ${error.message}`, { cause: error })
-    throw error
-  }
-}
-
-const contentOf = (document: Document.Parsed, index: number): unknown => {
-  const value = withoutAliases(document, index)
-  if (isTooDeep(value)) throw new Refused(400, `document ${index + 1}: expected at most ${DEEPEST} levels`)
-  return value
-}
-
-/** Resolves aliases up to a limit. Nested aliases can expand to gigabytes. */
-const withoutAliases = (document: Document.Parsed, index: number): unknown => {
-  try {
-    return document.toJS({ maxAliasCount: 100 })
-  } catch (error) {
-    throw new Refused(400, `document ${index + 1}: ${(error as Error).message}`, { cause: error })
+const documentsIn = async (text: string, { yieldTurn }: Pick<Clock, 'yieldTurn'>): Promise<TextDocument[]> => {
+  const reading = readDocuments(text)
+  for (;;) {
+    const { done, value } = reading.next()
+    if (done) return value
+    await yieldTurn()
   }
 }
 
@@ -88,32 +64,43 @@ const NamedObject = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 })
-const List = z.looseObject({ kind: z.literal('List'), items: z.array(NamedObject) })
-/** A list of one kind, as the API server answers it. Its items may lack their kind. */
-const ListOfKind = z
-  .looseObject({ apiVersion: z.string(), kind: z.string().endsWith('List'), items: z.array(z.looseObject({})) })
-  .transform(({ apiVersion, kind, items }) =>
-    items.map((item) => ({ apiVersion, kind: kind.replace(/List$/, ''), ...item })),
-  )
-  .pipe(z.array(NamedObject))
 const Expecting = z.strictObject({ expect: z.array(Expectation) })
 
-const proposalOf = (values: readonly unknown[]): Proposal => {
-  const parts = values.flatMap((value, index) => (value === null || value === undefined ? [] : [partOf(value, index)]))
-  return {
+/** The contribution of a document to a proposal. A document is foreign if it is neither an event, nor an object, nor a list of expectations. */
+type Part = Partial<Proposal> & { readonly isForeign?: true }
+
+const proposalOf = (parts: readonly Part[]): Proposal => {
+  const proposal = {
     events: parts.flatMap(({ events = [] }) => events),
     objects: parts.flatMap(({ objects = [] }) => objects),
     expectations: parts.flatMap(({ expectations = [] }) => expectations),
+    unreadable: parts.flatMap(({ unreadable = [] }) => unreadable),
   }
+  if (Object.values(proposal).every(({ length }) => length === 0))
+    throw new Refused(400, 'the body is empty: expected events or documents')
+  if (parts.every(({ isForeign }) => isForeign))
+    throw new Refused(400, proposal.unreadable.slice(0, MOST_PROBLEMS).join('; '))
+  return proposal
 }
 
-const partOf = (value: unknown, index: number): Partial<Proposal> => {
+/** The limit of problems in a refusal. */
+const MOST_PROBLEMS = 5
+
+const partOfDocument = (document: TextDocument, index: number): Part => {
+  const place = document.file === undefined ? `document ${index + 1}` : `${document.file}:${document.line}`
+  return 'problem' in document ? foreign(place, document.problem) : partOf(document.value, place)
+}
+
+const foreign = (place: string, problem: string): Part => ({ unreadable: [`${place}: ${problem}`], isForeign: true })
+
+const partOf = (value: unknown, place: string): Part => {
   if (isRecord(value) && 'specversion' in value) return { events: [eventOf(value)] }
-  if (isRecord(value) && 'expect' in value) return { expectations: read(Expecting, value, index).expect }
-  if (isRecord(value) && value.kind === 'List') return { objects: read(List, value, index).items as KubernetesObject[] }
-  if (isRecord(value) && Array.isArray(value.items) && String(value.kind).endsWith('List'))
-    return { objects: read(ListOfKind, value, index) as KubernetesObject[] }
-  return { objects: [read(NamedObject, value, index) as KubernetesObject] }
+  if (isRecord(value) && 'expect' in value) return { expectations: parseInput(Expecting, value, place).expect }
+  if (isRecord(value) && typeof value.kind === 'string') return objectsOf(itemsIn(value), place)
+  return foreign(
+    place,
+    'expected a CloudEvent (specversion), a Kubernetes object (apiVersion, kind, metadata.name) or an expect list',
+  )
 }
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
@@ -121,13 +108,27 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 const eventOf = (value: Record<string, unknown>): Event =>
   readEvent({ headers: { 'content-type': STRUCTURED }, body: Buffer.from(JSON.stringify(value)) })
 
-const read = <T>(schema: z.ZodType<T>, value: unknown, index: number): T => {
-  const result = schema.safeParse(value)
-  if (result.success) return result.data
-  const isObject = isRecord(value) && ('kind' in value || 'expect' in value)
-  const problem = isObject ? `: ${describeIssues(result.error)}` : ''
-  throw new Refused(
-    400,
-    `document ${index + 1}: expected a CloudEvent (specversion), a Kubernetes object (apiVersion, kind, metadata.name) or an expect list${problem}`,
-  )
+/** Lists the objects of a List, also of Lists in it. The items of a list of one kind may lack their kind, as the API server answers them. */
+const itemsIn = (value: Record<string, unknown>): unknown[] => {
+  const { apiVersion, kind, items } = value
+  if (!Array.isArray(items) || !String(kind).endsWith('List')) return [value]
+  const own = kind === 'List' ? {} : { apiVersion, kind: String(kind).replace(/List$/, '') }
+  return items.flatMap((item) => (isRecord(item) ? itemsIn({ ...own, ...item }) : [item]))
+}
+
+const objectsOf = (values: readonly unknown[], place: string): Part => {
+  const read = values.map((value) => ({ value, ...NamedObject.safeParse(value) }))
+  return {
+    objects: read.flatMap(({ data }) => (data === undefined ? [] : [data as KubernetesObject])),
+    unreadable: read.flatMap(({ value, error }) => (error === undefined ? [] : [`${place}: ${unnamed(value, error)}`])),
+  }
+}
+
+/** Says why a value is no object that can be planned. */
+const unnamed = (value: unknown, error: z.ZodError): string => {
+  const { kind, metadata } = (isRecord(value) ? value : {}) as Partial<KubernetesObject>
+  const title = typeof kind === 'string' ? kind : 'an item of a list'
+  return typeof metadata?.generateName === 'string' && metadata.name === undefined
+    ? `${title} ${metadata.generateName}… is not planned: only the API server knows its name (metadata.generateName)`
+    : `${title} is not planned: ${describeIssues(error)}`
 }

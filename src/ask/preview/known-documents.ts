@@ -16,6 +16,9 @@ export type KnownDocuments = {
   readonly messages: readonly string[]
 }
 
+/** Tells if a fork of the cluster serves a kind of an API version. */
+type IsServed = (apiVersion: string, kind: string) => boolean
+
 /**
  * Selects the documents that a plan can follow, in the API version that it knows. A document without a namespace gets `namespace`. Throws Refused, 400, if
  * a document needs a namespace and there is none.
@@ -23,28 +26,28 @@ export type KnownDocuments = {
 export const knownDocuments = (
   documents: readonly KubernetesObject[],
   namespace: string | undefined,
+  isServed: IsServed,
 ): KnownDocuments => {
-  const unknown = documents.filter((one) => !isKnown(one))
+  const isFollowed = (one: KubernetesObject) => isKnown(one, isServed)
+  const unknown = documents.filter((one) => !isFollowed(one))
   const [deciding, others] = [unknown.filter((one) => !decidesNothing(one)), unknown.filter(decidesNothing)]
   return {
-    objects: documents.filter(isKnown).map((one) => placed(one, namespace)),
+    objects: documents.filter(isFollowed).map((one) => placed(one, namespace)),
     incomplete: deciding.map(
-      (one) =>
-        `whether access changes by ${titleOf(one, namespace)} is not known: a plan follows no objects of ${typeOf(one)}`,
+      (one) => `whether access changes by ${titleOf(one)} is not known: a plan follows no objects of ${typeOf(one)}`,
     ),
-    messages: others.map(
-      (one) => `${titleOf(one, namespace)} is not planned: no access depends on objects of ${typeOf(one)}`,
-    ),
+    messages: others.map((one) => `${titleOf(one)} is not planned: no access depends on objects of ${typeOf(one)}`),
   }
 }
 
 /**
  * Tells if a plan can follow an object. The group counts, because kinds of several groups may share a name. Any version counts for kinds that affect
- * access, because their versions have the same fields.
+ * access, because their versions have the same fields. Of the objects outside of namespaces only a Namespace has an owner who may ask.
  */
-const isKnown = (object: KubernetesObject): boolean => {
+const isKnown = (object: KubernetesObject, isServed: IsServed): boolean => {
   const { apiVersion, kind } = object
-  if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion)) return false
+  if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion) || !isServed(apiVersionOf(kind), kind)) return false
+  if (isClusterScoped(kind) && kind !== 'Namespace') return false
   return apiVersionOf(kind) === apiVersion || !decidesNothing(object)
 }
 
@@ -65,13 +68,17 @@ const DECIDES_NOTHING = new Set([
   ...['/LimitRange', '/PersistentVolume', '/PersistentVolumeClaim', '/ResourceQuota'],
   ...['apiextensions.k8s.io', 'apiregistration.k8s.io', 'autoscaling', 'certificates.k8s.io', 'coordination.k8s.io'],
   ...['policy', 'rbac.authorization.k8s.io', 'scheduling.k8s.io', 'storage.k8s.io'],
-  ...['acme.cert-manager.io', 'cert-manager.io', 'monitoring.coreos.com'],
+  'cert-manager.io',
+  // the other kinds of this group make pods
+  ...['AlertmanagerConfig', 'PodMonitor', 'Probe', 'PrometheusRule', 'ScrapeConfig', 'ServiceMonitor'].map(
+    (kind) => `monitoring.coreos.com/${kind}`,
+  ),
 ])
 
 const decidesNothing = ({ apiVersion, kind }: KubernetesObject): boolean =>
   [groupIn(apiVersion), `${groupIn(apiVersion)}/${kind}`].some((one) => DECIDES_NOTHING.has(one))
 
-const titleOf = ({ kind, metadata }: KubernetesObject, namespace: string | undefined): string =>
-  nameOf({ kind, namespace, ...metadata })
+/** Names an object as its document does, because an unknown kind may be outside of namespaces. */
+const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
 
 const typeOf = ({ apiVersion, kind }: KubernetesObject): string => `${apiVersion}, kind ${kind}`

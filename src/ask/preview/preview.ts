@@ -71,8 +71,8 @@ const MOST_AT_ONCE = 2
 
 /**
  * Plans the effect of events and documents. It reads the cluster, and runs the steps on a fork of it in memory. It writes nothing: its only verb is GET.
- * Rejects with Refused if a step or the API server would refuse the input, or the sender may not send the events. It leaves out objects that the sender
- * may not see.
+ * Rejects with Refused if an event would be refused, or the sender may not send the events. A document that the API server would refuse is named as
+ * incomplete. It leaves out objects that the sender may not see.
  */
 export const createPreview = (dependencies: Dependencies): Preview => {
   const { transport, clock, timeoutMilliseconds } = dependencies
@@ -82,10 +82,10 @@ export const createPreview = (dependencies: Dependencies): Preview => {
   const plan = async (given: Proposal, asked: Asked, sender: Sender | undefined): Promise<Plan> => {
     const deadline = clock.now() + timeoutMilliseconds
     const { trace = {} } = asked
-    const known = knownDocuments(given.objects, asked.namespace)
+    const { createFork, isServed, compareAccess, decidesOtherwise } = await import('./fork.ts')
+    const known = knownDocuments(given.objects, asked.namespace, isServed)
     const authored = sender && !asked.isDeletion ? authoredBy(sender.author, known.objects) : undefined
     const proposal = { ...given, objects: authored?.objects ?? known.objects }
-    const { createFork, compareAccess, decidesOtherwise } = await import('./fork.ts')
     const fork = createFork(async (path) => {
       const headers = { ...trace, accept: 'application/json' }
       const answer = await transport({ method: 'GET', path, headers, timeoutMilliseconds: deadline - clock.now() })
@@ -121,7 +121,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
         autoAllowWaypoint,
         planned: new Set(all.map(({ object }) => object)),
       }),
-      incomplete: [...known.incomplete, ...incomplete, ...compared.incomplete],
+      incomplete: [...(given.unreadable ?? []), ...known.incomplete, ...incomplete, ...compared.incomplete],
       messages: [...known.messages, ...(authored?.messages ?? []), ...compared.messages, ...hidden],
     }
   }

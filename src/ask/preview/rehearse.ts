@@ -79,11 +79,23 @@ export const rehearse = async (
     if (!(await isSettled(fork, asCluster))) incomplete.add(TOO_MANY_EVENTS)
   }
 
+  /** Writes an object, and handles the event of a document. Resolves to the reason if the API server or the function refuses it. */
+  const take = async (object: KubernetesObject): Promise<string | undefined> => {
+    try {
+      await write(connect(deadline), object, isDeletion || object.metadata.deletionTimestamp !== undefined)
+      // the asker is the author of documents; the events that follow have no author
+      for (const event of fork.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
+      return undefined
+    } catch (error) {
+      if (!(error instanceof Refused) || error.status === 403) throw error
+      return error.message
+    }
+  }
+
   for (const object of proposal.objects) {
     await sender?.authorize(namespaceOf(object))
-    await write(connect(deadline), object, isDeletion || object.metadata.deletionTimestamp !== undefined)
-    // the asker is the author of documents; the events that follow have no author
-    for (const event of fork.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
+    const refusal = await take(object)
+    if (refusal !== undefined) incomplete.add(`${titleOf(object)} is not planned: ${refusal}`)
     await settle()
   }
   for (const event of proposal.events) {
@@ -131,11 +143,12 @@ const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject):
   return { namespace }
 }
 
+const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
+
 /** Applies or deletes an object as kubectl does. Rejects with Refused, 400, if the API server would refuse it. */
 const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletion: boolean): Promise<void> => {
   const { kind, metadata } = object
-  const title = nameOf({ kind, ...metadata })
-  if (!isKind(kind)) throw new Refused(400, `${title}: a plan knows no objects of this kind`)
+  if (!isKind(kind)) throw new Refused(400, 'a plan knows no objects of this kind')
   try {
     const reference = { kind, namespace: metadata.namespace, name: metadata.name }
     const found = await kubernetes.find(reference)
@@ -145,12 +158,9 @@ const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletio
       if (managedFields) await kubernetes.patch(reference, [taking], KUBECTL)
       return void (await kubernetes.apply(object, KUBECTL, { force: true }))
     }
-    if (found === undefined) throw new Refused(400, `${title} does not exist`)
+    if (found === undefined) throw new Refused(400, 'it does not exist')
     if (kind === 'Namespace')
-      throw new Refused(
-        400,
-        `${title}: a plan does not follow the objects that are deleted with it: name each of them instead`,
-      )
+      throw new Refused(400, 'a plan does not follow the objects that are deleted with it: name each of them instead')
     await kubernetes.remove(found)
   } catch (error) {
     throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error

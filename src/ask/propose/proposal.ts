@@ -65,7 +65,7 @@ export const propose = (
   return {
     ...{ namespace, window, documents },
     listed: targets.flatMap((one) => listedOf(one, window)),
-    notes: documents.length > 0 ? [...coverage(window, coveredSeconds), ...beacon.notes] : [],
+    notes: [...coverage(window, coveredSeconds), ...(documents.length > 0 ? beacon.notes : [])],
   }
 }
 
@@ -75,9 +75,7 @@ const NOT_SCRAPED =
 const coverage = (window: string, coveredSeconds = secondsIn(window)): string[] =>
   isCovered(window, coveredSeconds)
     ? []
-    : [
-        `Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: clients that came before are not in the proposal.`,
-      ]
+    : [`Prometheus has scraped proxies for ${timeText(coveredSeconds)} only: clients that came before are not known.`]
 
 type Target = {
   readonly target: Application

@@ -5,8 +5,9 @@ import { type SendHttpRequest, sendHttpRequest } from '../../platform/base/http-
 export type PrometheusSettings = {
   /** The address of the HTTP API, with a path before `/api/v1` if there is one. */
   readonly url: string
-  /** Files with a bearer token and with certificates of authorities. They are read again after a change. */
+  /** Files with a bearer token, with headers as `Name: value` lines, and with certificates of authorities. They are read again after a change. */
   readonly tokenFile?: string | undefined
+  readonly headersFile?: string | undefined
   readonly caFile?: string | undefined
 }
 
@@ -34,17 +35,20 @@ export const createPrometheus = (
   send: SendHttpRequest = sendHttpRequest,
 ): QueryPrometheus => {
   const url = `${settings.url.replace(/\/+$/, '')}/api/v1/query`
-  const [readToken, readAuthority] = [
+  const [readToken, readHeaders, readAuthority] = [
     reading(settings.tokenFile, 'PROMETHEUS_TOKEN_FILE'),
+    reading(settings.headersFile, 'PROMETHEUS_HEADERS_FILE'),
     reading(settings.caFile, 'PROMETHEUS_CA_FILE'),
   ]
   const { timeoutMilliseconds, mostSeries, mostCharacters } = limits
   return async (query) => {
-    const [token, ca] = [tokenIn(readToken()), readAuthority()]
+    const [token, given, ca] = [tokenIn(readToken()), headersIn(readHeaders()), readAuthority()]
+    if (token !== undefined && given.authorization !== undefined) throw new ConfigurationError(TWO_AUTHORIZATIONS)
     const form = { query, timeout: `${timeoutMilliseconds}ms`, limit: `${mostSeries + 1}` }
     const answer = await send(url, {
       method: 'POST',
       headers: {
+        ...given,
         accept: 'application/json',
         'content-type': 'application/x-www-form-urlencoded',
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -96,6 +100,24 @@ const tokenIn = (text: string | undefined): string | undefined => {
   throw new ConfigurationError('PROMETHEUS_TOKEN_FILE: the file has no bearer token: put one, on one line, into it')
 }
 
+/** Parses headers, such as the tenant or `Authorization: Basic …`. Errors quote no value, which may be secret. */
+const headersIn = (text = ''): Readonly<Record<string, string>> => {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
+  return Object.fromEntries(
+    lines.map((line, index) => {
+      const [, name, value] = /^([-!#$%&'*+.^_`|~\w]+):[ \t]*([ -~]*?)[ \t]*$/.exec(line) ?? []
+      if (name === undefined || value === undefined)
+        throw new ConfigurationError(
+          `PROMETHEUS_HEADERS_FILE: line ${index + 1} is no header: write one \`Name: value\` on each line`,
+        )
+      return [name.toLowerCase(), value]
+    }),
+  )
+}
+
+const TWO_AUTHORIZATIONS =
+  'PROMETHEUS_HEADERS_FILE has an Authorization, and PROMETHEUS_TOKEN_FILE is another: leave one of them out'
+
 /** Codes of OpenSSL and of Node for a certificate that is not accepted. */
 const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_|ISSUER|ERR_TLS|ERR_SSL/
 
@@ -115,7 +137,7 @@ const noAnswer = (url: string, error: NodeJS.ErrnoException): Error => {
 const problemOf = (url: string, status: number, said: string): Error => {
   if (status === 401 || status === 403)
     return new ConfigurationError(
-      `Prometheus at ${url} refuses the token (${status}): put a valid one into PROMETHEUS_TOKEN_FILE. A retry does not help`,
+      `Prometheus at ${url} refuses the request (${status}, ${said}): put a valid token into PROMETHEUS_TOKEN_FILE, or the headers that it asks for, such as a tenant, into PROMETHEUS_HEADERS_FILE. A retry does not help`,
     )
   if (status === 422)
     return new Refused(413, `Prometheus at ${url} cannot evaluate the query (422, ${said}): ${ASK_LESS}`)

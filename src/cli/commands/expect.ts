@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Plan } from '../../ask/preview/preview.ts'
+import { joinFiles } from '../../platform/base/text-documents.ts'
 import { Failure } from '../failure.ts'
-import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
-import { printAs } from '../output.ts'
+import { autoAllowWaypoint, readFiles, withServer } from '../options.ts'
+import { printAs, say } from '../output.ts'
 import { withQuery } from '../server.ts'
 
 export const expect = (program: Command): void => {
@@ -18,8 +19,8 @@ export const expect = (program: Command): void => {
     .addHelpText('after', '\nExample:\n  meshstep expect -f expectations.yaml')
     .action(({ file, ...flags }: { file: string[]; autoAllowWaypoint?: string }, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
-        const documents = (await Promise.all(file.map(readInput))).join('\n---\n')
-        const { expectations } = await server.post<Plan>(
+        const documents = joinFiles(await readFiles(file))
+        const { expectations, incomplete } = await server.post<Plan>(
           withQuery('/plan', { ...flags, namespace }),
           'application/yaml',
           documents,
@@ -28,8 +29,11 @@ export const expect = (program: Command): void => {
         printAs(format, expectations, (all) =>
           all.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`).join('\n'),
         )
+        for (const one of incomplete) say(one)
         const unmet = expectations.filter(({ met }) => !met).length
         if (unmet > 0) throw new Failure(`${unmet} of ${expectations.length} expectations are not met`, 2)
+        if (incomplete.length > 0)
+          throw new Failure(`it is not known what the documents change (${incomplete.length})`, 3)
       }),
     )
 }

@@ -47,16 +47,9 @@ const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
   const files = await readFiles(paths)
   if (files.every(({ text }) => text.trim() === ''))
     throw new Failure(`${paths.join(', ')}: expected YAML or JSON, got nothing`)
-  const inFile = <T>(file: string, read: () => T): T => {
-    try {
-      return read()
-    } catch (error) {
-      throw new Failure(`${file}: ${(error as Error).message}`, 1, { cause: error })
-    }
-  }
   // a policy may select pods of another file
-  const known = joinPods(files.map(({ file, text }) => inFile(file, () => podsIn(text))))
-  return files.flatMap(({ file, text }) => inFile(file, () => fileFindings(text, file, known)))
+  const known = joinPods(files.map(({ text }) => podsIn(text)))
+  return files.flatMap(({ file, text }) => fileFindings(text, file, known))
 }
 
 const tableOf = (findings: readonly Found[]): string =>

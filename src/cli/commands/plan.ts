@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import type { Plan } from '../../ask/preview/preview.ts'
+import { joinFiles } from '../../platform/base/text-documents.ts'
 import { type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { failOn } from '../dry-run.ts'
 import { withTraffic } from '../loss-traffic.ts'
-import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
+import { autoAllowWaypoint, readFiles, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
 import { withQuery } from '../server.ts'
 
@@ -31,7 +32,7 @@ export const plan = (program: Command): void => {
     .addHelpText('after', '\nExample:\n  meshstep plan -f details.yaml')
     .action((options: Options, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
-        const documents = (await Promise.all(options.file.map(readInput))).join('\n---\n')
+        const documents = joinFiles(await readFiles(options.file))
         const { autoAllowWaypoint, delete: isDeletion } = options
         const flags = { delete: isDeletion && 'true', autoAllowWaypoint, namespace }
         const answer = await whilePlanning(server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents))

@@ -39,7 +39,7 @@ export const createSink = ({ sink, clock, tokenFile = '/oidc/token', send = send
         method: 'POST',
         headers: { ...traceOf(event), ...headers, ...authorization() },
         body,
-        timeoutMilliseconds: Math.max(1, deadline - clock.now()),
+        timeoutMilliseconds: deadline - clock.now(),
       }).catch((error: Error) => error)
       if (response instanceof Error) return `did not answer: ${response.message}`
       if (response.status >= 200 && response.status < 300) return undefined

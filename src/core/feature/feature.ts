@@ -70,6 +70,8 @@ export type Contribution = {
   readonly audited?: 'all' | readonly string[]
   /** Missing preconditions. The step is not complete before they hold. */
   readonly waiting?: readonly Wait[]
+  /** Sentences on what relations tell the application, or it tells in them, and that cannot be read or served. The step, the status and `lint` say them. */
+  readonly unserved?: readonly string[]
   readonly messages?: readonly string[]
   /** Consumers have to notify this application when their labels change. */
   readonly isAwaitingLabels?: boolean

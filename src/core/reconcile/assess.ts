@@ -47,6 +47,8 @@ export type Assessment = {
   readonly running: Running
   readonly labels: DesiredLabels
   readonly waiting: readonly Wait[]
+  /** What relations tell, and cannot be read or served. */
+  readonly unserved: readonly string[]
   readonly status: ApplicationStatus
 }
 
@@ -117,7 +119,7 @@ export const assess = async (
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
-  return { state, resolved, peers, running, labels: desired.labels, waiting, status }
+  return { state, resolved, peers, running, labels: desired.labels, waiting, unserved: desired.unserved, status }
 }
 
 /** Lists the operations of the next step, without those whose refusal is remembered. */

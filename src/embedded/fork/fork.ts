@@ -7,6 +7,11 @@ import { type Target, targetOf } from '../api/route.ts'
 import { startWaypoints } from '../demo/istio.ts'
 import { sourceEvent } from '../demo/source-event.ts'
 import { at, parsed } from '../kinds/json.ts'
+import { kindOf } from '../kinds/kinds.ts'
+import { noResource } from '../kinds/status.ts'
+
+/** Tells if a fork serves a kind of an API version. */
+export const isServed = (apiVersion: string, kind: string): boolean => kindOf(apiVersion, kind) !== undefined
 
 /** Reads from the cluster that is forked: there is no way to write to it. */
 export type Read = (path: string) => Promise<Answer>
@@ -73,6 +78,7 @@ const createLoader = (read: Read, apis: readonly EmbeddedApi[]) => {
 
   const readInto = async (path: string, target: Target): Promise<Answer | undefined> => {
     const answer = await read(path)
+    if (isUnserved(answer) && target.name !== undefined) return unserved()
     if (answer.status !== 200) return isAbsent(answer, target) ? undefined : answer
     const object = JSON.parse(answer.body)
     const { kind } = target
@@ -134,7 +140,13 @@ const nameIn = (body: string | undefined): string | undefined => {
   return typeof name === 'string' ? name : undefined
 }
 
-/** An object that is not there, of a kind that is: a server answers a page where it does not know the kind. */
+/** A server answers a page where it knows no kind of a group. A client would ask for an object again, as a proxy may answer so for the moment. */
+const isUnserved = ({ status, body }: Answer): boolean => status === 404 && body.trim() === '404 page not found'
+
+/** The answer of a server that knows other kinds of the group. */
+const unserved = (): Answer => ({ status: 404, headers: {}, body: JSON.stringify(noResource().status) })
+
+/** An object that is not there, of a kind that is. */
 const isAbsent = ({ status, body }: Answer, { name }: Target): boolean =>
   status === 404 && name !== undefined && body.startsWith('{') && JSON.parse(body).details?.name === name
 

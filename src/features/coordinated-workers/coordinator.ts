@@ -35,6 +35,8 @@ export type Coordination = {
   readonly meshPolicies: readonly RequestedPolicy[]
   /** The databags by relation key. A missing relation keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
+  /** Problems in what workers and sources of data tell. */
+  readonly unserved: readonly string[]
   readonly messages: readonly string[]
 }
 
@@ -60,9 +62,8 @@ export const coordinate = (input: CoordinatorInput): Coordination => {
         ]),
       ),
     },
+    unserved: [...topology.problems, ...sources.problems],
     messages: [
-      ...topology.problems,
-      ...sources.problems,
       ...workers.flatMap(({ worker, why }) => (why === undefined ? [] : [`${worker.name}: ${why}`])),
       ...(mesh === undefined ? [] : meshMessages(input, topology)),
     ],

@@ -36,6 +36,8 @@ export type ClusterDesiredState = {
   readonly guards: readonly Guard[]
   /** Published databags by relation key. A missing relation keeps its published data. */
   readonly databags: Readonly<Record<string, OwnSide>>
+  /** Problems in what relations tell. */
+  readonly unserved: readonly string[]
   readonly messages: readonly string[]
   /** Missing preconditions, each as a sentence. */
   readonly waiting: readonly Wait[]
@@ -48,6 +50,7 @@ const NOTHING: ClusterDesiredState = {
   requests: [],
   guards: [],
   databags: {},
+  unserved: [],
   messages: [],
   waiting: [],
   annotations: {},
@@ -62,8 +65,8 @@ export const clusterDesiredState = (
   const { coordinator, worker } = state.config ?? {}
   if (coordinator) return coordinatorDesiredState(subject, state, coordinator, surroundings)
   if (!worker) return NOTHING
-  const { databags, messages } = findWorkerState(subject, state, worker, surroundings)
-  return { ...NOTHING, databags, messages }
+  const { databags, unserved } = findWorkerState(subject, state, worker, surroundings)
+  return { ...NOTHING, databags, unserved }
 }
 
 /** Returns the status of a coordinator or worker, or undefined for any other application. */
@@ -149,6 +152,7 @@ const coordinatorDesiredState = (
     requests: coordination.meshPolicies,
     guards: coordination.meshPolicies.length > 0 ? [clusterGuard(subject)] : [],
     databags: mapValues(databags, (own) => ({ ...own, kept })),
+    unserved: coordination.unserved,
     messages: [
       ...coordination.messages,
       ...problems,

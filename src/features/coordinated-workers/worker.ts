@@ -22,7 +22,7 @@ export type WorkerDesiredState = {
   /** The databags by relation key. */
   readonly databags: Readonly<Record<string, OwnSide>>
   readonly status: ClusterStatus
-  readonly messages: readonly string[]
+  readonly unserved: readonly string[]
 }
 
 /** Derives the desired state of a worker. Its labels come from `desiredLabels` of the same relations. */
@@ -46,7 +46,7 @@ export const workerDesiredState = ({ application, config, relations, units }: Wo
   return {
     databags: Object.fromEntries(related.map(({ relation }) => [relation.key, own])),
     status: workerStatus({ application, roles, relation: furthest(related.map(findProgress)) }),
-    messages: selectProblems(related.map(({ told }) => told)),
+    unserved: selectProblems(related.map(({ told }) => told)),
   }
 }
 

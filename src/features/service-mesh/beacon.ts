@@ -86,6 +86,8 @@ export type BeaconDesiredState = {
   unknown: string[]
   objects: KubernetesObject[]
   waiting: Wait[]
+  /** Requests that are not granted, and data that cannot be read. */
+  unserved: string[]
   messages: string[]
   isAwaitingLabels: boolean
 }
@@ -151,7 +153,10 @@ const HELD_WAYPOINT = 'the waypoint'
 export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
   manageAuthorizationPolicies !== false
 
-const NOTHING: Grants = { requests: [], guards: [], unknown: [], waiting: [], messages: [], isOpening: false }
+const NOTHING: Grants = {
+  ...{ requests: [], guards: [], unknown: [] },
+  ...{ waiting: [], unserved: [], messages: [], isOpening: false },
+}
 
 const managedPolicies = (
   subject: Subject,
@@ -167,6 +172,7 @@ const managedPolicies = (
     guards: [...grants.guards, ...own.guards],
     unknown: grants.unknown,
     waiting: [...grants.waiting, ...own.waiting],
+    unserved: [...grants.unserved, ...own.unserved],
     messages: [...grants.messages, ...own.messages],
     isOpening: grants.isOpening,
   }

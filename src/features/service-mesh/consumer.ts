@@ -10,7 +10,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, nobodyMayReach } from './guards.ts'
-import { isRelated, relatedPolicies, unreadableJobs, withoutService } from './related.ts'
+import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
 import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { unenforceable } from './services.ts'
 
@@ -55,17 +55,13 @@ export const consumerReport = (
   subject: Subject,
   state: EffectiveState,
   lookups: Lookups,
-): Pick<ConsumerPolicies, 'waiting' | 'messages'> => {
-  if (selectBeacons(state).length === 0) return { waiting: [], messages: [] }
+): Pick<ConsumerPolicies, 'waiting' | 'messages'> & { unserved: string[] } => {
+  if (selectBeacons(state).length === 0) return { waiting: [], messages: [], unserved: [] }
   const { waiting, messages } = consumerPolicies(subject, state)
   return {
     waiting: [...waiting, ...unenforceable(subject, state, lookups)],
-    messages: [
-      ...messages,
-      ...unreadableJobs(state),
-      ...withoutService(subject, state),
-      ...closedTargets(subject, state),
-    ],
+    unserved: [...messages, ...unservedJobs(subject, state)],
+    messages: [...withoutService(subject, state), ...closedTargets(subject, state)],
   }
 }
 

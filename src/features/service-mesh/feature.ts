@@ -89,6 +89,7 @@ export const serviceMesh = {
       audited: auditedRequesters(subject, state),
       isAwaitingLabels: beacon?.isAwaitingLabels === true,
       waiting: [...consumer.waiting, ...(beacon?.waiting ?? [])],
+      unserved: [...consumer.unserved, ...(beacon?.unserved ?? [])],
       messages: [
         ...consumer.messages,
         ...(beacon?.messages ?? []),

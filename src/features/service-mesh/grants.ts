@@ -24,6 +24,8 @@ export type Grants = {
   /** Relations with unknown data, by the names of their requests. */
   unknown: string[]
   waiting: Wait[]
+  /** Requests that are not granted, and data that cannot be read. */
+  unserved: string[]
   messages: string[]
   /** Pods also admit the clients of their Services, while these switch to the waypoint or away from it. */
   isOpening: boolean
@@ -56,6 +58,7 @@ export const grantsFor = (
     guards: each.flatMap(({ guards }) => guards),
     unknown: each.flatMap(({ unknown }) => unknown),
     waiting: each.flatMap(({ waiting }) => waiting),
+    unserved: each.flatMap(({ unserved }) => unserved),
     messages: each.flatMap(({ messages }) => messages),
     isOpening: each.some((one) => one.isOpening),
   }
@@ -90,11 +93,11 @@ const grantsTo = (
     waiting: checked.flatMap(({ waiting }) =>
       waiting === undefined ? [] : [{ held, for: [waiting.for], message: `${held}: ${waiting.message}` }],
     ),
-    messages: [
+    unserved: [
       ...problems,
       ...checked.flatMap(({ refused }) => (refused === undefined ? [] : [`${held}: ${refused}`])),
-      ...(isGuarding ? unreachable(requester, own, requests) : []),
     ],
+    messages: isGuarding ? unreachable(requester, own, requests) : [],
   }
 }
 

@@ -43,13 +43,11 @@ export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshCon
         message: `config ${of}: asks for ${guardTitle(subject, one)} as a Service, ${NO_WAYPOINT}`,
       })),
     ],
-    messages: [
-      ...messages,
-      ...unreachable(
-        subject,
-        declared,
-        requests.map(({ policy }) => policy),
-      ),
-    ],
+    unserved: messages,
+    messages: unreachable(
+      subject,
+      declared,
+      requests.map(({ policy }) => policy),
+    ),
   }
 }

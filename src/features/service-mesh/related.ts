@@ -8,6 +8,7 @@ import { OF_MESH, relationsWith } from '../../core/relations/select.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
+import { joinAnd, printValue } from '../../platform/base/printed.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { AskedPolicy } from './request-policies.ts'
 
@@ -62,37 +63,56 @@ const Job = z.object({
 const readJobs = ({ interface: name, ownData = {} }: Relation): DatabagValue<z.infer<typeof Job>[]> =>
   name === SCRAPE ? readValue(ownData, SCRAPE_JOBS, z.array(Job)) : { value: undefined }
 
-/** Lists the ports of pods that the scrape jobs of a relation name. */
-const scrapePorts = (subject: Subject, relation: Relation): number[] => {
+/** The targets of the scrape jobs of a relation, each with the port of pods that it names. */
+const scrapeTargets = (subject: Subject, relation: Relation): { target: string; port: number | undefined }[] => {
   const jobs = readJobs(relation)
   if ('unreadable' in jobs) return []
   return (jobs.value ?? []).flatMap(({ scheme, static_configs: configs = [] }) =>
     configs
       .flatMap(({ targets = [] }) => targets)
-      .flatMap((target) => portOf(subject, target, scheme === 'https' ? 443 : 80)),
+      .map((target) => ({ target, port: portOf(subject, target, scheme === 'https' ? 443 : 80) })),
   )
 }
+
+/** Lists the ports of pods that the scrape jobs of a relation name. */
+const scrapePorts = (subject: Subject, relation: Relation): number[] =>
+  scrapeTargets(subject, relation).flatMap(({ port }) => port ?? [])
 
 /** A target of a scrape job: a host, and a port where it is not that of the scheme. */
 const TARGET = /^(?<host>[^:/]+)(?::(?<port>\d{1,5}))?$/
 
 /** Returns the port of a target in pods of the application: `*`, or the name of a unit. */
-const portOf = ({ application }: Subject, target: string, byScheme: number): number[] => {
+const portOf = ({ application }: Subject, target: string, byScheme: number): number | undefined => {
   const { host = '', port = byScheme } = TARGET.exec(target)?.groups ?? {}
   const [first = ''] = host.split('.')
   const isOwn =
     host === '*' || (first.startsWith(`${application}-`) && /^\d+$/.test(first.slice(application.length + 1)))
-  return isOwn && Port.safeParse(port).success ? [Number(port)] : []
+  return isOwn && Port.safeParse(port).success ? Number(port) : undefined
 }
 
-/** Names the relations whose scrape jobs cannot be read. They open no ports of pods. */
-export const unreadableJobs = (state: EffectiveState): string[] =>
+/** Names the scrape jobs that open no port of pods: those that cannot be read, and targets that are neither pods of the application nor its Service. */
+export const unservedJobs = (subject: Subject, state: EffectiveState): string[] =>
   !isRelated(state)
     ? []
     : providedRelations(state).flatMap((relation) => {
         const jobs = readJobs(relation)
-        return 'unreadable' in jobs ? [`${relationName(relation)}: ${jobs.unreadable}; it opens no port of pods`] : []
+        if ('unreadable' in jobs) return [`${relationName(relation)}: ${jobs.unreadable}; it opens no port of pods`]
+        const others = scrapeTargets(subject, relation).filter(
+          ({ target, port }) => port === undefined && !isOwnService(subject, state, target),
+        )
+        return others.length === 0
+          ? []
+          : [
+              `${relationName(relation)}: ${SCRAPE_JOBS}: ${joinAnd(others.map(({ target }) => printValue(target)))} ${others.length === 1 ? 'opens' : 'open'} no port of pods: expected "*:PORT", or the DNS name of a unit of ${subject.application} with a port`,
+            ]
       })
+
+/** Tells if a target is the Service of the application, which whoever scrapes may use on each of its ports. */
+const isOwnService = ({ namespace, application }: Subject, { config }: EffectiveState, target: string): boolean => {
+  const service = labelledService(application, config ?? {})
+  const { host = '' } = TARGET.exec(target)?.groups ?? {}
+  return service !== null && (host === service || `${host}.`.startsWith(`${service}.${namespace}.`))
+}
 
 /** Says that nobody is let in, if the application has no Service. */
 export const withoutService = ({ application }: Subject, state: EffectiveState): string[] =>

@@ -16,7 +16,7 @@ export const services = {
   lookups: (subject, { state }) => serviceLookups(subject, state),
   desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
     const { waiting, problems } = offeredServices(subject, state)
-    return { waiting: [...waiting, ...missingServices(subject, state, lookups).values()], messages: problems }
+    return { waiting: [...waiting, ...missingServices(subject, state, lookups).values()], unserved: problems }
   },
   publications: ({ subject, resolved: { state }, seen: { lookups } }) => {
     const missing = missingServices(subject, state, lookups)

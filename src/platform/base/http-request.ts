@@ -3,7 +3,7 @@ import * as https from 'node:https'
 
 /**
  * Sends one HTTP request, and resolves to its answer as text. It does not follow redirects. Rejects if the answer is incomplete after
- * `timeoutMilliseconds`.
+ * `timeoutMilliseconds`, and sends nothing if no time is left.
  */
 export type SendHttpRequest = (
   url: string,
@@ -22,11 +22,12 @@ export const sendHttpRequest: SendHttpRequest = async (
   url,
   { body = '', headers, timeoutMilliseconds, mostCharacters, ...options },
 ) => {
+  if (timeoutMilliseconds <= 0) throw new Error('not sent: its time was used up before')
   const { request } = url.startsWith('https:') ? https : http
   const sent = request(url, { ...options, headers: { ...headers, 'content-length': Buffer.byteLength(body) } })
   // not AbortSignal.timeout: it cannot be cancelled, and so costs an exception later
   const timer = setTimeout(
-    () => sent.destroy(new Error(`aborted after ${timeoutMilliseconds} ms`)),
+    () => sent.destroy(new Error(`aborted after ${Math.ceil(timeoutMilliseconds)} ms`)),
     timeoutMilliseconds,
   )
   try {

@@ -13,14 +13,14 @@ import {
 } from 'yaml'
 import { DEEPEST } from './depth.ts'
 
-/** Invalid YAML. The message does not quote the text, which may be secret. `document` counts from 1. */
+/** Invalid YAML. The message does not quote the text, which may be secret. `line` counts from 1. */
 export class InvalidYaml extends Error {
   override readonly name = 'InvalidYaml'
-  readonly document: number
+  readonly line: number
 
-  constructor(document: number, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.document = document
+  constructor(problem: string, { line, column }: { line: number; column: number }, options?: ErrorOptions) {
+    super(`${problem} at line ${line}, column ${column}`, options)
+    this.line = line
   }
 }
 
@@ -36,6 +36,8 @@ const AT_ONCE = 512
 type Options = {
   readonly schema?: 'core' | 'failsafe'
   readonly uniqueKeys?: boolean
+  /** The number of the first line, in messages. */
+  readonly firstLine?: number
   /** Merge keys (`<<`) insert the named mapping, as in YAML 1.1. Otherwise they are ordinary keys. */
   readonly merge?: boolean
   /** Tags, anchors, merge keys, directives, and keys that are not text are errors. */
@@ -48,30 +50,23 @@ type Options = {
  */
 export function* composeYaml(
   text: string,
-  { schema = 'core', uniqueKeys = false, merge = false, isPlain = false }: Options = {},
+  { schema = 'core', uniqueKeys = false, merge = false, isPlain = false, firstLine = 1 }: Options = {},
 ): Generator<undefined, Document.Parsed[]> {
   const lines = new LineCounter()
   const composer = throwingFirst(new Composer({ schema, merge, uniqueKeys: false, logLevel: 'error' }))
   const documents: Document.Parsed[] = []
-  const check = checkOf({ uniqueKeys, isPlain })
-  let current = 1
   try {
     for (const token of tokensIn(text, lines, isPlain)) {
       if (token === undefined) yield
       else documents.push(...composer.next(token))
-      if (token?.type === 'document') current += 1
     }
     documents.push(...composer.end())
-    current = 0
-    for (const document of documents) {
-      current += 1
-      check(document)
-    }
+    documents.forEach(checkOf({ uniqueKeys, isPlain }))
     return documents
   } catch (error) {
     if (!(error instanceof YAMLParseError)) throw error
     const { line, col } = lines.linePos(error.pos[0])
-    throw new InvalidYaml(current, `${withoutText(error)} at line ${line}, column ${col}`, { cause: error })
+    throw new InvalidYaml(withoutText(error), { line: firstLine - 1 + line, column: col }, { cause: error })
   }
 }
 

@@ -89,8 +89,14 @@ export const retryAfterMilliseconds = (answer: TransportAnswer | Error): number 
   return Number.isFinite(seconds) ? seconds * 1_000 : 0
 }
 
+/** A call that had no time, or only the rest that the calls before it left. */
+export class OutOfTime extends Error {
+  override readonly name = 'OutOfTime'
+}
+
 /** Builds the error of a call that was retried until the deadline. */
 export const unavailableError = (about: string, answer: TransportAnswer | Error, result: Error): Unavailable => {
+  if (answer instanceof OutOfTime) return new Unavailable(`${about}: ${answer.message}`, { cause: answer })
   if (answer instanceof Error)
     return new Unavailable(`${about}: the API server did not answer (${answer.message})`, { cause: answer })
   const message = result instanceof ApiError ? result.message : `${about}: ${result.message}`

@@ -5,6 +5,7 @@ import type { YieldTurn } from '../base/yield-turn.ts'
 import {
   isInternal,
   isTransient,
+  OutOfTime,
   parseAnswer,
   retryAfterMilliseconds,
   unavailableError,
@@ -138,6 +139,9 @@ export const createKubernetes = ({
     mostCharacters?: number
   }
 
+  const budget = deadline - clock.now()
+  const usedUp = (left: number): string =>
+    `the ${Math.round(budget / 100) / 10} s for all calls of this request are used up${left < budget / 2 ? ', most of them by the calls before' : ''}`
   let failures = 0
   let answered = 0
 
@@ -154,7 +158,9 @@ export const createKubernetes = ({
   ): Promise<TransportAnswer | Error> => {
     const headers: Record<string, string> = { ...trace, accept: 'application/json' }
     if (contentType !== undefined) headers['content-type'] = contentType
-    const timeoutMilliseconds = Math.max(1, Math.min(callTimeoutMilliseconds, deadline - clock.now()))
+    const left = deadline - clock.now()
+    if (left <= 0) return new OutOfTime(`the API server was not asked: ${usedUp(left)}`)
+    const timeoutMilliseconds = Math.min(callTimeoutMilliseconds, left)
     try {
       const text = body === undefined ? undefined : JSON.stringify(body)
       const request = { method, path, headers, body: text, timeoutMilliseconds, resends }
@@ -162,9 +168,15 @@ export const createKubernetes = ({
       answered += answer.body.length
       return withinBound(answer, mostCharacters)
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error))
+      return explained(error instanceof Error ? error : new Error(String(error)), left)
     }
   }
+
+  /** Says why a call had less time than others, if that ended it. */
+  const explained = (cause: Error, left: number): Error =>
+    left >= callTimeoutMilliseconds || clock.now() < deadline
+      ? cause
+      : new OutOfTime(`the API server did not answer (${cause.message}): ${usedUp(left)}`, { cause })
 
   const send = async (call: Call): Promise<KubernetesObject> => {
     let delay = FIRST_DELAY_MILLISECONDS

@@ -20,7 +20,10 @@ type Tls = Pick<https.RequestOptions, 'ca' | 'cert' | 'key' | 'servername' | 're
 const within = async <T>(milliseconds: number, answer: Promise<T>): Promise<T> => {
   let timer: NodeJS.Timeout | undefined
   const expiry = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`aborted after ${milliseconds} ms without credentials`)), milliseconds)
+    timer = setTimeout(
+      () => reject(new Error(`aborted after ${Math.ceil(milliseconds)} ms without credentials`)),
+      milliseconds,
+    )
   })
   return await Promise.race([answer, expiry]).finally(() => clearTimeout(timer))
 }
@@ -52,7 +55,7 @@ export const createTransport = ({ server, credentials }: ApiServerEndpoint): Tra
       headers: { ...headers, ...authentication },
       body,
       mostCharacters,
-      timeoutMilliseconds: Math.max(1, timeoutMilliseconds - (performance.now() - began)),
+      timeoutMilliseconds: timeoutMilliseconds - (performance.now() - began),
     })
   }
   return Object.assign(send, { close: () => kept.agent.destroy() })

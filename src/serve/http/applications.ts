@@ -267,13 +267,12 @@ const viewIn = async (
   const problems = own.map(({ problem }) => problem)
   if (stored === undefined)
     throw new Refused(404, [`${namespace}/${application}: unknown application`, ...problems].join('; '))
-  const [{ state, resolved, peers, running, labels: wanted, waiting, status }, policies, unguarded] = await Promise.all(
-    [
+  const [{ state, resolved, peers, running, labels: wanted, waiting, unserved, status }, policies, unguarded] =
+    await Promise.all([
       assess({ features, kubernetes, clock, environment, owners }, subject, memory),
       listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR),
       unguardedIn(namespace, remembered, checkAdmissionPolicy),
-    ],
-  )
+    ])
   // a Deployment's pod has no unit number until a step has seen it
   const isKnown = (uid: string) =>
     running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
@@ -286,8 +285,7 @@ const viewIn = async (
     status: isInherited(memory) ? notOurs(subject) : status,
     runs: running.isAbsent !== true,
     messages: [
-      ...resolved.blocked,
-      ...resolved.problems,
+      ...unserved,
       ...closedTargets(subject, resolved.state),
       ...misspeltEndpoints(subject, state),
       ...unguarded,

@@ -82,4 +82,4 @@ const refuseCompressed = (headers: Headers): void => {
 }
 
 const tooLarge = (): Refused =>
-  new Refused(413, `the body is larger than ${MAXIMUM_BYTES} bytes: send less relation data or config in one event`)
+  new Refused(413, `the body is larger than ${MAXIMUM_BYTES} bytes: send less in one request`)

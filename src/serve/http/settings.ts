@@ -22,8 +22,9 @@ const Schema = z.object({
   ALLOWED_HOSTS: Hosts.optional(),
   /** The Prometheus that `GET /traffic` reads. */
   PROMETHEUS_URL: PrometheusUrl.optional(),
-  /** Files with a bearer token for it, and with the certificates of its authority. */
+  /** Files with a bearer token for it, with headers for it, and with the certificates of its authority. */
   PROMETHEUS_TOKEN_FILE: z.string().min(1).optional(),
+  PROMETHEUS_HEADERS_FILE: z.string().min(1).optional(),
   PROMETHEUS_CA_FILE: z.string().min(1).optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   /** The kubeconfig files, outside a cluster. */

@@ -22,7 +22,10 @@ export type Traffic = (
 ) => Promise<TrafficView>
 
 type Dependencies = Parameters<typeof createApplications>[0] & {
-  readonly settings: Pick<Settings, 'PROMETHEUS_URL' | 'PROMETHEUS_TOKEN_FILE' | 'PROMETHEUS_CA_FILE'>
+  readonly settings: Pick<
+    Settings,
+    'PROMETHEUS_URL' | 'PROMETHEUS_TOKEN_FILE' | 'PROMETHEUS_HEADERS_FILE' | 'PROMETHEUS_CA_FILE'
+  >
 }
 
 const Query = z.strictObject({ namespace: Namespace, window: Window.default('1h') })
@@ -66,7 +69,7 @@ export const createTraffic = ({ settings, ...dependencies }: Dependencies): Traf
 
 const prometheusOf = (settings: Dependencies['settings']): PrometheusSettings => {
   const { PROMETHEUS_URL: url, PROMETHEUS_TOKEN_FILE: tokenFile, PROMETHEUS_CA_FILE: caFile } = settings
-  if (url !== undefined) return { url, tokenFile, caFile }
+  if (url !== undefined) return { url, tokenFile, headersFile: settings.PROMETHEUS_HEADERS_FILE, caFile }
   throw new Refused(
     404,
     'GET /traffic: the functions know no Prometheus: set PROMETHEUS_URL, or start --prometheus, or name one to the command with --prometheus',

@@ -157,3 +157,12 @@ data:
     expect(found('{ kind: ConfigMap, data: { config: x } }')).toEqual([])
   })
 })
+
+test('a document that cannot be read is a finding, and the others are judged', () => {
+  const policy = '{ kind: AuthorizationPolicy, metadata: { name: a }, spec: {} }'
+  expect(found(`{{- if .Values.x }}\n- b\n---\n${policy}\n---\na: 1\na: 2`)).toEqual([
+    ['document-refused', 'a.yaml', 1, expect.stringContaining('Block collections')],
+    ['namespace-missing', 'AuthorizationPolicy a', 4, ANY],
+    ['document-refused', 'a.yaml', 7, expect.stringContaining('Map keys must be unique at line 7')],
+  ])
+})

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { RuleId } from '../../../src/ask/lint/rule-ids.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
+import { related } from '../../helpers/beacon-world.ts'
+import { event } from '../../helpers/world.ts'
 import { createPlace } from '../preview/planned.ts'
 import { APP, forPods, forService, granted, lintOf, policy } from './place.ts'
 
 const rules = (...from: string[]) => [{ from: [{ source: { principals: from } }] }]
+const SCRAPING = { interface: 'prometheus_scrape', role: 'requires' } as const
 const WEB = 'cluster.local/ns/shop/sa/web'
 const istio = (mesh: string, version = '1.31.0'): KubernetesObject => ({
   ...{ apiVersion: 'v1', kind: 'ConfigMap', data: { mesh } },
@@ -186,4 +189,19 @@ describe('a finding that is meant', () => {
     place.api.seed([wrong(annotations)])
     expect((await lintOf(place)).map(({ rule }) => rule)).toEqual(told)
   })
+})
+
+test('lint names what a relation tells and cannot be served', async () => {
+  const place = await granted({ policies: 'related' })
+  const scrape_jobs = [{ static_configs: [{ targets: ['foo.com:80'] }] }]
+  const scraping = related(6, 'metrics-endpoint', { application: 'db' }, { application: 'web' }, SCRAPING)
+  const remote = { application: 'db', endpoint: 'metrics-endpoint', data: { scrape_jobs } }
+  await place.happen(event('relation-changed', { ...scraping, remote }))
+  const found = (await lintOf(place)).filter(({ rule }) => rule === 'databag-unserved')
+  expect(found).toEqual([
+    {
+      ...{ rule: 'databag-unserved', about: 'shop/db' },
+      message: expect.stringContaining('scrape_jobs: "foo.com:80" opens no port of pods'),
+    },
+  ])
 })

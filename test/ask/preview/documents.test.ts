@@ -53,6 +53,11 @@ describe('a document that a cluster takes', () => {
     ['batch/v1', 'CronJob'],
     ['apps/v1', 'DaemonSet'],
     ['v1', 'Endpoints'],
+    ['networking.istio.io/v1', 'ServiceEntry'],
+    ['monitoring.coreos.com/v1', 'Prometheus'],
+    ['acme.cert-manager.io/v1', 'Challenge'],
+    ['authorization.k8s.io/v1', 'SubjectAccessReview'],
+    ['gateway.networking.k8s.io/v1', 'GatewayClass'],
   ])(
     'a document that a cluster takes is not compared, and that is said, where its kind may decide: %s %s',
     async (apiVersion, kind) => {
@@ -83,4 +88,73 @@ describe('a document that a cluster takes', () => {
       }
     },
   )
+})
+
+describe('a document that cannot be planned is named with the reason, and the others are planned:', () => {
+  const policy = object('security.istio.io/v1', 'AuthorizationPolicy', CLOSED)
+  const named = (kind: string, name: string, more: Partial<KubernetesObject> = {}) =>
+    object('v1', kind, { metadata: { name, namespace: 'shop' }, ...more })
+
+  test.each<[string, KubernetesObject, string]>([
+    [
+      'one of a kind that a plan does not follow',
+      object('networking.istio.io/v1', 'ServiceEntry'),
+      'ServiceEntry shop/x',
+    ],
+    [
+      'one that the API server refuses',
+      named('Service', 'y', { spec: { ports: [{ port: 'many' }] } }),
+      'Service shop/y is not planned',
+    ],
+    [
+      'one in a namespace that does not exist',
+      object('v1', 'Service', { metadata: { name: 'y', namespace: 'nowhere' }, spec: { ports: [{ port: 80 }] } }),
+      'Service nowhere/y is not planned: APPLY Service nowhere/y: 404 namespaces "nowhere" not found',
+    ],
+    [
+      'a config that its function refuses',
+      named('ConfigMap', 'y', {
+        metadata: { name: 'y', namespace: 'shop', labels: { 'meshstep.dev/kind': 'config' } },
+        data: { application: 'db', config: 'polices: []' },
+      }),
+      'ConfigMap shop/y is not planned: data.config',
+    ],
+  ])('%s', async (_, bad, reason) => {
+    const plan = await planOf([bad, policy])
+    expect(plan.objects).toContainEqual(expect.objectContaining({ object: 'AuthorizationPolicy shop/x' }))
+    expect(plan.incomplete).toEqual([expect.stringContaining(reason)])
+    expect(failureOf({ ...plan, access: [] }, 'lose')?.code).toBe(3)
+  })
+
+  test('one that is to be deleted, and does not exist', async () => {
+    const plan = await planOf([object('v1', 'Service')], undefined, true)
+    expect(plan.incomplete).toEqual(['Service shop/x is not planned: it does not exist'])
+  })
+
+  test('one of a kind that the cluster does not serve', async () => {
+    const place = createPlace(['db'])
+    const without = createPlace([], {
+      intercept: async (request) =>
+        request.path.includes('gateway.networking.k8s.io')
+          ? { status: 404, headers: {}, body: '404 page not found\n' }
+          : place.api.handle(request),
+    })
+    const gateway = object('gateway.networking.k8s.io/v1', 'Gateway', {
+      spec: { gatewayClassName: 'istio', listeners: [{ name: 'web', port: 80, protocol: 'HTTP' }] },
+    })
+    const plan = await without.plan({ objects: [gateway, policy] })
+    expect(plan.objects).toMatchObject([{ object: 'AuthorizationPolicy shop/x', change: 'created' }])
+    expect(plan.incomplete).toContainEqual(expect.stringContaining('could not find the requested resource'))
+  })
+
+  test('one outside of namespaces is named without one', async () => {
+    const plan = await planOf([object('example.com/v1', 'Tenant', { metadata: { name: 'x' } })], 'shop')
+    expect(plan.incomplete).toEqual([expect.stringContaining('whether access changes by Tenant x is not known')])
+  })
+})
+
+test('a Service that selects no pods gives nobody access to pods', async () => {
+  const service = object('v1', 'Service', { spec: { selector: { app: 'none' }, ports: [{ port: 80 }] } })
+  const { access } = await planOf([service])
+  expect(access.filter(({ via }) => via === 'pod')).toEqual([])
 })

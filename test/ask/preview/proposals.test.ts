@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { readProposal } from '../../../src/ask/preview/input.ts'
 import { readInput } from '../../../src/cli/options.ts'
 import { systemClock } from '../../../src/platform/base/clock.ts'
+import { joinFiles } from '../../../src/platform/base/text-documents.ts'
 
 const read = (text: string) => readProposal({ headers: {}, body: Buffer.from(text) }, systemClock)
 
@@ -65,5 +66,54 @@ spec:
 
   test('documents of a plan are read, as kubectl reads them, but for a merge key that brings in no mapping', async () => {
     await expect(read(`${POLICY}spec: { <<: [1] }\n`)).rejects.toThrow(/document 1: .*[Mm]erge/)
+  })
+})
+
+describe('a document that cannot be read is named with the reason, and the others are read:', () => {
+  test.each<[string, string, string]>([
+    ['one that is no YAML', '{{- if .Values.x }}\n- b', 'document 1: Block collections'],
+    ['one with an alias to nothing', 'a: *b', 'document 1: '],
+    ['one with a key twice', 'a: 1\na: 2', 'document 1: Map keys must be unique at line 2'],
+    ['one that is no object of Kubernetes', 'swagger: "2.0"', 'document 1: expected a CloudEvent'],
+    [
+      'one without a name',
+      '{ apiVersion: v1, kind: ConfigMap, metadata: {} }',
+      'document 1: ConfigMap is not planned: metadata.name: ',
+    ],
+    [
+      'one that the API server names',
+      '{ apiVersion: batch/v1, kind: Job, metadata: { generateName: move- } }',
+      'document 1: Job move-… is not planned: only the API server knows its name (metadata.generateName)',
+    ],
+    ['one without metadata', '{ apiVersion: a/v1, kind: Kustomization }', 'document 1: Kustomization is not planned'],
+    ['an item of a list', '{ apiVersion: v1, kind: List, items: [7] }', 'document 1: an item of a list is not planned'],
+  ])('%s', async (_, bad, problem) => {
+    const { objects, unreadable } = await read(`${bad}\n---\n${POLICY}`)
+    expect([objects.length, unreadable]).toEqual([1, [expect.stringContaining(problem)]])
+  })
+
+  test('one in a list, of which the others are taken, also in a list in it', async () => {
+    const item = '{ apiVersion: v1, kind: ConfigMap, metadata: { name: a } }'
+    const { objects, unreadable } = await read(
+      `{ apiVersion: v1, kind: List, items: [{ kind: Job }, ${item}, { apiVersion: v1, kind: List, items: [${item}] }] }`,
+    )
+    expect([objects.length, unreadable]).toEqual([2, [expect.stringContaining('document 1: Job is not planned')]])
+  })
+
+  test('a text in which nothing can be planned is refused with all reasons', async () => {
+    await expect(read('a: 1\n---\nb: [\n')).rejects.toThrow(/document 1: expected .*; document 2: .* at line 4/)
+  })
+
+  test('files keep their names and lines', async () => {
+    const files = [
+      { file: 'a.yaml', text: POLICY },
+      { file: 'b/c.yaml', text: `\n# a comment\n\n{ kind: Job }\n---\n${POLICY}---\n- [` },
+    ]
+    const { objects, unreadable } = await read(joinFiles(files))
+    expect(objects).toHaveLength(2)
+    expect(unreadable).toEqual([
+      expect.stringMatching(/^b\/c\.yaml:4: Job is not planned/),
+      expect.stringMatching(/^b\/c\.yaml:11: .* at line 11, column/),
+    ])
   })
 })

@@ -43,6 +43,42 @@ test('a token that changes is read again', async () => {
   expect(queries.map(({ headers }) => headers.authorization)).toEqual(['Bearer one', 'Bearer another'])
 })
 
+test('the headers of a file are sent, and read again when they change', async () => {
+  const { url, queries } = await answering(200, vectorOf([]))
+  const headersFile = join(await temporaryDirectory(), 'headers')
+  const query = createPrometheus({ url, headersFile }, LIMITS)
+  for (const text of ['X-Scope-OrgID: a|b\nAuthorization:  Basic dTpw \n', 'x-scope-orgid: another\r\n\n']) {
+    await writeFile(headersFile, text)
+    await query('up')
+  }
+  expect(queries.map(({ headers }) => [headers['x-scope-orgid'], headers.authorization])).toEqual([
+    ['a|b', 'Basic dTpw'],
+    ['another', undefined],
+  ])
+})
+
+test.each([
+  ['X-Scope-OrgID', 'line 1 is no header'],
+  ['A: b\nsecret value', 'line 2 is no header'],
+  ['A: secret\u0007', 'line 1 is no header'],
+  ['Authorization: Basic secret', 'leave one of them out'],
+])('a file of headers that cannot be sent is named, and its values are not: %j', async (text, problem) => {
+  const folder = await temporaryDirectory()
+  const [headersFile, tokenFile] = [join(folder, 'headers'), join(folder, 'token')]
+  await writeFile(headersFile, text)
+  await writeFile(tokenFile, 'secret')
+  const error: Error = await createPrometheus(
+    { url: 'http://127.0.0.1:1', headersFile, tokenFile },
+    LIMITS,
+  )('up').then(
+    () => expect.fail('the query is answered'),
+    (failed: Error) => failed,
+  )
+  expect([error.name, error.message]).toEqual(['ConfigurationError', expect.stringContaining(problem)])
+  expect(error.message).toContain('PROMETHEUS_HEADERS_FILE')
+  expect(error.message).not.toContain('secret')
+})
+
 describe('an error says what happened, where, what to do, and if a retry helps', () => {
   const json = (error: string) => JSON.stringify({ status: 'error', errorType: 'x', error })
   const three = vectorOf([1, 2, 3].map((number) => [{ number: `${number}` }, number]))
@@ -54,8 +90,8 @@ describe('an error says what happened, where, what to do, and if a retry helps',
     JSON.stringify({ ...JSON.parse(vectorOf(numbers.map((number) => [{}, number]))), warnings: ['no store'] })
   const html = '<!doctype html>\n<title>Sign in</title>'
   test.each<[string, number, string, string, ...string[]]>([
-    ['401', 401, 'Unauthorized', 'ConfigurationError', 'refuses the token (401)', 'PROMETHEUS_TOKEN_FILE', 'not help'],
-    ['403', 403, 'Forbidden', 'ConfigurationError', 'refuses the token (403)', 'PROMETHEUS_TOKEN_FILE', 'not help'],
+    ['401', 401, 'no org id', 'ConfigurationError', '(401, no org id)', 'PROMETHEUS_HEADERS_FILE', 'not help'],
+    ['403', 403, 'Forbidden', 'ConfigurationError', '(403, Forbidden)', 'PROMETHEUS_TOKEN_FILE', 'not help'],
     ['404', 404, 'not found', 'ConfigurationError', 'answers 404 (not found)', 'PROMETHEUS_URL', 'not help'],
     ['400', 400, json('parse error'), 'ConfigurationError', 'answers 400 (parse error)', 'not help'],
     ['422', 422, json('too many samples'), 'Refused', '(422, too many samples)', '-n', '--window', 'not help'],

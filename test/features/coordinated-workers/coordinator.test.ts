@@ -64,7 +64,7 @@ describe('while a role is missing', () => {
 
   test('a role is missing because nobody works', () => {
     expect(status([])).toEqual({ status: 'blocked', message: '[consistency] Missing any worker relation.' })
-    expect(coordination([])).toEqual({ meshPolicies: [], databags: {}, messages: [] })
+    expect(coordination([])).toEqual({ meshPolicies: [], databags: {}, unserved: [], messages: [] })
   })
 })
 
@@ -75,7 +75,7 @@ describe('a relation whose data are not complete', () => {
     const mixed = workers(4, 'reader', 'read', { 'reader/0': bad, 'reader/1': unitData('reader/1') })
     const result = coordination([mixed, WRITER])
     expect(result.databags).toEqual(coordination([READER, WRITER]).databags)
-    expect(result.messages).toEqual([expect.stringContaining('relation 4 (cluster): reader/0.address: expected')])
+    expect(result.unserved).toEqual([expect.stringContaining('relation 4 (cluster): reader/0.address: expected')])
     expect(status([mixed, WRITER]).status).toBe('active')
   })
 

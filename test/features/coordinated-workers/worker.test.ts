@@ -48,13 +48,13 @@ describe('how far it came', () => {
   ])('it was told: %s', (_, relations, status, message) => {
     const result = worker(relations)
     expect(result.status).toEqual({ status, message })
-    expect(result.messages).toEqual([])
+    expect(result.unserved).toEqual([])
   })
 
   test('what it was told cannot be read', () => {
     const result = worker([coordinator(3, { worker_config: 'a: b', worker_ports: 'many' })])
     expect(result.status).toEqual({ status: 'waiting', message: 'Waiting for coordinator to publish a config' })
-    expect(result.messages).toEqual(['relation 3 (cluster): data.worker_ports: expected ports: a list, got "many"'])
+    expect(result.unserved).toEqual(['relation 3 (cluster): data.worker_ports: expected ports: a list, got "many"'])
   })
 })
 

@@ -269,6 +269,18 @@ describe('scrape jobs', () => {
     ])
   })
 
+  test('targets of scrape jobs that are no pods of the application are named by step and status, and the others are served', async () => {
+    const world = await createRelated()
+    const said =
+      'relation 6 (metrics-endpoint): scrape_jobs: "foo.com:80", "*:99999" and "db-x:5002" open no port of pods: expected "*:PORT", or the DNS name of a unit of db with a port'
+    const targets = ['*:9090', 'foo.com:80', 'db.shop.svc.cluster.local:9187', 'db:1', '*:99999', 'db-x:5002']
+    await world.send('relation-changed', scrape([{ static_configs: [{ targets }] }]))
+    expect(admitted(world)).toEqual({ service: ['shop/prometheus'], pods: ['shop/prometheus 9090'] })
+    expect((await resync(world)).messages).toEqual([said])
+    const view = (await (await world.app.request('/applications/shop/db')).json()) as { messages: string[] }
+    expect(view.messages).toEqual([said])
+  })
+
   test('scrape jobs that are told in another namespace open no port', async () => {
     const world = await createRelated()
     world.api.seed([{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'cos' } }])

@@ -96,6 +96,55 @@ describe('a server that does not answer', () => {
   })
 })
 
+describe('a call without time says which budget the calls before it have used up:', () => {
+  const withClock = (transport: Parameters<typeof createKubernetes>[0]['transport']) => {
+    let now = 0
+    const clock = { ...CLOCK, now: () => now }
+    return {
+      kubernetes: createKubernetes({ transport, clock, deadline: 25_000 }),
+      pass: (milliseconds: number) => {
+        now += milliseconds
+      },
+    }
+  }
+
+  test('one that begins after the end is not sent', async () => {
+    const sent: string[] = []
+    const { kubernetes, pass } = withClock(async ({ path }) => {
+      sent.push(path)
+      throw new Error('aborted after 1 ms')
+    })
+    pass(25_000)
+    expect(await outcome(kubernetes.find(REFERENCE))).toMatchObject({
+      name: 'Unavailable',
+      message:
+        'GET ConfigMap shop/one: the API server was not asked: the 25 s for all calls of this request are used up, most of them by the calls before',
+    })
+    expect(sent).toEqual([])
+  })
+
+  test('one that has only the rest is told apart from one that waits for long', async () => {
+    const waiting = withClock(async ({ timeoutMilliseconds }) => {
+      waiting.pass(timeoutMilliseconds)
+      throw new Error(`aborted after ${timeoutMilliseconds} ms`)
+    })
+    waiting.pass(24_990)
+    expect(await outcome(waiting.kubernetes.find(REFERENCE))).toMatchObject({
+      message:
+        'GET ConfigMap shop/one: the API server did not answer (aborted after 10 ms): the 25 s for all calls of this request are used up, most of them by the calls before',
+    })
+  })
+
+  test('a request without time is not sent', async () => {
+    const { url, requests } = await startServer(ok)
+    const transport = createTransport({ server: url, credentials: () => ({}) })
+    onTestFinished(() => transport.close())
+    const asked = { method: 'GET', path: '/', headers: {}, timeoutMilliseconds: 0, resends: 0 } as const
+    expect(await outcome(transport(asked))).toMatchObject({ message: 'not sent: its time was used up before' })
+    expect(requests).toEqual([])
+  })
+})
+
 describe('an answer that is cut off', () => {
   const cut: [string, Answer][] = [
     [

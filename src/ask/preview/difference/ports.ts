@@ -17,7 +17,7 @@ export type AskedPort = { readonly via: 'service' | 'pod'; readonly port: number
 
 /**
  * Lists the ports of a target on either side: those of its Service and its containers, and those that policies of pods name. If these policies name all
- * known pod ports, one more port stands for all others.
+ * known pod ports, one more port stands for all others. Nothing reaches the pods of a Service that selects none.
  */
 export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[] => {
   const distinct = (some: readonly number[]) => [...new Set(some)].toSorted((one, other) => one - other)
@@ -30,10 +30,10 @@ export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[]
   ]
   const named = distinct(sides.flatMap(namedPorts))
   const other = known.every((port) => named.includes(port)) ? SPARE.find((port) => !named.includes(port)) : undefined
-  const hasPods = sides.some((side) => side.to !== undefined)
+  const hasPods = sides.some(({ to: pods }) => pods !== undefined && allPods(pods).length > 0)
   return [
     ...distinct(targets.map(({ port }) => port)).map((port) => ({ via: 'service' as const, port })),
-    ...distinct([...known, ...named]).map((port) => ({ via: 'pod' as const, port })),
+    ...(hasPods ? distinct([...known, ...named]).map((port) => ({ via: 'pod' as const, port })) : []),
     ...(other === undefined || !hasPods ? [] : [{ via: 'pod' as const, port: other, not: named }]),
   ]
 }

@@ -20,6 +20,8 @@ export type Desired = {
   readonly unknown: readonly string[]
   /** Waits for something that does not exist yet. The step is not complete before it does. */
   readonly waiting: readonly Wait[]
+  /** What relations tell, and cannot be read or served. It is a part of the messages. */
+  readonly unserved: readonly string[]
   readonly messages: readonly string[]
   /** Other applications carry labels that they are to remove. */
   readonly isAwaitingLabels: boolean
@@ -39,6 +41,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     ...parts.flatMap((part) => part.objects ?? []),
   ].map((object) => labelled(object, ownerLabels(subject)))
   const audit = features.mesh.audited(objects, auditedIn(parts))
+  const unserved = distinct([...blocked, ...problems, ...parts.flatMap((part) => part.unserved ?? [])])
   const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
   return {
     labels,
@@ -59,9 +62,9 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
       ).values(),
     ],
     isAwaitingLabels: parts.some(({ isAwaitingLabels }) => isAwaitingLabels === true),
+    unserved,
     messages: distinct([
-      ...blocked,
-      ...problems,
+      ...unserved,
       ...labels.messages,
       ...parts.flatMap((part) => part.messages ?? []),
       ...ownedKeys(config?.databag, state.relations),

@@ -87,6 +87,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
       objects,
       unknown: [],
       waiting: [],
+      unserved: [],
       messages: [],
       isAwaitingLabels: false,
     },
