@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import type { Classified } from '../../../src/ask/traffic/classify.ts'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { related, requires } from '../../helpers/beacon-world.ts'
 import { event, named, service, workload } from '../../helpers/world.ts'
