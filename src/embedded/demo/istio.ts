@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { EmbeddedApi } from '../api/api.ts'
 import { kindOf } from '../kinds/kinds.ts'
+import { startCapture } from './capture.ts'
 import { demoConditions } from './conditions.ts'
 import { demoWaypointObjects } from './waypoint-objects.ts'
 
@@ -11,9 +12,13 @@ type Named = { apiVersion: string; kind: string; metadata: { name: string; names
 
 type Stoppable = { stop(): void }
 
-/** Does what istiod does, as far as others see it: it runs waypoints, and says in their status what becomes of policies and Services. */
+/**
+ * Does what istiod does, as far as others see it: it runs waypoints, and says in their status what becomes of policies and Services. It also marks the pods
+ * that Istio's CNI captures.
+ */
 export const startIstio = ({ api }: { api: EmbeddedApi }): Stoppable => {
   const waypoints = startWaypoints({ api })
+  const capture = startCapture({ api })
   const judge = (objects: readonly KubernetesObject[]): void => {
     for (const object of objects) writeConditions(api, object)
   }
@@ -22,6 +27,7 @@ export const startIstio = ({ api }: { api: EmbeddedApi }): Stoppable => {
   return {
     stop: () => {
       waypoints.stop()
+      capture.stop()
       stop()
     },
   }
