@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Classified } from '../../../src/ask/traffic/classify.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { related, requires } from '../../helpers/beacon-world.ts'
-import { event, named, service, workload } from '../../helpers/world.ts'
+import { event, service, workload } from '../../helpers/world.ts'
 import * as planned from '../preview/planned.ts'
 import { applyDocuments, enrol, explain, proposeIn } from './place.ts'
 
@@ -72,7 +72,7 @@ describe('a client is not let in, but listed,', () => {
 
   test('a client is not let in, but listed, that is outside the mesh in another namespace', async () => {
     const place = createPlace(['db', 'web'])
-    place.api.seed([{ ...workload('Deployment', 'mon'), metadata: { name: 'mon', namespace: 'other' } }].map(named), {
+    place.api.seed([{ ...workload('Deployment', 'mon'), metadata: { name: 'mon', namespace: 'other' } }], {
       manager: 'juju',
     })
     await place.happen(event('config-changed', { namespace: 'other', application: 'mon', config: {} }))
@@ -194,10 +194,7 @@ describe('an application is left as it is, and listed,', () => {
   test('an application is left as it is, and listed, with a client that would be closed if it joined the mesh', async () => {
     const place = planned.createPlace(['web'])
     place.api.seed(
-      [
-        running({ labels: { 'app.kubernetes.io/name': 'db', 'istio.io/dataplane-mode': 'ambient' } }),
-        named(service('db')),
-      ],
+      [running({ labels: { 'app.kubernetes.io/name': 'db', 'istio.io/dataplane-mode': 'ambient' } }), service('db')],
       { manager: 'juju' },
     )
     await place.happen(
@@ -213,7 +210,7 @@ describe('an application is left as it is, and listed,', () => {
   })
 
   test('an application is left as it is, and listed, whose declared client its policy could not know if it joined', async () => {
-    const place = placeOf(WEB, running({ name: 'twin', account: 'web' }), running({}), named(service('db')))
+    const place = placeOf(WEB, running({ name: 'twin', account: 'web' }), running({}), service('db'))
     const policies = [{ type: 'app', relation: 'use', endpoints: [{ ports: [80] }] }]
     await place.happen(event('config-changed', { application: 'db', config: { policies } }))
     await place.happen(event('relation-changed', related(3, 'use', { application: 'web' }, { application: 'db' })))
@@ -223,7 +220,7 @@ describe('an application is left as it is, and listed,', () => {
   })
 
   test('a client with an account of its own is named in the config of the beacon', async () => {
-    const place = placeOf(running({ name: 'web', account: 'runner' }), running({}), named(service('db')))
+    const place = placeOf(running({ name: 'web', account: 'runner' }), running({}), service('db'))
     const { documents, listed: nobody } = await proposeIn(place, [flow()])
     expect(nobody.map(({ to }) => to)).toEqual([])
     expect(configOf(documents, 'beacon')).toBe('mesh: {}\nserviceAccounts:\n  shop/web: runner\n')
@@ -323,7 +320,7 @@ describe('what is there is respected:', () => {
     const place = createPlace(['db'])
     place.api.seed(
       ['web', 'api'].map((name) => {
-        const object = named(JSON.parse(JSON.stringify(workload('StatefulSet', name)).replaceAll('"web"', `"${name}"`)))
+        const object = JSON.parse(JSON.stringify(workload('StatefulSet', name)).replaceAll('"web"', `"${name}"`))
         return JSON.parse(
           JSON.stringify(object).replace(`"serviceAccountName":"${name}"`, '"serviceAccountName":"runner"'),
         )
@@ -355,7 +352,7 @@ describe('what is there is respected:', () => {
 describe('what is proposed takes effect:', () => {
   const OTHER = { 'app.kubernetes.io/name': 'mon', 'istio.io/dataplane-mode': 'ambient' }
   const mon = (): KubernetesObject[] => {
-    const object = named(JSON.parse(JSON.stringify(workload('Deployment', 'mon')).replaceAll('"web"', '"mon"')))
+    const object = JSON.parse(JSON.stringify(workload('Deployment', 'mon')).replaceAll('"web"', '"mon"'))
     const template = { ...(object.spec?.template as object), metadata: { labels: OTHER } }
     return [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },
