@@ -67,5 +67,10 @@ export const isNamespaceResync = (changes: readonly Change[]): boolean =>
 export const isAboutPods = (changes: readonly Change[]): boolean =>
   changes.some(({ look }) => look?.isResync === true || look?.isClaim === true)
 
-/** The result of one change: an error, or accepted with an optional note. `isNews`: the changes of its step altered what was told before. */
-export type ChangeResult = Error | { stale?: string | undefined; message?: string | undefined; isNews?: boolean }
+/**
+ * The result of one change: an error, or accepted with an optional note. `isNews`: the changes of its step altered what was told before. `lacksRoom`: a part
+ * of it was not taken, because the memory has no room for that; the note says which.
+ */
+export type ChangeResult =
+  | Error
+  | { stale?: string | undefined; message?: string | undefined; isNews?: boolean; lacksRoom?: true }

@@ -63,11 +63,11 @@ const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], wait
 /** Computes the outcome of one event from its step. Several events may share one step. */
 export const outcomeOf = (subject: Subject, taken: ChangeResult, done: Done = NOTHING): Outcome | Error => {
   if (taken instanceof Error) return taken
-  const { stale, message, isNews = false } = taken
+  const { stale, message, isNews = false, lacksRoom = false } = taken
   const waiting = done.waiting.map((wait) => wait.message)
   const messages = [stale, message, ...waiting, ...done.problems, ...done.messages].filter((text) => text !== undefined)
   return {
-    status: stale ? 'stale' : statusOf(subject, done, isNews),
+    status: stale ? 'stale' : statusOf(subject, done, { isNews, lacksRoom }),
     written: done.written,
     ...(done.removed.length > 0 && { removed: done.removed }),
     conflicts: done.conflicts.slice(0, MOST),
@@ -124,9 +124,13 @@ const shortened = (text: string): string =>
 const rest = ({ length }: readonly unknown[], what: string): string[] =>
   length > MOST ? [`and ${length - MOST} more ${what}`] : []
 
-const statusOf = (subject: Subject, { conflicts, waiting, problems, written }: Done, isNews: boolean): Status => {
+const statusOf = (
+  subject: Subject,
+  { conflicts, waiting, problems, written }: Done,
+  { isNews, lacksRoom }: { readonly isNews: boolean; readonly lacksRoom: boolean },
+): Status => {
   if (conflicts.length > 0) return 'conflict'
-  if (waiting.length > 0 || problems.length > 0) return 'waiting'
+  if (waiting.length > 0 || problems.length > 0 || lacksRoom) return 'waiting'
   if (written.some((name) => name !== memoryObject(subject))) return 'changed'
   return isNews && written.length > 0 ? 'saved' : 'unchanged'
 }

@@ -43,7 +43,8 @@ describe('10,000 policies in one databag', () => {
   test('10,000 policies in one databag that do not fit into the memory are refused, and what was granted stays', async () => {
     const world = await createGranted()
     const long = short.map((policy) => ({ ...policy, source_namespace: 'a-longer-name' }))
-    const { messages } = await ask(world, long, D)
+    const { status, messages } = await ask(world, long, D)
+    expect(status).toBe('waiting')
     expect(messages).toEqual([
       expect.stringMatching(
         /^relation 7 \(service-mesh\) with d: the memory of beacon would have \d+ bytes, .*; what was told before stays$/,

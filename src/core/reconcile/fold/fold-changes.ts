@@ -91,7 +91,8 @@ export const foldChanges = async (
       const candidate = derive(state, smaller)
       if (excess(state, candidate) > 0) throw new Refused(413, tooLarge(subject.application, bytes))
       state = candidate
-      return { message: `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays` }
+      const message = `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays`
+      return { message, lacksRoom: true }
     }
     const taken: ChangeResult[] = []
     for (const change of changes) {

@@ -46,7 +46,10 @@ export const withRoomFor = (
 
 const leftOut = ({ name, application }: Document): Document => defined({ name, application, problem: '' }) as Document
 
-export const NOT_REMEMBERED: ChangeResult = { message: 'the memory is full: this event is not remembered' }
+export const NOT_REMEMBERED: ChangeResult = {
+  message: 'the memory is full: this event is not remembered',
+  lacksRoom: true,
+}
 
 /** Returns the size in bytes of a state that does not fit, or 0. A state that makes room always fits. */
 export const tooManyBytes = ({ labels }: Memory, state: State, candidate: State): number => {

@@ -84,7 +84,9 @@ describe('changes that are taken together', () => {
     expect(state.settings).toEqual({ a: 'x', b: 'x' })
     expect(taken[1]).toMatchObject({ status: 413, message: expect.stringContaining('the memory of web would have') })
     const seen = await fold(stateOf([]), [setting('large', LARGE, { observation: true })])
-    expect(seen.taken).toEqual([{ message: 'the memory is full: this event is not remembered' }])
+    expect(seen.taken).toEqual([
+      { message: 'the memory is full: this event is not remembered', lacksRoom: true, isNews: false },
+    ])
   })
 
   test('changes whose databags do not fit count without them', async () => {
@@ -102,7 +104,10 @@ describe('changes that are taken together', () => {
     ])
     expect(state.relations[KEY]).toMatchObject({ position: { at: 9 }, remote: { data: { a: 'b' } } })
     expect(taken).toEqual([
-      { message: expect.stringMatching(/^relation 1 \(service-mesh\) with beacon: .*; what was told before stays$/) },
+      {
+        message: expect.stringMatching(/^relation 1 \(service-mesh\) with beacon: .*; what was told before stays$/),
+        ...{ lacksRoom: true, isNews: false },
+      },
     ])
   })
 
