@@ -102,6 +102,7 @@ const expected = (components: readonly string[]): Record<string, string[]> => ({
   ...expectedOfFunctions(components),
   'meshstep-dead-letter': ['events.events.k8s.io: create patch'],
   'meshstep-pods': ['pods: get list watch'],
+  'meshstep-waypoints': ['deployments.apps: get list watch'],
   'meshstep-configmaps': ['configmaps: get list watch'],
   ...(components.includes('page') && { 'meshstep-page': page }),
   ...(components.includes('juju') && { 'meshstep-juju': juju }),

@@ -4,9 +4,16 @@ import type { ChangeEvent } from '../api/api.ts'
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
-/** Tells if the manifests' sources watch an object. Of Pods, their Triggers pass on no changes. */
+/** What the manifests' Triggers pass on. Of other kinds it is everything. */
+const PASSED: Readonly<Record<string, readonly string[]>> = { Pod: ['add', 'delete'], Deployment: ['update'] }
+
+/** Tells if the manifests' sources watch an object. */
 const isWatched = ({ kind, metadata }: KubernetesObject): boolean =>
   kind === 'Pod' ||
+  (kind === 'Deployment' &&
+    ['gateway.networking.k8s.io/gateway-name', 'meshstep.dev/application'].every((label) =>
+      Object.hasOwn(metadata.labels ?? {}, label),
+    )) ||
   (kind === 'ConfigMap' && ['relation', 'config'].includes(metadata.labels?.['meshstep.dev/kind'] ?? ''))
 
 /** The event of Knative's ApiServerSource for a change; undefined for one that it does not watch. */
@@ -14,7 +21,7 @@ export const sourceEvent = ({ type, object }: ChangeEvent): Event | undefined =>
   if (!isWatched(object)) return undefined
   const verb = VERBS[type]
   const { apiVersion, kind, metadata } = object
-  if (kind === 'Pod' && verb === 'update') return undefined
+  if (PASSED[kind]?.includes(verb) === false) return undefined
   return {
     id: crypto.randomUUID(),
     source: 'http://embedded',

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { type PodLike, podLabels } from '../../../src/platform/kubernetes/pod-like.ts'
+import { createPlace } from '../../ask/preview/planned.ts'
 import {
   BEACON,
   configure,
@@ -15,7 +17,7 @@ import {
   wire,
 } from '../../helpers/beacon-world.ts'
 import { passes, worldOf } from '../../helpers/safety.ts'
-import { FORBIDDEN, named, service, type World, workload } from '../../helpers/world.ts'
+import { event, FORBIDDEN, named, service, type World, workload } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -214,6 +216,21 @@ test.each(NO_WAYPOINTS)('who is on the mesh is led to a waypoint that serves: fr
   stopWaypoint(world)
   await world.send('resync', BEACON)
   expect(JSON.stringify(labels())).toContain(WAYPOINT)
+})
+
+test('who waits for a waypoint is led to it when it serves, without any other event', async () => {
+  const place = createPlace(['db'])
+  const labels = () => {
+    const { spec } =
+      place.api.objects().find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'db') ?? {}
+    return podLabels((spec?.template ?? {}) as PodLike)
+  }
+  await place.happen(event('config-changed', { ...BEACON, config: { mesh: { waypoint: false } } }))
+  await place.happen(event('relation-changed', requires(7, DB)))
+  expect(labels()).toMatchObject(PAST)
+  expect(labels()).not.toHaveProperty('istio.io/use-waypoint')
+  await place.happen(event('config-changed', { ...BEACON, config: { mesh: {} } }))
+  expect(labels()).toMatchObject(LED)
 })
 
 test('who joins the mesh is led to the waypoint at once, so that its pods start once', async () => {

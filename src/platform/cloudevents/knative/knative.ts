@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { Refused } from '../../base/errors.ts'
 import { Application, Namespace, ObjectName } from '../../base/names.ts'
+import { ownValue } from '../../base/own-value.ts'
 import type { KubernetesObject, Reference } from '../../kubernetes/objects.ts'
+import { APPLICATION_LABEL as OWNER } from '../../kubernetes/ownership-labels.ts'
 import { isLive } from '../../kubernetes/pods.ts'
 import type { Event } from '../cloud-event.ts'
 import { type Author, authorIn, fromDocument } from './document.ts'
@@ -61,7 +63,7 @@ export const isFromKnative = ({ type }: Event): boolean => type.startsWith('dev.
 
 /**
  * Translates an event of Knative's sources into one of meshstep, with the same id, source and time. An added or deleted Pod becomes pod-restarted. A
- * Lease, with its holder's pod, becomes leader-elected. A document becomes relation-changed or config-changed, and its deletion relation-broken or
+ * Lease, with its holder's pod, becomes leader-elected. A waypoint's Deployment that changes becomes a resync of its beacon. A document becomes relation-changed or config-changed, and its deletion relation-broken or
  * application-removed. A ping becomes resync (knative.dev/docs/eventing/sources). Throws Refused for an unreadable document.
  */
 export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ignored => {
@@ -94,8 +96,19 @@ export const fromKnative = (event: Event, holder?: KubernetesObject): Event | Ig
 const translate = (object: Resource, verb: string, holder: KubernetesObject | undefined): Translated | Ignored => {
   if (object.kind === 'Pod') return fromPod(object, verb)
   if (object.kind === 'Lease') return fromLease(object, verb, holder)
+  if (object.kind === 'Deployment') return fromWaypoint(object, verb)
   if (object.kind === 'ConfigMap') return fromDocument(object, verb)
   return { ignored: `a ${object.kind} is not a lifecycle event` }
+}
+
+/** A waypoint has the labels of the Gateway that its beacon has made. Whether it serves is in its Deployment, which the beacon's step reads itself. */
+const fromWaypoint = ({ metadata: { name, labels } }: Resource, verb: string): Translated | Ignored => {
+  const application = ownValue(labels, OWNER)
+  if (application === undefined || ownValue(labels, 'gateway.networking.k8s.io/gateway-name') === undefined)
+    return { ignored: `Deployment ${name} is no waypoint of a beacon` }
+  return verb === 'update'
+    ? { name: 'resync', data: { application } }
+    : { ignored: `${verb} of a waypoint says nothing: its updates say whether it serves` }
 }
 
 const fromPod = (pod: Resource, verb: string): Translated | Ignored => {

@@ -156,6 +156,31 @@ describe('a pod that goes', () => {
   })
 })
 
+describe('a Deployment', () => {
+  const deployment = (labels: Record<string, string>) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'shop-beacon-waypoint', namespace: 'shop', labels },
+  })
+  const OF_GATEWAY = { 'gateway.networking.k8s.io/gateway-name': 'shop-beacon-waypoint' }
+  const OF_BEACON = { ...OF_GATEWAY, 'meshstep.dev/application': 'beacon' }
+
+  test('a Deployment of a waypoint that changes is a resync of its beacon', () => {
+    expect(fromKnative(knative('update', deployment(OF_BEACON)))).toMatchObject({
+      ...{ id: '1', type: 'dev.meshstep.resync.v1' },
+      data: { namespace: 'shop', application: 'beacon' },
+    })
+  })
+
+  test.each([
+    ['that is no waypoint', knative('update', deployment({ 'meshstep.dev/application': 'web' })), /no waypoint/],
+    ['of a Gateway of others', knative('update', deployment(OF_GATEWAY)), /no waypoint/],
+    ['of a waypoint that goes', knative('delete', deployment(OF_BEACON)), /delete of a waypoint says nothing/],
+  ])('a Deployment %s is ignored', (_, sent, why) => {
+    expect(fromKnative(sent)).toEqual({ ignored: expect.stringMatching(why) })
+  })
+})
+
 describe('a Lease is leader-elected', () => {
   const held = (name: string, metadata: Record<string, unknown>) => pod({ name, ...metadata })
   const ofSet = (name: string, set: string) => held(name, { ownerReferences: owner('StatefulSet', set) })
