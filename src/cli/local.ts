@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createEmbeddedApi } from '../embedded/api/api.ts'
 import { startEmbeddedApi } from '../embedded/api/server.ts'
-import { example } from '../embedded/demo/example.ts'
+import { type Example, type ExampleName, examples } from '../embedded/demo/examples.ts'
 import { startIstio } from '../embedded/demo/istio.ts'
 import { startSource } from '../embedded/demo/source.ts'
 import { ConfigurationError } from '../platform/base/errors.ts'
@@ -29,6 +29,8 @@ export type Said = {
   readonly withoutAuthentication?: boolean | undefined
   /** The URL of Prometheus. @default PROMETHEUS_URL */
   readonly prometheus?: string | undefined
+  /** What the embedded Kubernetes API begins with. @default bookinfo */
+  readonly example?: ExampleName | undefined
 }
 
 /**
@@ -45,17 +47,30 @@ export const runLocal = (names: readonly string[], said: Said): Promise<void> =>
       throw new ConfigurationError(
         `--host ${host} takes events from other machines, of whoever reaches it: set EVENT_AUDIENCE, so that they need a token, or say --without-authentication`,
       )
-    if (settings.KUBECONFIG === undefined) return await startEmbedded({ settings, names, log, host })
-    const { kubeconfigEndpoint, describeCluster } = await import('../platform/kubernetes/kubeconfig.ts')
-    const transport = createTransport(kubeconfigEndpoint(settings.KUBECONFIG))
-    const cluster = describeCluster(settings.KUBECONFIG)
-    if (!said.yes) await agree(cluster, terminal())
-    log.info({ cluster }, 'acts on a cluster')
-    const telemetry = await loadTelemetry(process.env, log)
-    const server = await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith([]) })
-    greet({ functions: server.url })
-    return server
+    const { KUBECONFIG: kubeconfig } = settings
+    const local = { settings, names, log, host }
+    return await (kubeconfig === undefined ? startEmbedded(local, said) : startOnCluster(local, kubeconfig, said))
   })
+
+const startOnCluster = async (
+  { settings, names, log, host }: Local,
+  kubeconfig: string,
+  { yes, example }: Said,
+): Promise<RunningServer> => {
+  if (example !== undefined)
+    throw new ConfigurationError(
+      `--example ${example} is for the embedded Kubernetes API, and KUBECONFIG names a cluster: unset it, or leave out --example`,
+    )
+  const { kubeconfigEndpoint, describeCluster } = await import('../platform/kubernetes/kubeconfig.ts')
+  const transport = createTransport(kubeconfigEndpoint(kubeconfig))
+  const cluster = describeCluster(kubeconfig)
+  if (!yes) await agree(cluster, terminal())
+  log.info({ cluster }, 'acts on a cluster')
+  const telemetry = await loadTelemetry(process.env, log)
+  const server = await startServer({ settings, names, transport, log, telemetry, host, mount: pageWith([]) })
+  greet({ functions: server.url })
+  return server
+}
 
 /** JSON is for programs, and at a terminal a person reads. */
 const isTerminal = process.stdout.isTTY === true
@@ -73,13 +88,17 @@ const pageWith =
 
 type Local = { settings: Settings; names: readonly string[]; log: Log; host: string }
 
-const startEmbedded = async ({ settings, names, log, host }: Local): Promise<RunningServer> => {
+const startEmbedded = async ({ settings: given, names, log, host }: Local, said: Said): Promise<RunningServer> => {
+  const example: Example = examples[said.example ?? 'bookinfo']
   const api = createEmbeddedApi()
   const istio = startIstio({ api })
-  api.seed(example, { manager: 'juju' })
-  const embedded = await startEmbeddedApi({ api, port: settings.EMBEDDED_PORT }).catch((error: Error) => {
-    throw portProblem(error, 'EMBEDDED_PORT', settings.EMBEDDED_PORT)
+  api.seed(example.objects, { manager: 'juju' })
+  const { EMBEDDED_PORT: port } = given
+  const embedded = await startEmbeddedApi({ api, port, intercept: example.answer }).catch((error: Error) => {
+    throw portProblem(error, 'EMBEDDED_PORT', port)
   })
+  const prometheus = example.prometheus && `${embedded.url}${example.prometheus}`
+  const settings = { ...given, PROMETHEUS_URL: given.PROMETHEUS_URL ?? prometheus }
   // over HTTP each call costs more than its answer; without a turn for each, a long question lets nobody else in
   const transport: Transport = async (request) => {
     await nextTurn()

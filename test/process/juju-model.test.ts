@@ -3,6 +3,7 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import model from '../../src/embedded/demo/juju-model.json' with { type: 'json' }
 import { createStandIn, emptyModel, type World } from '../cli/juju/stand-in.ts'
 import { serve, settle, temporaryDirectory, until } from './helpers.ts'
 
@@ -170,7 +171,10 @@ test('documents are printed, of the model or of recorded outputs, and not applie
   const printed = await run(['juju', '--model', 'bookinfo', '--print'])
   expect(printed).toMatchObject({ code: 0, stderr: '' })
   expect(printed.stdout.match(/name: juju-relation-\d/g)).toEqual(['name: juju-relation-1', 'name: juju-relation-3'])
-  const recorded = ['status.json', 'relations.txt', 'units.json'].map((name) => `${ROOT}test/fixtures/juju/${name}`)
+  const folder = await temporaryDirectory()
+  const recorded = ['status', 'relations', 'units'].map((name) => join(folder, name))
+  for (const [index, said] of [model.status, model.relations, model.units].entries())
+    await writeFile(recorded[index] ?? '', typeof said === 'string' ? said : JSON.stringify(said))
   const { code, stdout } = await run(['-o', 'json', 'juju', ...recorded])
   expect([code, JSON.parse(stdout).items.length]).toEqual([0, 3])
   expect(await run(['juju', ...recorded.slice(0, 1)])).toMatchObject({

@@ -10,6 +10,13 @@ export const textOf = (page: string): string => readFileSync(new URL(page, folde
 const blocksOf = (page: string): string[] =>
   [...textOf(page).matchAll(/^```sh\n(.*?)^```/gms)].map(([, block = '']) => block)
 
+/** What a page starts before everything else: its first block is this one command. Undefined where it is another. */
+export const startOf = (text: string): string[] | undefined => {
+  const [, block = ''] = /^```\w+\n(.*?)^```/ms.exec(text) ?? []
+  const [, options] = /^npx meshstep start(.*)\n$/.exec(block) ?? []
+  return options?.split(' ').filter((option) => option !== '')
+}
+
 /** The pages of the documentation that send events. */
 export const pages = (): string[] =>
   globSync('**/*.md', { cwd: folder }).filter((page) => blocksOf(page).some((block) => /^send /m.test(block)))
@@ -21,6 +28,7 @@ export type Command = { readonly name: string; readonly expected: string | undef
 export const commandsOf = (page: string): Command[] => {
   const blocks = blocksOf(page)
   const script = `kubectl() { :; }
+npx() { :; }
 curl() { printf '%s\\0' "\${@: -1}"; }\n${blocks.join('\n')}`
   const printed = execFileSync('bash', ['-c', script], { encoding: 'utf8' }).split('\0').slice(0, -1)
   const lines = blocks.join('\n').match(/^(send|curl) .*$/gm) ?? []

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { serve, settle, start, temporaryDirectory } from './helpers.ts'
+import { serve, settle, temporaryDirectory } from './helpers.ts'
 import { hasPython, PYTHON } from './juju.ts'
+import { startOf } from './pages.ts'
 import { replay, transcriptOf } from './transcripts.ts'
 
 const PAGES = ['README.md', ...globSync('docs/**/*.md')].filter((page) => transcriptOf(page).length > 0)
@@ -19,14 +20,24 @@ test('the pages of commands are found', () => {
   expect(PAGES.filter((page) => page.startsWith('docs/how-to/')).length).toBeGreaterThanOrEqual(5)
 })
 
+/** Needs a cluster, and an app of the reader's own. */
+const ELSEWHERE = ['docs/how-to/install.md', 'docs/how-to/your-own-app.md']
+
+const FOLLOWED = [...globSync('docs/how-to/*.md'), 'docs/traffic.md', 'docs/juju.md'].filter(
+  (page) => !ELSEWHERE.includes(page),
+)
+
+test.each(FOLLOWED)('%s begins with the one command that starts what it needs', (page) => {
+  expect(startOf(readFileSync(page, 'utf8'))).toBeDefined()
+})
+
 test.each(PAGES.filter(isRunnable))('the commands of %s print what stands below them', async (page) => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const names = startOf(readFileSync(page, 'utf8')) ?? []
+  const server = await serve({ entry: 'src/local.ts', names, environment: { EMBEDDED_PORT: '0' } })
   const { url } = await server.logged('embedded Kubernetes API')
   const transcript = transcriptOf(page)
-  const prometheus = await start({ entry: 'test/process/stand-ins/prometheus.ts' }).logged('listening')
   const ground = {
     ...{ folder: await temporaryDirectory(), server: server.url, kubernetes: String(url) },
-    prometheus: String(prometheus.url),
     path: STAND_INS,
     settle: () => settle(server),
   }

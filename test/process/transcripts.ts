@@ -29,8 +29,6 @@ export type Ground = {
   /** The functions, and the embedded Kubernetes API. */
   readonly server: string
   readonly kubernetes: string
-  /** Stands for the Prometheus at port 9090. */
-  readonly prometheus?: string
   /** Waits until nothing happens there any more. */
   settle(): Promise<void>
   /** A folder of commands that go before others. */
@@ -47,7 +45,7 @@ const PATIENCE_MILLISECONDS = 10_000
 /** Runs each command in a shell, with what was exported and named before, and answers with all that it printed. */
 export const replay = async (
   entries: readonly Entry[],
-  { folder, server, kubernetes, prometheus = '', settle, path, program = `${ROOT}meshstep.mjs` }: Ground,
+  { folder, server, kubernetes, settle, path, program = `${ROOT}meshstep.mjs` }: Ground,
 ): Promise<Entry[]> => {
   const environment: Record<string, string> = {
     PATH: [path, process.env.PATH].filter((one) => one !== undefined).join(':'),
@@ -67,8 +65,7 @@ export const replay = async (
   const printed: Entry[] = []
   for (const { command, output } of entries) {
     const [, name, value] = /^export (\w+)=(.*)$/.exec(command) ?? []
-    if (name !== undefined && value !== undefined)
-      environment[name] = value.replace('http://127.0.0.1:9090', prometheus)
+    if (name !== undefined && value !== undefined) environment[name] = value
     else if (command.startsWith('alias ')) aliases.push(command.replaceAll('http://127.0.0.1:8001', kubernetes))
     else {
       await settle()

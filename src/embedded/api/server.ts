@@ -13,7 +13,7 @@ export type EmbeddedServerOptions = {
   readonly port?: number
   readonly host?: string
   /** Responds in place of the API; undefined lets the request through. */
-  readonly intercept?: Intercept
+  readonly intercept?: Intercept | undefined
 }
 
 export type EmbeddedServer = { readonly url: string; readonly port: number; close(): Promise<void> }

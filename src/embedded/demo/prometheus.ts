@@ -1,7 +1,4 @@
-/** Stands in for the Prometheus of a mesh on which `bookinfo` runs for a week: the pages of commands ask it. */
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
+import type { Answer, Request } from '../api/api.ts'
 
 const client = (namespace: string, name: string) => ({
   source_workload_namespace: namespace,
@@ -25,7 +22,7 @@ const WOULD_REFUSE = { namespace: 'bookinfo', gateway_networking_k8s_io_gateway_
 
 const WEEK = 7 * 86_400
 
-const answerTo = (query: string) => {
+const seriesFor = (query: string) => {
   const seconds = Number(/\[(\d+)s/.exec(query)?.[1] ?? 0)
   if (query.includes('timestamp(istio_build')) return [{ metric: {}, value: [0, `${Math.min(seconds, WEEK)}`] }]
   if (query.startsWith('count by (__name__)')) return [{ metric: { __name__: COUNTER }, value: [0, '1'] }]
@@ -40,11 +37,21 @@ const answerTo = (query: string) => {
   }))
 }
 
-const server = createServer(async (request, response) => {
-  const query = new URLSearchParams(await text(request)).get('query') ?? ''
-  response.end(JSON.stringify({ status: 'success', data: { resultType: 'vector', result: answerTo(query) } }))
-})
-server.listen(0, '127.0.0.1', () => {
-  const { port } = server.address() as AddressInfo
-  process.stdout.write(`${JSON.stringify({ msg: 'listening', url: `http://127.0.0.1:${port}` })}\n`)
-})
+/** Where the Prometheus of the example answers, beside the Kubernetes API. */
+export const PROMETHEUS_PATH = '/prometheus'
+
+/**
+ * Answers as the Prometheus of a mesh on which `bookinfo` has run for a week with the same traffic in each hour. It knows only the queries of the question
+ * about traffic.
+ */
+export const demoPrometheus = ({ path, body = '' }: Request): Answer | undefined =>
+  path.startsWith(`${PROMETHEUS_PATH}/`)
+    ? {
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          status: 'success',
+          data: { resultType: 'vector', result: seriesFor(new URLSearchParams(body).get('query') ?? '') },
+        }),
+      }
+    : undefined
