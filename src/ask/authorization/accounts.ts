@@ -1,8 +1,7 @@
 import { gatewayAccount } from '../../mesh/istio/names.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import { type PodLike, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import type { Identity } from './evaluate/request-context.ts'
-import { serviceAccountName } from './pods.ts'
 
 export type Account = Pick<Identity, 'namespace' | 'serviceAccount'>
 

@@ -1,7 +1,8 @@
 import { Refused } from '../../platform/base/errors.ts'
+import { serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import type { AccessRequest, TraceStep } from './evaluate.ts'
 import type { ObservedCluster } from './observe.ts'
-import { countEnrolled, isGateway, loneProxy, serviceAccountName, typicalPod } from './pods.ts'
+import { countEnrolled, isGateway, loneProxy, typicalPod } from './pods.ts'
 import type { Query } from './query.ts'
 import { nothingRuns } from './side.ts'
 

@@ -16,10 +16,11 @@ import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
 import { type Client, resolveClient } from './client.ts'
 import { type Destination, resolveDestination } from './destination.ts'
 import type { AccessRequest, ClusterSnapshot, TraceStep } from './evaluate.ts'
-import { CLIENT_ASPECTS, describeKinds, destinationAspects, kindsOfPods } from './kinds-of-pods.ts'
+import { type Aspects, CLIENT_ASPECTS, describeKinds, destinationAspects, kindsOfPods } from './kinds-of-pods.ts'
 import { findMesh } from './memories.ts'
 import type { ObservedCluster } from './observe.ts'
 import { readPeerAuthentications } from './peer-authentications.ts'
+import { type ObservedPods, uncertainCaptures } from './pods.ts'
 import type { Query } from './query.ts'
 
 /** The input of an evaluation: the request, and a snapshot of the cluster. */
@@ -57,6 +58,8 @@ export const buildInput = (query: Query, observed: ObservedCluster): EvaluationI
     ],
   }
 }
+
+type Labels = Readonly<Record<string, string>>
 
 type Ends = { readonly client: Client; readonly destination: Destination }
 
@@ -109,11 +112,17 @@ const resolveOthers = (
       workloads: other.destination.workloads,
     })),
     differing: {
-      client: joined(ends.client.partly, from && describeKinds(from, ...client)),
-      destination: joined(ends.destination.partly, to && describeKinds(to, ...destination)),
+      client: joined(ends.client.partly, ...(from ? differencesOf(from, ...client) : [])),
+      destination: joined(ends.destination.partly, ...(to ? differencesOf(to, ...destination) : [])),
     },
   }
 }
+
+/** Lists the ways in which the pods of a side differ, or may differ, in words. */
+const differencesOf = (pods: ObservedPods, namespace: Labels, aspects: Aspects): (string | undefined)[] => [
+  describeKinds(pods, namespace, aspects),
+  ...uncertainCaptures(pods, namespace).map((why) => `it is not known if the mesh captures its pods: ${why}`),
+]
 
 /** More than any rollout produces. Each pair is decided on its own. */
 const MOST_PAIRS = 32

@@ -1,9 +1,9 @@
 import { MESH_LABELS } from '../../core/relations/enrolment-labels.ts'
 import { canonicalHash } from '../../platform/base/canonical-hash.ts'
 import { perObject } from '../../platform/base/per-object.ts'
-import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { type PodLike, podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import type { ClusterSnapshot } from './evaluate.ts'
-import { GATEWAY_NAME, isOnMesh, type ObservedPods, serviceAccountName } from './pods.ts'
+import { GATEWAY_NAME, isOnMesh, type ObservedPods, withEachCapture } from './pods.ts'
 
 /** The properties of pods on which an answer may depend, besides enrolment, by their name in a sentence. */
 export type Aspects = Readonly<Record<string, (pod: PodLike) => unknown>>
@@ -51,10 +51,14 @@ const namedPorts = ({ spec }: PodLike): unknown =>
 
 type Labels = Readonly<Record<string, string>>
 
-/** Divides pods into kinds that differ in enrolment or in another property. Each kind is represented by one running pod. */
+/**
+ * Divides pods into kinds that differ in capture or in another property. Each kind is represented by one running pod. A pod of which it is not known if the
+ * mesh captures it is of both kinds.
+ */
 export const kindsOfPods = (pods: ObservedPods, namespace: Labels, aspects: Aspects): ObservedPods[] => {
-  if (pods.running.length < 2) return [pods]
-  const kinds = Map.groupBy(pods.running, (pod) =>
+  const { running } = withEachCapture(pods, namespace)
+  if (running.length < 2) return [pods]
+  const kinds = Map.groupBy(running, (pod) =>
     canonicalHash([isOnMesh(pod, namespace), ...Object.values(aspects).map((aspect) => aspect(pod))]),
   )
   return kinds.size > 1 ? [...kinds.values()].map((alike) => ({ ...pods, running: alike.slice(0, 1) })) : [pods]

@@ -3,6 +3,7 @@ import { ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import type { Memories } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import { unenforced } from '../../mesh/istio/acceptance.ts'
+import { dependsOnMarks, isMarked } from '../../mesh/istio/capture.ts'
 import {
   type FoundMeshConfigs,
   findMeshConfigs,
@@ -18,11 +19,11 @@ import { ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { type Lookups, lookupsOf, observeLookups } from '../../platform/kubernetes/lookups.ts'
 import { type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import { type PodLike, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import { formatSelector, isLive, isPodOf } from '../../platform/kubernetes/pods.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
 import { findBeacon, findMesh, findState } from './memories.ts'
-import { GATEWAY_NAME, isLonePod, lonePodName, type ObservedPods, saidWorkload, serviceAccountName } from './pods.ts'
+import { GATEWAY_NAME, isLonePod, lonePodName, type ObservedPods, saidWorkload } from './pods.ts'
 import type { Query } from './query.ts'
 import type { Side } from './side.ts'
 import type { GatewayClasses } from './waypoint.ts'
@@ -51,7 +52,8 @@ export type ObservedCluster = {
 
 /**
  * Reads the cluster state for one query. It makes twelve calls at once, and two or more for Istio's own config. One more call each reads a beacon, the
- * GatewayClasses of waypoints that do not name their purpose, the pods of either side, and the proxies of a Gateway.
+ * GatewayClasses of waypoints that do not name their purpose, the pods of either side, the proxies of a Gateway, and the pods of the namespace of a side whose
+ * pods should have the mark of Istio's CNI and do not.
  */
 export const observeForQuery = async (
   memories: Pick<Memories, 'read'>,
@@ -81,13 +83,17 @@ export const observeForQuery = async (
     findState(memories, kubernetes, related),
     gateways?.some(needsClass) ? listClasses(kubernetes) : [],
   ])
+  const [marked, markedTo] = await Promise.all([
+    from && withMarks(kubernetes, sender, from.namespace, fromNamespace),
+    withMarks(kubernetes, receiver, to.namespace, toNamespace),
+  ])
   const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
   const members = meshMembers(to.namespace, toNamespace, service ? [service] : [])
   const known = lookupsOf([...(toNamespace ? [toNamespace] : []), ...(gateways ?? [])])
   const meshConfigs = await readMeshConfigs(kubernetes, members, said, known)
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
   return {
-    ...{ ...seen, from: sender, to: receiver, memory, beacon, gatewayClasses },
+    ...{ ...seen, from: marked, to: markedTo, memory, beacon, gatewayClasses },
     untaken: untakenOf(policies ?? NONE, services, ...meshConfigs.configs),
     meshConfigs,
   }
@@ -152,6 +158,18 @@ const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<Kubernet
   await ifServed(kubernetes.list(kind, undefined))
 
 type Reader = Pick<Kubernetes, 'find' | 'list'>
+
+/** Adds whether pods of the namespace carry the mark of Istio's CNI. If an answer depends on others than these, the namespace's pods are listed. */
+export const withMarks = async (
+  kubernetes: Reader,
+  pods: ObservedPods | undefined,
+  namespace: string,
+  home: KubernetesObject | undefined,
+): Promise<ObservedPods | undefined> => {
+  if (pods === undefined || pods.running.some(isMarked)) return pods
+  if (!pods.running.some((pod) => dependsOnMarks(pod, { labels: home?.metadata.labels }))) return pods
+  return { ...pods, isMarking: (await kubernetes.list('Pod', namespace)).some((pod) => isMarked(pod as PodLike)) }
+}
 
 /** Finds the pods of a side by its name: those of a workload, else of a Service, else of a Gateway. A side may also name pods without a workload. */
 export const findSide = async (

@@ -1,7 +1,7 @@
-import { areEnrolling, ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { captureOf, ifCaptured, isEnrolled, isMarked, SIDECAR_STATUS } from '../../mesh/istio/capture.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
-import { isOnHost, type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isLive, isPodOf } from '../../platform/kubernetes/pods.ts'
 import type { Spec } from '../../platform/kubernetes/services.ts'
 import { hasLabels } from './evaluate/cluster-snapshot.ts'
@@ -15,6 +15,8 @@ export type ObservedPods = {
   readonly template?: PodLike
   /** The live pods. The template counts only if there are none. */
   readonly running: readonly PodLike[]
+  /** Pods of the namespace carry the mark of Istio's CNI, so that a missing one means something. @default some of these do */
+  readonly isMarking?: boolean | undefined
 }
 
 /** Returns a running pod, preferably one on the mesh, else the template. Returns undefined if neither is known. */
@@ -25,21 +27,36 @@ export const typicalPod = ({ template, running }: ObservedPods, namespace: Label
 export const allPods = ({ template, running }: ObservedPods): readonly PodLike[] =>
   template ? [template, ...running] : running
 
-/** Kubernetes runs pods as the ServiceAccount `default` if the pod spec names none. */
-export const serviceAccountName = ({ spec }: PodLike): string => spec?.serviceAccountName ?? 'default'
-
 /** Counts the pods on the mesh and all pods; a template without pods counts as one. */
 export const countEnrolled = ({ template, running }: ObservedPods, namespace: Labels): { on: number; of: number } => {
   const pods = running.length > 0 || template === undefined ? running : [template]
   return { on: pods.filter((pod) => isOnMesh(pod, namespace)).length, of: pods.length }
 }
 
-export const isOnMesh = (pod: PodLike, namespace: Labels): boolean =>
-  !isOnHost(pod) && isEnrolled(podLabels(pod), namespace)
+/** Tells if the mesh captures a pod, or may do so. */
+export const isOnMesh = (pod: PodLike, namespace: Labels): boolean => captureOf(pod, { labels: namespace }).is !== 'off'
 
-/** Tells if the labels put a pod on the mesh, as Istio decides: a pod may opt out of its namespace's enrolment. */
-const isEnrolled = (labels: Labels, namespace: Labels): boolean =>
-  areEnrolling(labels) || (ownValue(labels, ENROLMENT_LABEL) !== 'none' && areEnrolling(namespace))
+/** Lists the reasons why it is not known if the mesh captures running pods, each once. */
+export const uncertainCaptures = (pods: ObservedPods, namespace: Labels): string[] => [
+  ...new Set(pods.running.flatMap((pod) => uncertainty(pod, pods, namespace) ?? [])),
+]
+
+/** Replaces each pod of which it is not known if the mesh captures it by two: one that is captured, and one that is not. */
+export const withEachCapture = (pods: ObservedPods, namespace: Labels): ObservedPods => ({
+  ...pods,
+  running: pods.running.flatMap((pod) =>
+    uncertainty(pod, pods, namespace) === undefined ? [pod] : [ifCaptured(pod, true), ifCaptured(pod, false)],
+  ),
+})
+
+const uncertainty = (
+  pod: PodLike,
+  { running, isMarking = running.some(isMarked) }: ObservedPods,
+  labels: Labels,
+): string | undefined => {
+  const capture = captureOf(pod, { labels, isMarking })
+  return capture.is === 'unknown' ? capture.why : undefined
+}
 
 /** Finds the first proxy of their own that the pods, or the next one from their template, have beside the ztunnel, and that is of no Gateway. */
 export const loneProxy = (pods: ObservedPods, namespace: Labels): 'gateway' | 'sidecar' | undefined =>
@@ -57,10 +74,11 @@ export const ownProxy = (pod: PodLike, namespace: Labels): 'of a Gateway' | 'gat
   const { metadata: { labels, annotations } = {}, spec: { containers = [], initContainers = [] } = {} } = pod
   const isProxy = ({ name }: { readonly name?: string }) => name === 'istio-proxy'
   const isInjected = () => {
+    if (ownValue(annotations, SIDECAR_STATUS) !== undefined) return true
     const wish = ownValue(labels, INJECT) ?? ownValue(annotations, INJECT)
     if (wish !== undefined) return wish === 'true'
     const isInjecting = ownValue(namespace, 'istio-injection') === 'enabled' || Object.hasOwn(namespace, 'istio.io/rev')
-    return isInjecting && !isEnrolled(labels ?? {}, namespace)
+    return isInjecting && !isEnrolled(pod, namespace)
   }
   if (![...containers, ...initContainers].some(isProxy) && !isInjected()) return undefined
   const templates = ownValue(annotations, 'inject.istio.io/templates')?.split(',') ?? []

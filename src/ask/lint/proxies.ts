@@ -1,5 +1,5 @@
 import { type AuthorizationPolicy, readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
-import { podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import { isHeadless } from '../../platform/kubernetes/services.ts'
 import { waypointPolicies, ztunnelPolicies } from '../authorization/evaluate/attachment.ts'
 import type { ClusterSnapshot } from '../authorization/evaluate/cluster-snapshot.ts'
@@ -10,7 +10,7 @@ import {
   policyName,
 } from '../authorization/evaluate/enforcement-point.ts'
 import type { RequestContext } from '../authorization/evaluate/request-context.ts'
-import { isOnMesh, ownProxy, serviceAccountName } from '../authorization/pods.ts'
+import { isOnMesh, ownProxy } from '../authorization/pods.ts'
 import { detectProtocol, tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
 import { type Cluster, podsAndNext } from './cluster.ts'

@@ -1,6 +1,7 @@
+import { isMarked } from '../../mesh/istio/capture.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podLabels, podTemplate } from '../../platform/kubernetes/pod-like.ts'
+import { type PodLike, podLabels, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isLive } from '../../platform/kubernetes/pods.ts'
 import { isHeadless, isServiceOf } from '../../platform/kubernetes/services.ts'
 import {
@@ -9,7 +10,7 @@ import {
   isSelecting,
   lonePodName,
   loneProxy,
-  serviceAccountName,
+  uncertainCaptures,
 } from '../authorization/pods.ts'
 import { tcpPorts } from '../authorization/protocol.ts'
 import type { Application, Workload } from './cluster.ts'
@@ -30,6 +31,7 @@ export type Workloads = {
 
 export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Workloads => {
   const live = pods.filter(isLive)
+  const isMarking = (live as readonly PodLike[]).some(isMarked)
   const byController = Map.groupBy(live, (pod) => keyOf(controllerNamed(pod)))
   // a StatefulSet goes before a Deployment of the same name
   const byName = new Map(workloads.toReversed().map((object) => [object.metadata.name, object]))
@@ -40,12 +42,14 @@ export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Wor
   ]
   const describe = (object: KubernetesObject): Workload => {
     const template = podTemplate(object)
-    const observed = { template, running: byController.get(keyOf({ kind: object.kind, ...object.metadata })) ?? [] }
+    const running = byController.get(keyOf({ kind: object.kind, ...object.metadata })) ?? []
+    const observed = { template, running, isMarking }
     const account = serviceAccountName(template)
     const { on, of } = countEnrolled(observed, labels)
     const sharing = users.filter((one) => one.account === account && one.name !== object.metadata.name)
     return {
-      ...{ template, account, isOnMesh: on === of, isGateway: isGateway(template) },
+      ...{ template, account, isGateway: isGateway(template) },
+      isOnMesh: on === of && uncertainCaptures(observed, labels).length === 0,
       sharedWith: [...new Set(sharing.map(({ name }) => name))].toSorted(),
       hasSidecar: loneProxy(observed, labels) !== undefined,
     }

@@ -1,6 +1,8 @@
+import { captureOf, isMarked } from '../../mesh/istio/capture.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 import { isLive } from '../../platform/kubernetes/pods.ts'
-import { isOnMesh, isSelecting, lonePodName } from '../authorization/pods.ts'
+import { isSelecting, lonePodName } from '../authorization/pods.ts'
 
 /**
  * Names the targets of a namespace with pods that are all on the mesh, `namespace/name`: the controllers of pods, and the Services that select them. Their
@@ -11,8 +13,9 @@ export const targetsOnMesh = (
   pods: readonly KubernetesObject[],
   services: readonly KubernetesObject[],
 ): string[] => {
+  const home = { labels: namespace?.metadata.labels, isMarking: (pods as readonly PodLike[]).some(isMarked) }
   const live = pods.filter(isLive).map((pod) => ({
-    isOn: isOnMesh(pod, namespace?.metadata.labels ?? {}),
+    isOn: captureOf(pod as PodLike, home).is === 'on',
     names: namesOf(pod, services),
   }))
   const off = new Set(live.flatMap(({ isOn, names }) => (isOn ? [] : names)))

@@ -3,6 +3,7 @@ import type { Wait } from '../../platform/base/wait.ts'
 import type { LabelConflict, SeenLabels } from '../../platform/kubernetes/label-difference.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
+import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import type { Config } from '../state/config.ts'
@@ -14,10 +15,29 @@ export type NamespaceLabels = {
   readonly conflict?: LabelConflict
 }
 
+/** The place of a pod: the labels of its namespace, and whether some pod there carries the mesh's mark of captured pods. */
+export type Home = {
+  readonly labels?: Readonly<Record<string, string>> | undefined
+  readonly isMarking?: boolean | undefined
+}
+
+/**
+ * Tells if a mesh captures the traffic of a pod, and why not. `unknown`: the labels of the pod say one thing, and the mesh's mark another. `why` is said of
+ * several pods.
+ */
+export type Capture =
+  | { readonly is: 'on' }
+  | { readonly is: 'off'; readonly because: 'ended' | 'label' | 'network' | 'sidecar'; readonly why: string }
+  | { readonly is: 'unknown'; readonly why: string }
+
 /** The reconciler's view of a service mesh: how policies are written, and how they affect each other. */
 export type Mesh = {
   /** The label that puts a pod on the mesh. */
   readonly enrolment: { readonly key: string; readonly value: string }
+  /** Tells if the mesh captures a pod, or the pods of a template, at this place. */
+  capture(pod: PodLike, home?: Home): Capture
+  /** Tells if the mesh has marked the pod as captured. */
+  isMarked(pod: PodLike): boolean
   /** Builds policies that guard the targets, and allow the requests and nothing else. */
   policies(
     subject: Subject,

@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { EmbeddedApi, Reference } from '../api/api.ts'
 import { kindOf } from '../kinds/kinds.ts'
+import { startCapture } from './capture.ts'
 import { demoConditions } from './conditions.ts'
 import { demoWaypointObjects } from './waypoint-objects.ts'
 
@@ -9,9 +10,13 @@ const AUTOSCALER = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscale
 
 type Stoppable = { stop(): void }
 
-/** Does what istiod does, as far as others see it: it runs waypoints, and says in their status what becomes of policies and Services. */
+/**
+ * Does what istiod does, as far as others see it: it runs waypoints, and says in their status what becomes of policies and Services. It also marks the pods
+ * that Istio's CNI captures.
+ */
 export const startIstio = ({ api }: { api: EmbeddedApi }): Stoppable => {
   const waypoints = startWaypoints({ api })
+  const capture = startCapture({ api })
   // by an object, who has read it, or its absence, since it was written last: nobody else is judged again when it is written
   const readers = new Map<string, Map<string, Reference>>()
   const judge = (reader: Reference): void => {
@@ -29,6 +34,7 @@ export const startIstio = ({ api }: { api: EmbeddedApi }): Stoppable => {
   return {
     stop: () => {
       waypoints.stop()
+      capture.stop()
       stop()
     },
   }

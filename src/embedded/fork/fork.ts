@@ -4,6 +4,7 @@ import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { type Answer, createEmbeddedApi, type EmbeddedApi, type Request } from '../api/api.ts'
 import { type Target, targetOf } from '../api/route.ts'
+import { MARK, startCapture } from '../demo/capture.ts'
 import { startWaypoints } from '../demo/istio.ts'
 import { sourceEvent } from '../demo/source-event.ts'
 import { at, parsed } from '../kinds/json.ts'
@@ -45,12 +46,17 @@ export const createFork = (read: Read): Fork => {
   const after = before.copy()
   // what Istio would say of policies depends on objects that are not read
   startWaypoints({ api: after })
+  let isMarking = false
+  // where nobody marks pods, no new one is marked
+  startCapture({ api: after, runs: () => isMarking })
   const events: Event[] = []
   after.subscribe((change) => {
     const event = sourceEvent(change)
     if (event) events.push(event)
   })
-  const load = createLoader(read, [before, after])
+  const load = createLoader(read, [before, after], (objects) => {
+    isMarking ||= objects.some(({ metadata }) => metadata.annotations?.[MARK] === 'enabled')
+  })
   const serve =
     (api: EmbeddedApi) =>
     async (request: Request): Promise<Answer> =>
@@ -65,7 +71,11 @@ export const createFork = (read: Read): Fork => {
 }
 
 /** Loads what a request needs; answers with why that cannot be read. */
-const createLoader = (read: Read, apis: readonly EmbeddedApi[]) => {
+const createLoader = (
+  read: Read,
+  apis: readonly EmbeddedApi[],
+  tell: (objects: readonly KubernetesObject[]) => void,
+) => {
   const loads = new Map<string, Promise<Answer | undefined>>()
   const seen = new Set<string>()
 
@@ -74,6 +84,7 @@ const createLoader = (read: Read, apis: readonly EmbeddedApi[]) => {
     const unseen = objects.filter((object) => !seen.has(keyOf(object)))
     for (const object of unseen) seen.add(keyOf(object))
     for (const api of apis) api.adopt(unseen)
+    tell(unseen)
   }
 
   const readInto = async (path: string, target: Target): Promise<Answer | undefined> => {

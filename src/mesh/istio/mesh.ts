@@ -11,6 +11,7 @@ import { causeIn, causeLookups, unenforced, withCause } from './acceptance.ts'
 import { attachmentKey, isForAll, isGuarding } from './attachment.ts'
 import { auditPolicies } from './audit.ts'
 import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorization-policy.ts'
+import { captureOf, isMarked } from './capture.ts'
 import { isDryRun } from './dry-run.ts'
 import { authorizationPolicies } from './grant.ts'
 import { type IdentityConfig, resolveIdentities } from './identities.ts'
@@ -42,6 +43,8 @@ export const istio = {
       .map((label) => label.join('='))
       .join(','),
   isPolicy,
+  capture: captureOf,
+  isMarked,
   enrolment: { key: ENROLMENT_LABEL, value: 'ambient' },
   isDenying,
   isDryRun,

@@ -15,11 +15,15 @@ type PodSpec = {
 export type PodLike = {
   readonly metadata?: { readonly labels?: Labels; readonly annotations?: Labels }
   readonly spec?: PodSpec
+  readonly status?: { readonly phase?: string }
 }
 
 export const podTemplate = ({ spec }: KubernetesObject): PodLike => (spec?.template ?? {}) as PodLike
 
 export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? {}
+
+/** Kubernetes runs pods as the ServiceAccount `default` if the pod spec names none. */
+export const serviceAccountName = ({ spec }: PodLike): string => spec?.serviceAccountName ?? 'default'
 
 /** Tells if a pod runs in its node's network, so that it has no address of its own. */
 export const isOnHost = ({ spec }: PodLike): boolean => spec?.hostNetwork === true

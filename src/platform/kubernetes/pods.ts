@@ -42,11 +42,11 @@ export const controllerNamed = (pod: KubernetesObject): Pick<Owner, 'kind' | 'na
     : owner
 }
 
-type Seen = { readonly metadata: object; readonly status?: unknown }
+type Seen = { readonly metadata?: object; readonly status?: unknown }
 
 /** Tells if the pod runs or will run. An evicted, ended or deleted pod remains an object for some time. */
 export const isLive = (pod: Seen): boolean =>
-  !('deletionTimestamp' in pod.metadata && pod.metadata.deletionTimestamp) && !isOver(pod)
+  (pod.metadata as { deletionTimestamp?: unknown } | undefined)?.deletionTimestamp === undefined && !isOver(pod)
 
 /** Tells if the pod was evicted or has ended. Other pods may still run, even while they are being deleted or wait for a node. */
 export const isOver = ({ status }: Seen): boolean =>

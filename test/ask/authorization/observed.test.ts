@@ -39,6 +39,52 @@ const patchPod = (mesh: Mesh, { metadata }: KubernetesObject, change: object) =>
     body: JSON.stringify(change),
   })
 
+/** Sets Istio's mark of captured pods, or takes it off. */
+const markPods = (mesh: Mesh, name: string, mark: string | null) => {
+  const metadata = { annotations: { 'ambient.istio.io/redirection': mark } }
+  for (const pod of podsNamed(mesh, name)) patchPod(mesh, pod, { metadata })
+}
+
+describe('pods that the mesh may not have captured', () => {
+  const POD = { via: 'pod', method: undefined, path: undefined, port: '9999' }
+  /** Lets only one account of shop reach the pods of details. */
+  const allowing = (account: string) =>
+    custom('own', {
+      ...pods('details'),
+      rules: [{ from: [{ source: { principals: [`cluster.local/ns/shop/sa/${account}`] } }] }],
+    })
+  const MARK = 'it is not known if the mesh captures its pods: '
+
+  test('a request is undecided that a policy refuses, and that reaches pods which are not captured', async () => {
+    const mesh = createMesh(bookinfo)
+    mesh.api.seed([allowing('db')])
+    expect(await mesh.explain(POD)).toMatchObject({ allowed: false, decided: true })
+    markPods(mesh, 'details', 'disabled')
+    const answer = await mesh.explain(POD)
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence).toContain(
+      `of the destination ${MARK}their annotation ambient.istio.io/redirection: disabled`,
+    )
+  })
+
+  test('a request that passes either way stays decided', async () => {
+    const mesh = createMesh(bookinfo)
+    mesh.api.seed([allowing('productpage')])
+    markPods(mesh, 'details', 'disabled')
+    expect(await mesh.explain(POD)).toMatchObject({ allowed: true, decided: true })
+  })
+
+  test('a client that may have no identity is undecided where its identity lets it in', async () => {
+    const mesh = createMesh(bookinfo)
+    mesh.api.seed([allowing('productpage')])
+    expect(await mesh.explain(POD)).toMatchObject({ allowed: true, decided: true })
+    markPods(mesh, 'productpage', 'pending')
+    const answer = await mesh.explain(POD)
+    expect(answer).toMatchObject({ allowed: false, decided: false })
+    expect(answer.sentence).toContain(`of the client ${MARK}Istio has marked them as captured in part`)
+  })
+})
+
 describe('the client', () => {
   test.each<[string, readonly KubernetesObject[], Record<string, string>, string]>([
     ['outside the mesh', productpage({ labels: NO_LABELS }), {}, 'shop/productpage, outside the mesh, may not'],

@@ -15,6 +15,37 @@ const lintOf = async ({ app }: World): Promise<Finding[]> =>
 
 const STATEFUL_SET = '/apis/apps/v1/namespaces/shop/statefulsets/db'
 
+/** Sets Istio's mark of captured pods on the pods of an application, or takes it off. */
+const mark = (world: World, name: string, value: string | null): void => {
+  const metadata = { annotations: { 'ambient.istio.io/redirection': value } }
+  edit(world, `/api/v1/namespaces/shop/pods/${name}-0`, { metadata })
+}
+
+test('an application whose pods the mesh has not captured waits, and says so in every answer', async () => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: {} })
+  await world.send('relation-changed', requires(7, DB))
+  const told = async (message: string | undefined) => {
+    const outcome = await world.send('resync', DB)
+    const { status, waiting } = await viewOf(world)
+    const said = [...(outcome.waiting ?? []), ...waiting].map((one) => one.message)
+    expect(status.status).toBe(message === undefined ? 'active' : 'waiting')
+    expect(said).toEqual(message === undefined ? [] : Array(2).fill(expect.stringContaining(message)))
+    const findings = (await lintOf(world)).map((finding) => finding.message).join('\n')
+    expect(findings.includes('StatefulSet shop/db may be off the mesh')).toBe(message !== undefined)
+  }
+  await told(undefined)
+  mark(world, 'db', 'disabled')
+  await told('pods of StatefulSet shop/db may be off the mesh: their annotation ambient.istio.io/redirection: disabled')
+  // nobody marks pods there
+  mark(world, 'db', null)
+  await told(undefined)
+  mark(world, 'web', 'enabled')
+  await told('pods of StatefulSet shop/db may be off the mesh: Istio has not marked them as captured')
+  mark(world, 'db', 'enabled')
+  await told(undefined)
+})
+
 describe('an application that nothing puts on the mesh of its namespace', () => {
   const OPTED_OUT = `${KEY}=none keeps them out of the mesh of their namespace: take the label out of the config or the template`
   const ON_HOST =

@@ -194,7 +194,10 @@ test('a wait that begins where nothing else changes has a beginning, which costs
 test('all sources of waits are listed, each with its beginning', () => {
   const state = { ...emptyState(), waitingSince: { plan: SINCE } }
   const listed = waitsOf({
-    mesh: { enrolment: { key: 'mesh', value: 'on' } },
+    mesh: {
+      enrolment: { key: 'mesh', value: 'on' },
+      capture: () => ({ is: 'off', because: 'network', why: 'they run there' }),
+    },
     subject: { namespace: 'shop', application: 'db' },
     state,
     resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], departing: {} } as never,

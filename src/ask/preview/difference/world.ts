@@ -14,7 +14,7 @@ import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../
 import { podLabels } from '../../../platform/kubernetes/pod-like.ts'
 import { formatSelector } from '../../../platform/kubernetes/pods.ts'
 import { resolveMesh } from '../../authorization/evaluation-input.ts'
-import { findSide, meshMembers, type ObservedCluster } from '../../authorization/observe.ts'
+import { findSide, meshMembers, type ObservedCluster, withMarks } from '../../authorization/observe.ts'
 import { allPods } from '../../authorization/pods.ts'
 import type { Side } from '../../authorization/side.ts'
 import type { Cluster, Said } from './cluster.ts'
@@ -100,7 +100,8 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
       const toNamespace = world.namespace(namespace)
       const service = find({ kind: 'Service', namespace, name })
       const running = to.kind === 'pod' ? lone.named(to) : undefined
-      const all = running ? { running } : await findSide(reader, to, world.gateway(to), service)
+      const side = running ? { running } : await findSide(reader, to, world.gateway(to), service)
+      const all = await withMarks(reader, side, namespace, toNamespace)
       const pods = all && distinctPods(all, keys)
       const labels = (pods ? allPods(pods) : []).map(podLabels)
       const found = relevant({ namespace, name, labels, namespaceLabels: toNamespace?.metadata.labels ?? {} })
@@ -115,8 +116,9 @@ export const createWorld = ({ objects, said, absent, unread }: Cluster): World =
       }
     },
     observeClient: async (from) => {
-      const pods = await findSide(reader, from, world.gateway(from))
       const fromNamespace = world.namespace(from.namespace)
+      const side = await findSide(reader, from, world.gateway(from))
+      const pods = await withMarks(reader, side, from.namespace, fromNamespace)
       return {
         from: pods && distinctPods(pods, keys),
         fromNamespace,

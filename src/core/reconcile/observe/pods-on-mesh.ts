@@ -1,11 +1,11 @@
-import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import { isTemplate, type LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, referenceTo } from '../../../platform/kubernetes/objects.ts'
-import { controllerNamed, isOver, podsOfWorkload } from '../../../platform/kubernetes/pods.ts'
+import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
+import { controllerNamed, podsOfWorkload } from '../../../platform/kubernetes/pods.ts'
 import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import type { Mesh } from '../../feature/mesh.ts'
@@ -26,12 +26,12 @@ type Wanted = {
  * or nothing is to leave it.
  */
 export const waitForPodsOnMesh = async (
-  { enrolment }: Pick<Mesh, 'enrolment'>,
+  mesh: Pick<Mesh, 'capture' | 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
   { targets, memory, desired }: Wanted,
 ): Promise<Wait | undefined> => {
-  const { key } = enrolment
+  const { key } = mesh.enrolment
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
   const places = allPlaces(targets).map((place) => ({
     ...place,
@@ -43,17 +43,17 @@ export const waitForPodsOnMesh = async (
   // another manager holds the label too, so new pods will start with it anyway
   if (templates.some(({ holders }) => (holders.others.get(key) ?? []).length > 0)) return undefined
   const isUnchanged = templates.some(({ object, labels }) => Object.hasOwn(labels, key) && hasPods(object))
-  return isUnchanged ? waitingForPods([]) : await waitForRemainingPods({ enrolment }, kubernetes, subject, targets)
+  return isUnchanged ? waitingForPods([]) : await waitForRemainingPods(mesh, kubernetes, subject, targets)
 }
 
 /** Returns the same wait as `waitForPodsOnMesh`, after templates and pods have been changed. */
 export const waitForRemainingPods = async (
-  { enrolment: { key, value } }: Pick<Mesh, 'enrolment'>,
+  { capture }: Pick<Mesh, 'capture'>,
   kubernetes: Kubernetes,
   subject: Subject,
   targets: Targets,
 ): Promise<Wait | undefined> => {
-  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && !isOver(pod)
+  const isOn = (pod: KubernetesObject) => capture(pod as PodLike).is !== 'off'
   const read = await unlessForbidden(podsOn(kubernetes, subject, targets, isOn))
   if ('problem' in read)
     return waitingFor(`${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`)

@@ -6,6 +6,7 @@ import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake } from '../../../platform/kubernetes/ownership-labels.ts'
+import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
 import { selectedPods } from '../../../platform/kubernetes/pods.ts'
 import type { Features } from '../../feature/combine.ts'
 import { ownedKinds } from '../../state/owned-kinds.ts'
@@ -35,6 +36,8 @@ export type Running = {
   readonly namesake?: KubernetesObject | undefined
   /** The reason why its pods may not be listed. */
   readonly problem?: string
+  /** Pods of the namespace carry the mesh's mark of captured pods, so that a missing one means something. */
+  readonly isMarking?: boolean
 }
 
 /** Observes the running application. Pods are listed if something depends on them, or if some are unavailable. With `isWhole`, all pods are listed. */
@@ -51,12 +54,28 @@ export const observeRunning = async (
   // a workload that could not be created has replaced nothing
   if (objects === undefined)
     return { isAbsent: true, ...(features.dependsOnUnits(state) && !isOwn(state) && { pods: [] }) }
-  if (found.target.on === 'pods') return { pods: objects }
+  if (found.target.on === 'pods') return await withMarks(features, kubernetes, subject, { pods: objects }, isWhole)
   const [workload] = objects
   if (workload === undefined) return {}
   if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
   const isTelling = isWhole || dependsOnUnits(features, state) || !isAvailable(workload)
-  return { workload, ...(isTelling && (await podsOf(kubernetes, workload, isWhole))) }
+  const pods = isTelling ? await podsOf(kubernetes, workload, isWhole) : {}
+  return await withMarks(features, kubernetes, subject, { workload, ...pods }, isWhole)
+}
+
+/** Adds whether the mesh marks the pods that it captures. With `isWhole`, other pods of the namespace show that where these do not. */
+const withMarks = async (
+  { mesh }: Features,
+  kubernetes: Kubernetes,
+  { namespace }: Subject,
+  running: Running,
+  isWhole: boolean,
+): Promise<Running> => {
+  const own = [...(running.pods ?? []), ...(running.unowned ?? [])] as readonly PodLike[]
+  if (own.length === 0) return running
+  const isOpen = isWhole && own.some((pod) => mesh.capture(pod, { isMarking: true }).is === 'unknown')
+  const others = isOpen && !own.some(mesh.isMarked) ? await kubernetes.list('Pod', namespace) : []
+  return { ...running, isMarking: [...own, ...(others as readonly PodLike[])].some(mesh.isMarked) }
 }
 
 /** Lists pods. Without permission, the units stay as they were, and the step goes on. */

@@ -17,7 +17,7 @@ import { offMeshWaits } from './off-mesh.ts'
 import { unlabelledWaits } from './unlabelled-pods.ts'
 
 export type WaitsInput = {
-  readonly mesh: Pick<Mesh, 'enrolment'>
+  readonly mesh: Pick<Mesh, 'capture' | 'enrolment'>
   readonly subject: Subject
   readonly state: State
   readonly resolved: ResolvedRelations
