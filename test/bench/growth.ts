@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { wire } from '../helpers/beacon-world.ts'
 import { PART_OF } from '../helpers/cluster.ts'
-import { named, service, workload } from '../helpers/world.ts'
+import { service, workload } from '../helpers/world.ts'
 import { figureOf, type Table } from './figures.ts'
 import { type Ground, here, type Program, type Running, type Sent, start } from './ground.ts'
 import { step } from './steps.ts'
@@ -215,7 +215,7 @@ const applications =
     const running = await start(ground, program)
     const { namespace, of } = createNamespace()
     const names = Array.from({ length: count }, (_, index) => `app-${index}`)
-    await ground.seed(names.flatMap((name) => [of(named(workload('StatefulSet', name))), of(service(name))]))
+    await ground.seed(names.flatMap((name) => [of(workload('StatefulSet', name)), of(service(name))]))
     const configs = names.map((application) => ({
       type: 'config-changed',
       data: { namespace, application, config: { labels: { team: 'blue' } } },

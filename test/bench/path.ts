@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { RelationEntry } from '../../src/core/state/relation.ts'
 import { commonState } from '../../src/core/state/state.ts'
 import { features } from '../../src/features.ts'
-import { createWorld, NAMESPACE, named, service, workload } from '../helpers/world.ts'
+import { createWorld, NAMESPACE, service, workload } from '../helpers/world.ts'
 import type { Table } from './figures.ts'
 
 /** A function of the sources that ran, and how often. */
@@ -45,10 +45,7 @@ export const tracePath = async (work: () => Promise<unknown>): Promise<Ran[]> =>
 
 /** An application that asks for a policy, and its beacon; nothing is related yet. */
 const createShop = async () => {
-  const both = ['beacon', 'details'].flatMap((name) => [
-    named(workload('StatefulSet', name)),
-    named({ ...service(name), spec: { ...service(name).spec, selector: { 'app.kubernetes.io/name': name } } }),
-  ])
+  const both = ['beacon', 'details'].flatMap((name) => [workload('StatefulSet', name), service(name)])
   const world = createWorld(both, { isOwnSink: true })
   const relate = (application: string, id: number, endpoint: string, role: string, remote: string) =>
     world.send('relation-changed', {

@@ -2,7 +2,7 @@ import { sourceEvent } from '../../src/embedded/demo/source-event.ts'
 import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { documentsIn, isOutside, TENANT } from './tenant-documents.ts'
-import { createWorld, event, NAMESPACE, named, service, type World, workload } from './world.ts'
+import { createWorld, event, NAMESPACE, service, type World, workload } from './world.ts'
 
 const guard: KubernetesObject[] = ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'].map((kind) => ({
   ...{ apiVersion: 'admissionregistration.k8s.io/v1', kind, metadata: { name: `meshstep-documents-${NAMESPACE}` } },
@@ -17,14 +17,11 @@ export const createTenants = (
   rights: Set<string>,
   options: { isOwnSink?: boolean; senders?: readonly string[] } = {},
 ): World =>
-  createWorld(
-    ['a', 'b', 'beacon'].flatMap((name) => [named(workload('StatefulSet', name)), named(service(name))]).concat(guard),
-    {
-      ...options,
-      tokens: { mine: TENANT },
-      allows: (about, user) => (user === 'somebody' && !isUse(about)) || rights.has(`${user}: ${about}`),
-    },
-  )
+  createWorld(['a', 'b', 'beacon'].flatMap((name) => [workload('StatefulSet', name), service(name)]).concat(guard), {
+    ...options,
+    tokens: { mine: TENANT },
+    allows: (about, user) => (user === 'somebody' && !isUse(about)) || rights.has(`${user}: ${about}`),
+  })
 
 const isUse = (about: string): boolean => /^(impersonate|get|patch) /.test(about)
 

@@ -35,37 +35,30 @@ import { fakeClock } from './clock.ts'
 export const NAMESPACE = 'shop'
 export const APPLICATION = 'web'
 export const SUBJECT = { namespace: NAMESPACE, application: APPLICATION }
-const APP_LABELS = { 'app.kubernetes.io/name': APPLICATION }
+const labelsOf = (name: string) => ({ 'app.kubernetes.io/name': name })
 
+/** Its pods carry its own name, and run as a ServiceAccount of that name. */
 export const workload = (kind: 'StatefulSet' | 'Deployment' = 'StatefulSet', name = APPLICATION): KubernetesObject => ({
   apiVersion: 'apps/v1',
   kind,
-  metadata: { name, namespace: NAMESPACE, labels: { ...APP_LABELS } },
+  metadata: { name, namespace: NAMESPACE, labels: labelsOf(name) },
   spec: {
     replicas: 2,
     ...(kind === 'StatefulSet' && { serviceName: name }),
-    selector: { matchLabels: { ...APP_LABELS } },
+    selector: { matchLabels: labelsOf(name) },
     template: {
-      metadata: { labels: { ...APP_LABELS, team: 'blue' } },
-      spec: { containers: [{ name: 'c', image: 'x:1' }] },
+      metadata: { labels: { ...labelsOf(name), team: 'blue' } },
+      spec: { serviceAccountName: name, containers: [{ name: 'c', image: 'x:1' }] },
     },
   },
 })
 
-/** Its pods carry its own name, and run as a ServiceAccount of that name. */
-export const named = (object: KubernetesObject): KubernetesObject => {
-  const { name } = object.metadata
-  const text = JSON.stringify(object)
-    .replaceAll('"app.kubernetes.io/name":"web"', `"app.kubernetes.io/name":"${name}"`)
-    .replace('"containers":', `"serviceAccountName":"${name}","containers":`)
-  return JSON.parse(text)
-}
-
+/** It selects the pods of the workload of its name. */
 export const service = (name = APPLICATION): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: { name, namespace: NAMESPACE, labels: { ...APP_LABELS } },
-  spec: { selector: { ...APP_LABELS }, ports: [{ port: 80 }] },
+  metadata: { name, namespace: NAMESPACE, labels: labelsOf(name) },
+  spec: { selector: labelsOf(name), ports: [{ port: 80 }] },
 })
 
 /** Answers in place of the API server, or lets the call pass by answering undefined. */

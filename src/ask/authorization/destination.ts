@@ -4,7 +4,7 @@ import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { describeWait } from '../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
-import { isHeadless } from '../../platform/kubernetes/services.ts'
+import { isHeadless, isSelecting } from '../../platform/kubernetes/services.ts'
 import { hasLabels } from './evaluate/cluster-snapshot.ts'
 import type { AccessRequest, ServiceSnapshot, WorkloadSnapshot } from './evaluate.ts'
 import { findIngress, findListener } from './ingress.ts'
@@ -70,11 +70,11 @@ const nameDoubt = (service: KubernetesObject | undefined): string | undefined =>
     : undefined
 
 /** Returns the reason why the pods behind a Service are unknown, if they are. */
-const podsDoubt = ({ spec }: KubernetesObject, pod: PodLike | undefined, to: Subject): string | undefined => {
-  const { selector = {} } = (spec ?? {}) as { selector?: Readonly<Record<string, string>> }
+const podsDoubt = (service: KubernetesObject, pod: PodLike | undefined, to: Subject): string | undefined => {
+  const { selector = {} } = (service.spec ?? {}) as { selector?: Readonly<Record<string, string>> }
   if (Object.keys(selector).length === 0) return 'the Service has no selector: where it leads to is not known here'
   if (pod === undefined) return 'the Service selects no pods'
-  return hasLabels(podLabels(pod), selector)
+  return isSelecting(service, podLabels(pod))
     ? undefined
     : `the Service does not select the pods of ${subjectName(to)}, but others or none`
 }

@@ -3,8 +3,6 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
 import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isLive, isPodOf } from '../../platform/kubernetes/pods.ts'
-import type { Spec } from '../../platform/kubernetes/services.ts'
-import { hasLabels } from './evaluate/cluster-snapshot.ts'
 
 /** https://istio.io/latest/docs/ambient/usage/add-workloads/ */
 
@@ -115,9 +113,3 @@ export const isLonePod = (pod: KubernetesObject, workload: KubernetesObject | un
 
 /** The name for a pod without a workload: that of its controller, else its own. */
 export const lonePodName = (pod: KubernetesObject): string => controllerNamed(pod)?.name ?? pod.metadata.name
-
-/** Tells if a Service selects pods with these labels. One without a selector selects none. */
-export const isSelecting = ({ spec = {} }: KubernetesObject, labels: Readonly<Record<string, string>>): boolean => {
-  const { selector = {} } = spec as Spec
-  return Object.keys(selector).length > 0 && hasLabels(labels, selector)
-}

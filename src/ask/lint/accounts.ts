@@ -1,3 +1,4 @@
+import { whyNotGranted } from '../../core/policies/named-pods.ts'
 import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
 import { accountOf } from '../../mesh/istio/names.ts'
 import { principalsIn, valuesIn } from '../../mesh/istio/rule-values.ts'
@@ -8,7 +9,7 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts'
-import { isOnHost, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
+import { podTemplate } from '../../platform/kubernetes/pod-like.ts'
 import { accountsOf } from '../authorization/accounts.ts'
 import { type Cluster, type Istio, unlisted, unreadable } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
@@ -38,20 +39,9 @@ const grantFindings = (policies: readonly AuthorizationPolicy[], { namespace, wo
   return workloads.flatMap((workload) => {
     const { name } = workload.metadata
     const isGranted = [...principals].some((one) => one.endsWith(`/ns/${namespace}/sa/${name}`))
-    const message = isGranted ? problemOf(workload) : undefined
-    return message === undefined ? [] : [foundIn(workload, 'grant-without-effect', message)]
+    const problem = isGranted ? whyNotGranted(name, podTemplate(workload)) : undefined
+    return problem === undefined ? [] : [foundIn(workload, 'grant-without-effect', `its pods ${problem}`)]
   })
-}
-
-const problemOf = (workload: KubernetesObject): string | undefined => {
-  const { name } = workload.metadata
-  const template = podTemplate(workload)
-  const account = serviceAccountName(template)
-  if (isOnHost(template))
-    return `its pods are in the network of their node, where Istio gives them no identity, and what is granted to ${name} does not let them in: run them without hostNetwork`
-  return account === name
-    ? undefined
-    : `its pods run as the ServiceAccount ${account}, and what is granted to ${name} lets in pods of the ServiceAccount ${name} alone: set serviceAccountName: ${name} in the template of the ${workload.kind}`
 }
 
 /** Reports accounts that no pod runs as and no ServiceAccount has. If ServiceAccounts may not be listed, it reports only that. */

@@ -1,5 +1,6 @@
 import { type AssessDependencies, assess } from '../../core/reconcile/assess.ts'
 import { meshConfigs, withCauses } from '../../core/reconcile/observe/mesh-acceptance.ts'
+import { GRANTS_OF } from '../../core/reconcile/record/ungranted-pods.ts'
 import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
@@ -20,7 +21,10 @@ export const waitFindings = async (
     const { waiting, labels, unserved } = await assess(dependencies, subject, memory)
     const about = subjectName(subject)
     findings.push(
-      ...waiting.map((wait) => ({ rule: waitRule(wait, dependencies.clock), about, message: describeWait(wait) })),
+      // lint sees the policies themselves, and reports grants without effect of all workloads
+      ...waiting
+        .filter(({ held }) => !held.startsWith(GRANTS_OF))
+        .map((wait) => ({ rule: waitRule(wait, dependencies.clock), about, message: describeWait(wait) })),
       ...labels.messages.map((message) => ({ rule: 'label-refused' as const, about, message })),
       ...unserved.map((message) => ({ rule: 'databag-unserved' as const, about, message })),
     )

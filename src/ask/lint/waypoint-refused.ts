@@ -2,9 +2,8 @@ import type { AuthorizationPolicy } from '../../mesh/istio/authorization-policy.
 import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
-import { isHeadless, type Spec } from '../../platform/kubernetes/services.ts'
+import { isHeadless, isSelecting } from '../../platform/kubernetes/services.ts'
 import { waypointPolicies } from '../authorization/evaluate/attachment.ts'
-import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { actionOf } from '../authorization/evaluate/enforcement-point.ts'
 import { evaluate, type Waypoint } from '../authorization/evaluate.ts'
 import { findNamedPort, isOnMesh, ownProxy } from '../authorization/pods.ts'
@@ -27,7 +26,9 @@ export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
     if (waypoint === undefined || isHeadless(service)) return []
     const { policies } = waypointPolicies(snapshot, { namespace, name: service.metadata.name }, waypoint)
     const refusals = isOpen(policies)
-      ? pods.filter((pod) => isBehind(pod, service)).flatMap((pod) => refusalOf(waypoint, service, pod, snapshot) ?? [])
+      ? pods
+          .filter((pod) => isSelecting(service, podLabels(pod)))
+          .flatMap((pod) => refusalOf(waypoint, service, pod, snapshot) ?? [])
       : []
     return refusals.slice(0, 1).map((refusal) => foundIn(service, 'waypoint-refused', refusal))
   })
@@ -37,11 +38,6 @@ export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
 const isOpen = (policies: readonly AuthorizationPolicy[]): boolean => {
   const allows = policies.filter((policy) => actionOf(policy) === 'ALLOW' && !isDryRun(policy))
   return allows.length === 0 || allows.some(({ spec: { rules = [] } }) => rules.length > 0)
-}
-
-const isBehind = (pod: KubernetesObject, { spec = {} }: KubernetesObject): boolean => {
-  const { selector } = spec as Spec
-  return selector !== undefined && hasLabels(podLabels(pod), selector)
 }
 
 /** Returns the reason why a pod refuses the waypoint on all ports of the Service. Returns undefined if it may accept the waypoint on one. */

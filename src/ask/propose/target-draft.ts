@@ -1,8 +1,7 @@
 import type { Policy } from '../../core/policies/models.ts'
+import { whyNotSelected } from '../../core/policies/named-pods.ts'
 import { ownWorkload } from '../../core/workload/config.ts'
 import { subjectName } from '../../platform/base/subject.ts'
-import { podLabels } from '../../platform/kubernetes/pod-like.ts'
-import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import type { Application } from './cluster.ts'
 import { type Endpoint, endpointFor } from './endpoint.ts'
 import type { Judged } from './judge.ts'
@@ -45,9 +44,8 @@ const unfitness = ({ subject, workload, problem }: Application): string | undefi
   if (problem !== undefined) return `its memory cannot be read (${problem})`
   if (workload === undefined) return 'it is neither a StatefulSet nor a Deployment'
   if (workload.hasSidecar) return 'it has a sidecar, or may have one'
-  return podLabels(workload.template)[NAME_LABEL] === subject.application
-    ? undefined
-    : `its pods do not have the label ${NAME_LABEL}: ${subject.application}, by which policies select them`
+  const unselected = whyNotSelected(subject.application, workload.template)
+  return unselected && `its pods ${unselected}`
 }
 
 /** Drafts the policies and relations for the clients of an application that are granted access. */

@@ -3,15 +3,8 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type PodLike, podLabels, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isLive } from '../../platform/kubernetes/pods.ts'
-import { isHeadless, isServiceOf } from '../../platform/kubernetes/services.ts'
-import {
-  countEnrolled,
-  isGateway,
-  isSelecting,
-  lonePodName,
-  loneProxy,
-  uncertainCaptures,
-} from '../authorization/pods.ts'
+import { isHeadless, isSelecting, isServiceOf } from '../../platform/kubernetes/services.ts'
+import { countEnrolled, isGateway, lonePodName, loneProxy, uncertainCaptures } from '../authorization/pods.ts'
 import { tcpPorts } from '../authorization/protocol.ts'
 import type { Application, Workload } from './cluster.ts'
 

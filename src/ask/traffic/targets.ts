@@ -2,7 +2,8 @@ import { captureOf, isMarked } from '../../mesh/istio/capture.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 import { isLive } from '../../platform/kubernetes/pods.ts'
-import { isSelecting, lonePodName } from '../authorization/pods.ts'
+import { isSelecting } from '../../platform/kubernetes/services.ts'
+import { lonePodName } from '../authorization/pods.ts'
 
 /**
  * Names the targets of a namespace with pods that are all on the mesh, `namespace/name`: the controllers of pods, and the Services that select them. Their

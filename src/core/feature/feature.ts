@@ -7,6 +7,7 @@ import type { WantedLabels } from '../../platform/kubernetes/label-difference.ts
 import type { LabelTarget } from '../../platform/kubernetes/label-target.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
+import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Config, SpecSource } from '../state/config.ts'
@@ -27,6 +28,8 @@ export type Environment = {
 export type ClusterView = {
   /** The objects that features look up. */
   readonly lookups: Lookups
+  /** The template of the application's pods, with the name of its workload. Undefined if there is none, or the pods are labelled one by one. */
+  readonly template?: { readonly of: string; readonly pod: PodLike } | undefined
   /** The live pods of the application. Undefined if they were not listed. */
   readonly pods?: readonly KubernetesObject[] | undefined
   /** The live objects of the application by kind. `live` is undefined if the API server does not serve the kind. */

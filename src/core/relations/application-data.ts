@@ -5,7 +5,7 @@ import type { State } from '../state/state.ts'
 import type { LeaderSettings } from '../units/leader-settings.ts'
 import { unitName } from '../units/units.ts'
 import { ELSEWHERE_KEY } from './mesh-labels.ts'
-import { DEFAULT_POLICIES_KEY } from './policies-databag.ts'
+import { ACCOUNT_KEY, DEFAULT_POLICIES_KEY } from './policies-databag.ts'
 import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './protocol-version-1.ts'
 
 const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
@@ -20,6 +20,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     'mesh_type',
     'guard',
     DEFAULT_POLICIES_KEY,
+    ACCOUNT_KEY,
     'policies',
     'guarded',
     'enforcement',

@@ -24,6 +24,9 @@ const Served = MeshPolicy.superRefine(({ endpoints }, context) => {
 /** The entry of a beacon's databag with the `policies` of consumers whose config has none. */
 export const DEFAULT_POLICIES_KEY = 'default_policies'
 
+/** The entry of a beacon's databag with the ServiceAccount that its policies name for the consumer, if that is not the consumer's name. */
+export const ACCOUNT_KEY = 'service_account'
+
 const List = z.array(z.unknown(), 'expected a list of policies')
 
 /** Reads the policies that a consumer of `service_mesh` requests. An absent key requests nothing. */

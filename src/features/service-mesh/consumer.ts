@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { ClusterView } from '../../core/feature/feature.ts'
 import { listedPolicies } from '../../core/policies/models.ts'
 import { namesProblem } from '../../core/policies/name-problem.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from '../../core/relations/cross-model.ts'
@@ -7,9 +8,10 @@ import { relationsWith } from '../../core/relations/select.ts'
 import { type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Lookups } from '../../platform/kubernetes/lookups.ts'
+import type { Wait } from '../../platform/base/wait.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, nobodyMayReach } from './guards.ts'
+import { type SeenPods, unselectedPods } from './named-pods.ts'
 import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
 import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { unenforceable } from './services.ts'
@@ -54,23 +56,27 @@ export const consumerPolicies = (
 export const consumerReport = (
   subject: Subject,
   state: EffectiveState,
-  lookups: Lookups,
+  seen: Pick<ClusterView, 'lookups'> & SeenPods,
 ): Pick<ConsumerPolicies, 'waiting' | 'messages'> & { unserved: string[] } => {
   if (selectBeacons(state).length === 0) return { waiting: [], messages: [], unserved: [] }
   const { waiting, messages } = consumerPolicies(subject, state)
   return {
-    waiting: [...waiting, ...unenforceable(subject, state, lookups)],
+    waiting: [...waiting, ...unguardable(subject, state, seen), ...unenforceable(subject, state, seen)],
     unserved: [...messages, ...unservedJobs(subject, state)],
-    messages: [...withoutService(subject, state), ...closedTargets(subject, state)],
+    messages: [...withoutService(subject, state), ...closedTargets(subject, state, seen)],
   }
 }
+
+/** Reports pods that the policies of the application do not select. */
+export const unguardable = (subject: Subject, state: EffectiveState, seen: SeenPods): Wait[] =>
+  declaredGuards(subject, state, authorPolicies(subject, state)).length > 0 ? unselectedPods(subject, state, seen) : []
 
 const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
 
-/** Names guarded targets that no relation opens to any client. */
-export const closedTargets = (subject: Subject, state: EffectiveState): string[] => {
-  if (!selectBeacons(state).some(isGuarding)) return []
+/** Names guarded targets that no relation opens to any client. None is closed if policies do not select the pods. */
+export const closedTargets = (subject: Subject, state: EffectiveState, seen: SeenPods): string[] => {
+  if (!selectBeacons(state).some(isGuarding) || unselectedPods(subject, state, seen).length > 0) return []
   const unrelated = declaredGuards(subject, state, authorPolicies(subject, state)).filter((one) => one.unrelated)
   return unrelated.map((one) => nobodyMayReach(subject, one))
 }

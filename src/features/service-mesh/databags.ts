@@ -1,10 +1,17 @@
+import type { ClusterView } from '../../core/feature/feature.ts'
 import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
 import { crossModelDatabag } from '../../core/relations/cross-model.ts'
 import { ELSEWHERE_KEY } from '../../core/relations/mesh-labels.ts'
-import { DEFAULT_POLICIES_KEY, policiesDatabag, readPolicies } from '../../core/relations/policies-databag.ts'
+import {
+  ACCOUNT_KEY,
+  DEFAULT_POLICIES_KEY,
+  policiesDatabag,
+  readPolicies,
+} from '../../core/relations/policies-databag.ts'
 import { type Relation, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
 import { pythonJson } from '../../platform/base/python-json.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
@@ -12,6 +19,7 @@ import { beaconLabels } from './beacon.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
+import { type SeenPods, unselectedPods } from './named-pods.ts'
 import { isRelated } from './related.ts'
 import { servicesToLeave } from './services.ts'
 
@@ -23,13 +31,13 @@ export const meshDatabag = (
   subject: Subject,
   state: EffectiveState,
   relation: Relation,
-  lookups: Lookups,
+  seen: Pick<ClusterView, 'lookups'> & SeenPods,
 ): Record<string, string> | undefined => {
   switch (`${relation.interface} ${relation.role}`) {
     case 'service_mesh requires':
-      return requestDatabag(subject, state, relation, lookups)
+      return requestDatabag(subject, state, relation, seen)
     case 'service_mesh provides':
-      return state.config?.mesh && beaconDatabag(subject, state.config.mesh, state, relation, lookups)
+      return state.config?.mesh && beaconDatabag(subject, state.config.mesh, state, relation, seen.lookups)
     case 'cross_model_mesh requires':
       return { cmr_data: crossModelDatabag(subject) }
     case 'cross_model_mesh provides':
@@ -53,11 +61,16 @@ const requestDatabag = (
   subject: Subject,
   state: EffectiveState,
   relation: Relation,
-  lookups: Lookups,
+  { lookups, ...seen }: Pick<ClusterView, 'lookups'> & SeenPods,
 ): Record<string, string> | undefined => {
   const leaving = servicesToLeave(subject, state, lookups)
+  // a beacon must not say that nobody may reach pods which no policy selects
+  const isSelected = unselectedPods(subject, state, seen).length === 0
   const guards = [
-    ...declaredGuards(subject, state, authorPolicies(subject, state)),
+    ...declaredGuards(subject, state, authorPolicies(subject, state)).map(({ unrelated, ...guard }) => ({
+      ...guard,
+      ...(isSelected && unrelated && { unrelated }),
+    })),
     ...leaving.map((service) => ({ type: 'app' as const, ...(service !== subject.application && { service }) })),
   ]
   const isRequesting = isRequestingPolicies(state, relation)
@@ -100,12 +113,15 @@ const beaconDatabag = (
   relation: Relation,
   lookups: Lookups,
 ): Record<string, string> => {
+  const { namespace = subject.namespace, application } = relation.remote
+  const account = ownValue(state.config?.serviceAccounts, `${namespace}/${application}`)
   const { labels, elsewhere } = beaconLabels(subject, mesh, state, relation, lookups)
   return {
     labels: pythonJson(labels),
     ...(elsewhere && { [ELSEWHERE_KEY]: pythonJson(elsewhere) }),
     mesh_type: '"istio"',
     ...(mesh.guard === 'whenGranted' && { guard: '"whenGranted"' }),
+    ...(account !== undefined && { [ACCOUNT_KEY]: JSON.stringify(account) }),
     ...(mesh.policies !== undefined && { [DEFAULT_POLICIES_KEY]: JSON.stringify(mesh.policies) }),
   }
 }

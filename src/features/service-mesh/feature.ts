@@ -79,7 +79,7 @@ export const serviceMesh = {
     const { config } = state
     const owner = { ...subject, labels: ownerLabels(subject) }
     const beacon = config?.mesh && beaconDesiredState(subject, state, resolveMeshConfig(config), owner, seen)
-    const consumer = consumerReport(subject, state, seen.lookups)
+    const consumer = consumerReport(subject, state, seen)
     const raw = rawPolicies(owner, config?.rawPolicies ?? [])
     return {
       objects: [...(beacon?.objects ?? []), ...raw],
@@ -98,10 +98,10 @@ export const serviceMesh = {
       ],
     }
   },
-  publications: ({ subject, resolved: { state }, seen: { lookups } }) =>
+  publications: ({ subject, resolved: { state }, seen }) =>
     Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
-        const data = meshDatabag(subject, state, relation, lookups)
+        const data = meshDatabag(subject, state, relation, seen)
         // after a lost memory, a beacon keeps its grants for relations that may be unknown here
         const isPartial = state.unknownEndpoints !== undefined && relation.role === 'requires'
         return data === undefined

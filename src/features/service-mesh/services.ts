@@ -1,3 +1,4 @@
+import type { ClusterView } from '../../core/feature/feature.ts'
 import { listedPolicies } from '../../core/policies/models.ts'
 import { readGuards } from '../../core/relations/guarded-databag.ts'
 import { relationsWith } from '../../core/relations/select.ts'
@@ -11,6 +12,7 @@ import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernete
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { hasNoPort, isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import { leadsElsewhere, type SeenPods } from './named-pods.ts'
 import { isRelated } from './related.ts'
 
 /** The limit of named Services. Each costs a read in every step, here and at the beacon. */
@@ -26,6 +28,9 @@ export const namedServices = (application: string, config: Config = {}): string[
 }
 
 export const HEADLESS = 'is headless, so that requests go past its waypoint straight to the pods: ask for type unit'
+
+const ELSEWHERE =
+  'does not select the pods of the application, so that its policies hold for other pods or for none: correct its selector'
 
 const NO_PORT =
   'has no port but the placeholder of Juju: related applications reach nothing there until the charm opens a port'
@@ -74,29 +79,45 @@ export const servicesToLeave = (subject: Subject, state: EffectiveState, lookups
     return place !== undefined && readLabels(place, fieldManager(subject.application)).holders.own.size > 0
   })
 
-/** Reports Services without a waypoint, where nothing enforces the grants, with the remedy. */
-export const unenforceable = (subject: Subject, state: EffectiveState, lookups: Lookups): Wait[] =>
+/** Reports Services without a waypoint, where nothing enforces the grants, and those that lead to other pods, with the remedy. */
+export const unenforceable = (
+  subject: Subject,
+  state: EffectiveState,
+  { lookups, ...seen }: Pick<ClusterView, 'lookups'> & SeenPods,
+): Wait[] =>
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
     if (!lookups.has(name) || isUnreadable(lookups, name)) return []
     const service = findLookup(lookups, name)
-    const waitingFor = (why: string): Wait[] => [{ held: 'policies', for: [name], message: `${name} ${why}` }]
-    const unreachable = service && whyUnreachable(service, state)
-    if (unreachable) return waitingFor(unreachable)
-    if (!isNamed(subject, state, reference)) return []
-    if (service === undefined)
-      return waitingFor(`does not exist: its waypoint's label is applied by the next event after it does`)
-    if (isServiceOf(subject, service)) return []
-    return waitingFor(
-      `does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`,
-    )
+    const why = service ? whyUnenforceable(subject, state, service, seen) : whyMissing(subject, state, reference)
+    return why === undefined ? [] : [{ held: 'policies', for: [name], message: `${name} ${why}` }]
   })
+
+const whyUnenforceable = (
+  subject: Subject,
+  state: EffectiveState,
+  service: KubernetesObject,
+  seen: SeenPods,
+): string | undefined => {
+  const unreachable = whyUnreachable(service, state)
+  if (unreachable !== undefined) return unreachable
+  if (isServiceOf(subject, service)) return leadsElsewhere(service, seen) ? ELSEWHERE : undefined
+  return isNamed(subject, state, service.metadata.name)
+    ? `does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`
+    : undefined
+}
+
+/** The labelled Service is reported with its labels, if it is missing. */
+const whyMissing = (subject: Subject, state: EffectiveState, { name = '' }: Reference): string | undefined =>
+  isNamed(subject, state, name)
+    ? `does not exist: its waypoint's label is applied by the next event after it does`
+    : undefined
 
 const whyUnreachable = (service: KubernetesObject, state: EffectiveState): string | undefined => {
   if (isHeadless(service)) return HEADLESS
   return isRelated(state) && hasNoPort(service) ? NO_PORT : undefined
 }
 
-/** Tells if policies name a Service besides the labelled one. The labelled one is reported with its labels. */
-const isNamed = ({ application }: Subject, { config }: EffectiveState, { name = '' }: Reference): boolean =>
+/** Tells if policies name a Service besides the labelled one. */
+const isNamed = ({ application }: Subject, { config }: EffectiveState, name: string): boolean =>
   namedServices(application, config).includes(name)

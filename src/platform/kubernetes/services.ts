@@ -22,3 +22,9 @@ const PLACEHOLDER = 65_535
 /** Tells if a Service that Juju made has no port of its charm yet. */
 export const hasNoPort = ({ spec = {} }: KubernetesObject): boolean =>
   ((spec as Spec).ports ?? []).every(({ port }) => port === PLACEHOLDER)
+
+/** Tells if a Service selects pods with these labels. One without a selector selects none. */
+export const isSelecting = ({ spec = {} }: KubernetesObject, labels: Readonly<Record<string, string>>): boolean => {
+  const selector = Object.entries((spec as Spec).selector ?? {})
+  return selector.length > 0 && selector.every(([key, value]) => ownValue(labels, key) === value)
+}

@@ -9,7 +9,7 @@ import { maySee } from '../../core/access/visibility.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { assess } from '../../core/reconcile/assess.ts'
-import { unlessForbidden } from '../../core/reconcile/observe/cluster.ts'
+import { podsSeenIn, unlessForbidden } from '../../core/reconcile/observe/cluster.ts'
 import { createListBudget } from '../../core/reconcile/observe/list-budget.ts'
 import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'
 import { mergeSettings } from '../../core/relations/application-data.ts'
@@ -286,7 +286,7 @@ const viewIn = async (
     runs: running.isAbsent !== true,
     messages: [
       ...unserved,
-      ...closedTargets(subject, resolved.state),
+      ...closedTargets(subject, resolved.state, podsSeenIn(running)),
       ...misspeltEndpoints(subject, state),
       ...unguarded,
       ...problems,

@@ -8,7 +8,7 @@ import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
 import { createKubernetes, type Transport } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { functions } from '../../helpers/functions.ts'
-import { createWorld, event, named, service, type World, workload } from '../../helpers/world.ts'
+import { createWorld, event, service, type World, workload } from '../../helpers/world.ts'
 
 /** Applications in `shop`, an Istio, and the sources of Knative: what a cluster does by itself. */
 export type Place = World & {
@@ -24,7 +24,7 @@ export const createPlace = (
   { authenticate, intercept }: { authenticate?: Authenticate; intercept?: Transport } = {},
 ): Place => {
   const world = createWorld(
-    applications.flatMap((name) => [workload('StatefulSet', name), service(name)].map(named)),
+    applications.flatMap((name) => [workload('StatefulSet', name), service(name)]),
     { isOwnSink: true },
   )
   const { api, clock } = world

@@ -3,7 +3,7 @@ import type { Classified } from '../../../src/ask/traffic/classify.ts'
 import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { related, requires } from '../../helpers/beacon-world.ts'
-import { event, named, service, workload } from '../../helpers/world.ts'
+import { event, service, workload } from '../../helpers/world.ts'
 import * as planned from '../preview/planned.ts'
 import { applyDocuments, enrol, explain, proposeIn } from './place.ts'
 
@@ -74,7 +74,7 @@ describe('a client is not let in, but listed,', () => {
 
   test('a client is not let in, but listed, that is outside the mesh in another namespace', async () => {
     const place = createPlace(['db', 'web'])
-    place.api.seed([{ ...workload('Deployment', 'mon'), metadata: { name: 'mon', namespace: 'other' } }].map(named), {
+    place.api.seed([{ ...workload('Deployment', 'mon'), metadata: { name: 'mon', namespace: 'other' } }], {
       manager: 'juju',
     })
     await place.happen(event('config-changed', { namespace: 'other', application: 'mon', config: {} }))
@@ -196,10 +196,7 @@ describe('an application is left as it is, and listed,', () => {
   test('an application is left as it is, and listed, with a client that would be closed if it joined the mesh', async () => {
     const place = planned.createPlace(['web'])
     place.api.seed(
-      [
-        running({ labels: { 'app.kubernetes.io/name': 'db', 'istio.io/dataplane-mode': 'ambient' } }),
-        named(service('db')),
-      ],
+      [running({ labels: { 'app.kubernetes.io/name': 'db', 'istio.io/dataplane-mode': 'ambient' } }), service('db')],
       { manager: 'juju' },
     )
     await place.happen(
@@ -215,7 +212,7 @@ describe('an application is left as it is, and listed,', () => {
   })
 
   test('an application is left as it is, and listed, whose declared client its policy could not know if it joined', async () => {
-    const place = placeOf(WEB, running({ name: 'twin', account: 'web' }), running({}), named(service('db')))
+    const place = placeOf(WEB, running({ name: 'twin', account: 'web' }), running({}), service('db'))
     const policies = [{ type: 'app', relation: 'use', endpoints: [{ ports: [80] }] }]
     await place.happen(event('config-changed', { application: 'db', config: { policies } }))
     await place.happen(event('relation-changed', related(3, 'use', { application: 'web' }, { application: 'db' })))
@@ -225,7 +222,7 @@ describe('an application is left as it is, and listed,', () => {
   })
 
   test('a client with an account of its own is named in the config of the beacon', async () => {
-    const place = placeOf(running({ name: 'web', account: 'runner' }), running({}), named(service('db')))
+    const place = placeOf(running({ name: 'web', account: 'runner' }), running({}), service('db'))
     const { documents, listed: nobody } = await proposeIn(place, [flow()])
     expect(nobody.map(({ to }) => to)).toEqual([])
     expect(configOf(documents, 'beacon')).toBe('mesh: {}\nserviceAccounts:\n  shop/web: runner\n')
@@ -325,7 +322,7 @@ describe('what is there is respected:', () => {
     const place = createPlace(['db'])
     place.api.seed(
       ['web', 'api'].map((name) => {
-        const object = named(JSON.parse(JSON.stringify(workload('StatefulSet', name)).replaceAll('"web"', `"${name}"`)))
+        const object = JSON.parse(JSON.stringify(workload('StatefulSet', name)).replaceAll('"web"', `"${name}"`))
         return JSON.parse(
           JSON.stringify(object).replace(`"serviceAccountName":"${name}"`, '"serviceAccountName":"runner"'),
         )
@@ -357,7 +354,7 @@ describe('what is there is respected:', () => {
 describe('what is proposed takes effect:', () => {
   const OTHER = { 'app.kubernetes.io/name': 'mon', 'istio.io/dataplane-mode': 'ambient' }
   const mon = (): KubernetesObject[] => {
-    const object = named(JSON.parse(JSON.stringify(workload('Deployment', 'mon')).replaceAll('"web"', '"mon"')))
+    const object = JSON.parse(JSON.stringify(workload('Deployment', 'mon')).replaceAll('"web"', '"mon"'))
     const template = { ...(object.spec?.template as object), metadata: { labels: OTHER } }
     return [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'other' } },

@@ -4,7 +4,7 @@ import { waypointsOf } from '../../../src/ask/traffic/waypoints.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
-import { named, workload } from '../../helpers/world.ts'
+import { workload } from '../../helpers/world.ts'
 import { granted } from '../lint/place.ts'
 import type { Place } from '../preview/planned.ts'
 
@@ -54,7 +54,7 @@ test.each([
   async (isSeen, access, ifEnforced) => {
     const mon = { ...workload('Deployment', 'mon'), metadata: { name: 'mon', namespace: 'other' } }
     const [enforced, audited] = [await granted(), await granted(undefined, { enforcement: 'audit' })]
-    for (const { api } of [enforced, audited]) api.seed([named(mon)], { manager: 'juju' })
+    for (const { api } of [enforced, audited]) api.seed([mon], { manager: 'juju' })
     expect(await (await clusterOf(enforced, isSeen)).access('other/mon', 'shop/db')).toBe(access)
     expect(await (await clusterOf(audited, isSeen)).ifEnforced?.('other/mon', 'shop/db')).toBe(ifEnforced)
     // who asks about a namespace may see all of it

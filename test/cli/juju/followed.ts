@@ -8,7 +8,7 @@ import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
 import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
 import { createKubernetes, type Kubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
-import { createWorld, type Intercept, NAMESPACE, named, service, type World, workload } from '../../helpers/world.ts'
+import { createWorld, type Intercept, NAMESPACE, service, type World, workload } from '../../helpers/world.ts'
 import { answer, type World as Juju } from './stand-in.ts'
 
 /** Runs the stand-in in this process. */
@@ -38,10 +38,7 @@ export const followed = (
   applications: readonly string[],
   { name = NAMESPACE, config = [] }: { name?: string; config?: readonly ConfigOption[] } = {},
 ): Followed => {
-  const objects = applications.flatMap((application) => [
-    named(workload('StatefulSet', application)),
-    named(service(application)),
-  ])
+  const objects = applications.flatMap((application) => [workload('StatefulSet', application), service(application)])
   const world = createWorld(objects, { isOwnSink: true })
   startWaypoints({ api: world.api })
   const waiting: Event[] = []

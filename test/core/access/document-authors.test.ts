@@ -4,7 +4,7 @@ import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { AUTHOR, anyDocument, TENANT } from '../../helpers/tenant-documents.ts'
 import { config, createTenants, erase, outside, relation, remove, resync, tell, write } from '../../helpers/tenants.ts'
-import { createWorld, event, isWrite, NAMESPACE, named, service, workload } from '../../helpers/world.ts'
+import { createWorld, event, isWrite, NAMESPACE, service, workload } from '../../helpers/world.ts'
 
 const ofMesh = '{"mesh":{}}'
 const beacon = '{ application: beacon, data: { labels: { "istio.io/dataplane-mode": ambient } } }'
@@ -259,7 +259,7 @@ describe('a document acts with the right of its author', () => {
   })
 
   test('nobody is asked where nobody is authenticated', async () => {
-    const world = createWorld([named(workload('StatefulSet', 'a')), named(service('a'))])
+    const world = createWorld([workload('StatefulSet', 'a'), service('a')])
     expect((await write(world, config('labels: { tier: red }', { author: undefined }))).status).toBe(200)
     expect(world.labels('a').template).toMatchObject({ tier: 'red' })
     expect(world.calls.filter((call) => call.includes('reviews'))).toEqual([])

@@ -18,7 +18,7 @@ const STATEFUL_SET = '/apis/apps/v1/namespaces/shop/statefulsets/db'
 /** Sets Istio's mark of captured pods on the pods of an application, or takes it off. */
 const mark = (world: World, name: string, value: string | null): void => {
   const metadata = { annotations: { 'ambient.istio.io/redirection': value } }
-  edit(world, `/api/v1/namespaces/shop/pods/${name}-0`, { metadata })
+  for (const number of [0, 1]) edit(world, `/api/v1/namespaces/shop/pods/${name}-${number}`, { metadata })
 }
 
 test('an application whose pods the mesh has not captured waits, and says so in every answer', async () => {

@@ -12,7 +12,7 @@ import {
   requires,
   sourcesOf,
 } from '../../helpers/beacon-world.ts'
-import { named, service, type World, workload } from '../../helpers/world.ts'
+import { service, type World, workload } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const AMBIENT = { 'istio.io/dataplane-mode': 'ambient' }
@@ -109,7 +109,7 @@ const tellOfPod = (world: World) =>
 
 const joined = async (kind: Kind, mesh = {}, enrolment = 'rolling'): Promise<World> => {
   const world = createMesh(['cart'])
-  world.api.seed([named(workload(kind, 'db')), service('db')], { manager: 'juju' })
+  world.api.seed([workload(kind, 'db'), service('db')], { manager: 'juju' })
   await configure(world, { mesh })
   await configure(world, { ...ASKED, enrolment }, DB)
   await world.send('relation-changed', requires(1, DB))
@@ -193,7 +193,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
       async (world) => {
         await world.clock.sleep(60_000)
         remove(world, `${pathOf(kind)}?propagationPolicy=Orphan`)
-        const other = named(workload(kind === 'Deployment' ? 'StatefulSet' : 'Deployment', 'db'))
+        const other = workload(kind === 'Deployment' ? 'StatefulSet' : 'Deployment', 'db')
         world.api.seed([{ ...other, spec: { ...other.spec, replicas: 0 } }], { manager: 'juju' })
         await world.send('resync', DB)
       },
@@ -227,7 +227,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
 
   test('of another application that has the same name in its labels are not waited for', async () => {
     const world = await joined(kind)
-    const twin = named(workload(kind, 'db'))
+    const twin = workload(kind, 'db')
     world.api.seed([{ ...twin, metadata: { ...twin.metadata, name: 'twin' } }, service('twin')], { manager: 'juju' })
     await world.send('relation-changed', requires(9, { application: 'twin' }))
     expect(world.labels('twin').template).toMatchObject(AMBIENT)

@@ -5,7 +5,7 @@ import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { application as page } from '../../../src/serve/page/views/application.ts'
 import { configure, createMesh, objectsOf, requires } from '../../helpers/beacon-world.ts'
-import { named, service, type World, workload } from '../../helpers/world.ts'
+import { service, type World, workload } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const SETS = '/apis/apps/v1/namespaces/shop/statefulsets/db'
@@ -25,7 +25,7 @@ const podsOf = (world: World): KubernetesObject[] =>
 /** Two pods of `db`, whose workload is changed before it joins a mesh. */
 const joined = async (kind: 'StatefulSet' | 'Deployment', change: object = {}): Promise<World> => {
   const world = createMesh()
-  world.api.seed([workload(kind, 'db'), service('db')].map(named), { manager: 'juju' })
+  world.api.seed([workload(kind, 'db'), service('db')], { manager: 'juju' })
   patch(world, kind === 'StatefulSet' ? SETS : DEPLOYMENTS, { spec: { replicas: 2, ...change } })
   await configure(world, { mesh: {} })
   await world.send('relation-changed', requires(7, DB))
@@ -163,7 +163,7 @@ test('a partition counts from the first ordinal', () => {
 
 test('a pod that is labelled in place, and replaced before its event, is told by every answer until it is labelled', async () => {
   const world = createMesh()
-  world.api.seed([workload('StatefulSet', 'db'), service('db')].map(named), { manager: 'juju' })
+  world.api.seed([workload('StatefulSet', 'db'), service('db')], { manager: 'juju' })
   await configure(world, { mesh: {} })
   await configure(world, { enrolment: 'in-place' }, DB)
   await world.send('relation-changed', requires(7, DB))

@@ -13,7 +13,7 @@ import {
   requires,
   sourcesOf,
 } from '../../helpers/beacon-world.ts'
-import { named, service, type World, workload } from '../../helpers/world.ts'
+import { service, type World, workload } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -180,7 +180,7 @@ describe('a beacon that goes after its memory and that of a consumer were lost',
     async (_, asked, mesh, go) => {
       const world = createMesh()
       const objects = ['db', 'web'].flatMap((name) => [workload('StatefulSet', name), service(name)])
-      world.api.seed(objects.map(named), { manager: 'juju' })
+      world.api.seed(objects, { manager: 'juju' })
       await configure(world, { mesh })
       await configure(world, asked, DB)
       await world.send('relation-changed', requires(7, DB))

@@ -15,7 +15,7 @@ import {
   wire,
 } from '../../helpers/beacon-world.ts'
 import { passes, worldOf } from '../../helpers/safety.ts'
-import { FORBIDDEN, named, service, type World, workload } from '../../helpers/world.ts'
+import { FORBIDDEN, service, type World, workload } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -30,7 +30,7 @@ const LED = { ...PAST, 'istio.io/use-waypoint': WAYPOINT, 'istio.io/use-waypoint
 const createShop = async (mesh: Record<string, unknown>): Promise<World> => {
   const world = createMesh()
   for (const { application } of [DB, WEB])
-    world.api.seed([workload('StatefulSet', application), service(application)].map(named), { manager: 'juju' })
+    world.api.seed([workload('StatefulSet', application), service(application)], { manager: 'juju' })
   await configure(world, { mesh })
   await configure(world, { policies: POLICIES }, DB)
   await world.send('relation-changed', related(3, 'db', WEB, DB))

@@ -7,8 +7,9 @@ import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { stringsAt } from '../../../platform/kubernetes/field-managers.ts'
 import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import { type Lookups, observeLookups } from '../../../platform/kubernetes/lookups.ts'
-import { type KubernetesObject, referenceTo } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, referenceTo } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../../../platform/kubernetes/ownership-labels.ts'
+import { podLabels, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import { isServiceOf } from '../../../platform/kubernetes/services.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { ClusterView } from '../../feature/feature.ts'
@@ -87,10 +88,21 @@ export const observeCluster = async (
 }
 
 /** Selects the part of an observation that features see. */
-export const seenIn = ({ lookups, running: { pods }, owned: { kinds } }: Observed): ClusterView => ({
+export const seenIn = ({ lookups, running, owned: { kinds } }: Observed): ClusterView => ({
   lookups,
-  pods,
+  ...podsSeenIn(running),
   owned: kinds,
+})
+
+/** Selects the part of the running application that features see: of the workload only the labels of its template, which seldom change. */
+export const podsSeenIn = ({ workload, pods }: Running): Pick<ClusterView, 'template' | 'pods'> => ({
+  pods,
+  ...(workload && {
+    template: {
+      of: nameOf({ ...workload.metadata, kind: workload.kind }),
+      pod: { metadata: { labels: podLabels(podTemplate(workload)) } },
+    },
+  }),
 })
 
 /** Returns the current labels of the workload. */

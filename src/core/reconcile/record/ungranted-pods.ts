@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { nameOf } from '../../../platform/kubernetes/objects.ts'
+import { isOnHost, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
+import { whyNotGranted } from '../../policies/named-pods.ts'
+import { readValue } from '../../relations/databag.ts'
+import type { Peers } from '../../relations/peers.ts'
+import { ACCOUNT_KEY, readPolicies } from '../../relations/policies-databag.ts'
+import { readData } from '../../relations/relation-data.ts'
+import { relationsWith } from '../../relations/select.ts'
+import { type EffectiveState, publishedIn, stands } from '../../state/state.ts'
+import type { Running } from '../observe/units.ts'
+
+/** The beginning of `held` in this wait. */
+export const GRANTS_OF = 'the grants to '
+
+/** Returns the wait for pods that what other applications grant does not let in: they run as another ServiceAccount than the grants name. */
+export const ungrantedWaits = (
+  { namespace, application }: Subject,
+  { relations }: Pick<EffectiveState, 'relations'>,
+  peers: Peers,
+  { workload }: Running,
+): Wait[] => {
+  // pods in the network of their node are reported as being off the mesh
+  if (workload === undefined || isOnHost(podTemplate(workload))) return []
+  const accounts = relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map(({ remote }) =>
+    readValue(remote.data, ACCOUNT_KEY, z.string()),
+  )
+  const account = accounts.flatMap((one) => ('value' in one ? (one.value ?? []) : []))[0]
+  const problem = whyNotGranted(application, podTemplate(workload), account)
+  if (problem === undefined || !isGranted({ namespace, application }, peers)) return []
+  const of = nameOf({ kind: workload.kind, namespace, name: workload.metadata.name })
+  return [{ held: `${GRANTS_OF}${namespace}/${application}`, for: [of], message: `pods of ${of} ${problem}` }]
+}
+
+/** Tells if a peer asks its beacon to let the application in. */
+const isGranted = ({ namespace, application }: Subject, peers: Peers): boolean =>
+  [...peers.values()].some((peer) => {
+    if (!('state' in peer)) return false
+    const asking = relationsWith(peer.state.relations, { interface: 'service_mesh', role: 'requires' })
+    return asking.some((entry) => {
+      const published = stands(peer.state, entry) ? publishedIn(peer.state, entry) : undefined
+      const data = published && readData(entry.interface, {}, published.data)
+      const read = data && 'data' in data ? readPolicies(data.data) : { policies: [] }
+      if ('unreadable' in read) return false
+      return read.policies.some((one) => one.source_namespace === namespace && one.source_app_name === application)
+    })
+  })

@@ -1,0 +1,41 @@
+import type { ClusterView } from '../../core/feature/feature.ts'
+import { whyNotSelected } from '../../core/policies/named-pods.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { isSelecting, NAME_LABEL, type Spec } from '../../platform/kubernetes/services.ts'
+
+/** The pods of an application, as far as they were observed. */
+export type SeenPods = Pick<ClusterView, 'template' | 'pods'>
+
+/** Reports pods without the label by which policies select them, with the remedy. A label of the config is on its way to them. */
+export const unselectedPods = (
+  { namespace, application }: Subject,
+  { config }: EffectiveState,
+  seen: SeenPods,
+): Wait[] => {
+  if (ownValue(config?.labels, NAME_LABEL) === application) return []
+  const reason = podsIn(seen)
+    .map((pod) => whyNotSelected(application, pod))
+    .find((one) => one !== undefined)
+  if (reason === undefined) return []
+  const of = seen.template?.of ?? `${namespace}/${application}`
+  return [
+    {
+      held: `the policies of the pods of ${of}`,
+      for: [of],
+      message: `pods of ${of} ${reason}, so that none holds for them: add it to labels of the config, or to the template`,
+    },
+  ]
+}
+
+/** Tells if a Service leads to other pods than those of the application, or to none. */
+export const leadsElsewhere = (service: KubernetesObject, seen: SeenPods): boolean =>
+  Object.keys((service.spec as Spec | undefined)?.selector ?? {}).length > 0 &&
+  podsIn(seen).some((pod) => !isSelecting(service, podLabels(pod)))
+
+/** Returns the template of the pods. Pods without one count themselves. */
+const podsIn = ({ template, pods = [] }: SeenPods): readonly PodLike[] => (template ? [template.pod] : pods)

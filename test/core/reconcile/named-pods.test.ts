@@ -1,0 +1,133 @@
+import { expect, test } from 'vitest'
+import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { ApplicationView } from '../../../src/serve/http/applications.ts'
+import { configure, createMesh, edit, related, requires } from '../../helpers/beacon-world.ts'
+import type { World } from '../../helpers/world.ts'
+
+const DB = { application: 'db' }
+const WEB = { application: 'web' }
+const NAME = 'app.kubernetes.io/name'
+const LABELS = `pods of StatefulSet shop/db do not have the label ${NAME}: db, by which policies select them, so that none holds for them: add it to labels of the config, or to the template`
+const NOBODY = 'nobody may reach shop/db: no relation in which it provides something'
+
+const STATEFUL_SET = (name: string) => `/apis/apps/v1/namespaces/shop/statefulsets/${name}`
+const TEMPLATE = (metadata: object, spec: object = {}) => ({ spec: { template: { metadata, spec } } })
+/** The workload as Online Boutique has it: its pods, its selector and its Service go by `app`. */
+const publish = (world: World): void => {
+  const object = world.api.objects().find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'db')
+  world.api.handle({ method: 'DELETE', path: STATEFUL_SET('db'), headers: {} })
+  const { resourceVersion: _, uid: _u, ...metadata } = object?.metadata ?? { name: 'db' }
+  const labels = { app: 'db' }
+  const template = {
+    metadata: { labels },
+    spec: { serviceAccountName: 'db', containers: [{ name: 'c', image: 'x:1' }] },
+  }
+  world.api.seed(
+    [
+      {
+        ...object,
+        apiVersion: 'apps/v1',
+        kind: 'StatefulSet',
+        metadata,
+        spec: { replicas: 2, serviceName: 'db', selector: { matchLabels: labels }, template },
+      },
+    ],
+    { manager: 'juju' },
+  )
+  edit(world, '/api/v1/namespaces/shop/services/db', { spec: { selector: { [NAME]: null, app: 'db' } } })
+}
+
+const viewOf = async ({ app }: World, name = 'db'): Promise<ApplicationView> =>
+  (await (await app.request(`/applications/shop/${name}`)).json()) as ApplicationView
+const lintOf = async ({ app }: World): Promise<Finding[]> =>
+  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
+const messagesOf = (waiting: readonly { message: string }[] = []) => waiting.map(({ message }) => message)
+
+const createShop = async (config: Record<string, unknown> = { policies: 'related' }): Promise<World> => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: {} })
+  await configure(world, config, DB)
+  return world
+}
+
+test('an application whose pods no policy selects waits, says so in every answer, and nowhere that nobody may reach it', async () => {
+  const world = await createShop()
+  publish(world)
+  const outcomes = [
+    await world.send('relation-changed', requires(7, DB)),
+    await world.send('resync', { application: 'beacon' }),
+    await world.send('resync', DB),
+  ]
+  expect(messagesOf(outcomes[2]?.waiting)).toEqual([LABELS])
+  expect(JSON.stringify(outcomes)).not.toContain('nobody may reach')
+  const { status, waiting, messages } = await viewOf(world)
+  expect(status.status).toBe('waiting')
+  expect(messagesOf(waiting)).toEqual([LABELS])
+  expect(messages).toEqual([])
+  expect((await lintOf(world)).map(({ message }) => message).join('\n')).toContain(LABELS)
+})
+
+test('the label that is named makes policies select the pods, wherever it is put', async () => {
+  for (const put of [
+    (world: World) => configure(world, { policies: 'related', labels: { [NAME]: 'db' } }, DB),
+    async (world: World) => edit(world, STATEFUL_SET('db'), TEMPLATE({ labels: { [NAME]: 'db' } })),
+  ]) {
+    const world = await createShop()
+    publish(world)
+    await world.send('relation-changed', requires(7, DB))
+    await put(world)
+    const outcome = await world.send('resync', DB)
+    expect(outcome.waiting ?? []).toEqual([])
+    expect(outcome.messages).toEqual([NOBODY])
+    expect((await viewOf(world)).status.status).toBe('active')
+  }
+})
+
+test('an application that is no target of policies needs no label', async () => {
+  const world = await createShop({})
+  publish(world)
+  await world.send('relation-changed', requires(7, DB))
+  expect((await world.send('resync', DB)).waiting ?? []).toEqual([])
+})
+
+test('a Service that does not select the pods of its application is waited for', async () => {
+  const world = await createShop()
+  edit(world, '/api/v1/namespaces/shop/services/db', { spec: { selector: { app: 'other' } } })
+  await world.send('relation-changed', requires(7, DB))
+  const message =
+    'Service shop/db does not select the pods of the application, so that its policies hold for other pods or for none: correct its selector'
+  expect(messagesOf((await world.send('resync', DB)).waiting)).toEqual([message])
+  expect(messagesOf((await viewOf(world)).waiting)).toEqual([message])
+})
+
+const ACCOUNT =
+  'pods of StatefulSet shop/web run as the ServiceAccount runner, and what is granted to web lets in pods of the ServiceAccount web alone: set serviceAccountName: web in their template'
+
+test('a client that runs as another ServiceAccount than the grants name waits, and says so in every answer', async () => {
+  const world = await createShop()
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', requires(8, WEB))
+  edit(world, STATEFUL_SET('web'), TEMPLATE({}, { serviceAccountName: 'runner' }))
+  expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
+  await world.send('relation-changed', related(3, 'db', WEB, DB))
+  expect(messagesOf((await world.send('resync', WEB)).waiting)).toEqual([ACCOUNT])
+  const { status, waiting } = await viewOf(world, 'web')
+  expect(status.status).toBe('waiting')
+  expect(messagesOf(waiting)).toEqual([ACCOUNT])
+  const found = (await lintOf(world)).filter(({ message }) => message.includes('runner'))
+  expect(found.map(({ rule }) => rule)).toEqual(['grant-without-effect'])
+})
+
+test('a client is let in that runs as the ServiceAccount which its beacon names for it', async () => {
+  const world = await createShop()
+  for (const [id, of] of [
+    [7, DB],
+    [8, WEB],
+  ] as const)
+    await world.send('relation-changed', requires(id, of))
+  edit(world, STATEFUL_SET('web'), TEMPLATE({}, { serviceAccountName: 'runner' }))
+  await world.send('relation-changed', related(3, 'db', WEB, DB))
+  await configure(world, { mesh: {}, serviceAccounts: { 'shop/web': 'runner' } })
+  expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
+  expect((await viewOf(world, 'web')).waiting).toEqual([])
+})
