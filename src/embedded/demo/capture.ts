@@ -45,9 +45,10 @@ const mark = (api: EmbeddedApi, pod: Json, namespace: Json | undefined): void =>
   const isCaptured = isMeant && isFit && at(pod, 'status', 'phase') === 'Running'
   const wanted = isCaptured ? 'enabled' : undefined
   if (present === wanted || (present !== undefined && present !== 'enabled')) return
+  // Istio writes it with the status of the pod, which is no way to write annotations here
   api.handle({
     method: 'PATCH',
-    path: `/api/v1/namespaces/${home}/pods/${name}/status?fieldManager=install-cni`,
+    path: `/api/v1/namespaces/${home}/pods/${name}?fieldManager=install-cni`,
     headers: { 'content-type': 'application/merge-patch+json' },
     body: JSON.stringify({ metadata: { annotations: { [MARK]: wanted ?? null } } }),
   })

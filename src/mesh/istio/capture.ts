@@ -73,7 +73,7 @@ const outOf = (pod: PodLike): string => {
     : `${ENROLMENT_LABEL}=${value} keeps them out of the mesh of their namespace: take the label out of the config or the template`
 }
 
-const UNGUARDED = 'while that lasts, every request reaches them, and theirs have no identity'
+const UNGUARDED = 'while that lasts, every request reaches them, and their own requests have no identity'
 
 const UNMARKED = `Istio has not marked them as captured (${CAPTURE_MARK}), as it has others of the namespace: ${UNGUARDED}; see istio-cni-node on their node, and restart them`
 
