@@ -17,7 +17,7 @@ import {
   wire,
 } from '../../helpers/beacon-world.ts'
 import { passes, worldOf } from '../../helpers/safety.ts'
-import { event, FORBIDDEN, named, service, type World, workload } from '../../helpers/world.ts'
+import { event, FORBIDDEN, service, type World, workload } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
