@@ -1,5 +1,5 @@
 import { ownValue } from '../../platform/base/own-value.ts'
-import { composeYaml } from '../../platform/base/yaml.ts'
+import { composeAtOnce, OF_FILES } from '../../platform/base/yaml.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type KnownPods, knownPods, objectFindings } from './file-objects.ts'
 import { ALLOW, allowedBy, type Finding, unallowed, unknownAllowed } from './finding.ts'
@@ -9,7 +9,7 @@ export type FileFinding = Finding & { readonly file: string; readonly line: numb
 
 /** Reads what a text says of pods. Throws InvalidYaml. */
 export const podsIn = (text: string): KnownPods =>
-  knownPods(documentsIn(text).flatMap((document) => objectsIn(plain(document), PODS)))
+  knownPods(composed(text).flatMap((document) => objectsIn(plain(document), PODS)))
 
 /**
  * Finds mistakes in the policies of a text and of its config documents. It asks no cluster, so it finds only those that the text and the known pods show. A
@@ -17,7 +17,7 @@ export const podsIn = (text: string): KnownPods =>
  */
 export const fileFindings = (text: string, file: string, known = podsIn(text)): FileFinding[] => {
   let end = 0
-  return documentsIn(text).flatMap((document) => {
+  return composed(text).flatMap((document) => {
     const [begin, , next] = document.range
     const start = document.contents?.range?.[0] ?? begin
     const own = text.slice(end, next)
@@ -31,15 +31,9 @@ export const fileFindings = (text: string, file: string, known = podsIn(text)): 
   })
 }
 
-const documentsIn = (text: string) => {
-  const composing = composeYaml(text)
-  for (;;) {
-    const { done, value } = composing.next()
-    if (done) return value
-  }
-}
+const composed = (text: string) => composeAtOnce(text, OF_FILES)
 
-const plain = (document: ReturnType<typeof documentsIn>[number]): unknown =>
+const plain = (document: ReturnType<typeof composed>[number]): unknown =>
   withoutNulls(document.toJS({ maxAliasCount: 100 }))
 
 /** Removes null fields as an API server does before it validates an object. Nulls in lists stay. */

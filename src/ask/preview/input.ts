@@ -4,7 +4,8 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { DEEPEST, isTooDeep } from '../../platform/base/depth.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
-import { composeYaml, InvalidYaml } from '../../platform/base/yaml.ts'
+import { suggestKeys } from '../../platform/base/nearest-name.ts'
+import { composeYaml, InvalidYaml, OF_FILES } from '../../platform/base/yaml.ts'
 import { type Event, readEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Expectation } from '../authorization/expectation.ts'
@@ -46,7 +47,7 @@ const batchIn = (text: string): unknown[] => {
 }
 
 const documentsIn = async (text: string, { yieldTurn }: Pick<Clock, 'yieldTurn'>): Promise<Document.Parsed[]> => {
-  const composing = composeYaml(text, { uniqueKeys: true, merge: true })
+  const composing = composeYaml(text, OF_FILES)
   try {
     for (;;) {
       const { done, value } = composing.next()
@@ -116,18 +117,17 @@ const partOf = (value: unknown, index: number): Partial<Proposal> => {
   return { objects: [read(NamedObject, value, index) as KubernetesObject] }
 }
 
+const EXPECTED =
+  'expected a CloudEvent (specversion), a Kubernetes object (apiVersion, kind, metadata.name) or an expect list'
+
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 const eventOf = (value: Record<string, unknown>): Event =>
   readEvent({ headers: { 'content-type': STRUCTURED }, body: Buffer.from(JSON.stringify(value)) })
 
 const read = <T>(schema: z.ZodType<T>, value: unknown, index: number): T => {
-  const result = schema.safeParse(value)
+  const result = schema.safeParse(value, { error: suggestKeys })
   if (result.success) return result.data
   const isObject = isRecord(value) && ('kind' in value || 'expect' in value)
-  const problem = isObject ? `: ${describeIssues(result.error)}` : ''
-  throw new Refused(
-    400,
-    `document ${index + 1}: expected a CloudEvent (specversion), a Kubernetes object (apiVersion, kind, metadata.name) or an expect list${problem}`,
-  )
+  throw new Refused(400, `document ${index + 1}: ${isObject ? describeIssues(result.error) : EXPECTED}`)
 }

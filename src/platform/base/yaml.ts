@@ -13,14 +13,19 @@ import {
 } from 'yaml'
 import { DEEPEST } from './depth.ts'
 
-/** Invalid YAML. The message does not quote the text, which may be secret. `document` counts from 1. */
+/** Invalid YAML: the problem at an offset in the text. It does not quote the text, which may be secret. `document` counts from 1. */
 export class InvalidYaml extends Error {
   override readonly name = 'InvalidYaml'
   readonly document: number
+  readonly problem: string
+  readonly offset: number
 
-  constructor(document: number, message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(document: number, cause: YAMLParseError, { line, col }: { line: number; col: number }) {
+    const problem = withoutText(cause)
+    super(`${problem} at line ${line}, column ${col}`, { cause })
     this.document = document
+    this.problem = problem
+    this.offset = cause.pos[0]
   }
 }
 
@@ -33,7 +38,7 @@ const MOST_ALIASED = 50_000_000
 /** The number of lexemes between two yields. */
 const AT_ONCE = 512
 
-type Options = {
+export type Options = {
   readonly schema?: 'core' | 'failsafe'
   readonly uniqueKeys?: boolean
   /** Merge keys (`<<`) insert the named mapping, as in YAML 1.1. Otherwise they are ordinary keys. */
@@ -70,8 +75,19 @@ export function* composeYaml(
     return documents
   } catch (error) {
     if (!(error instanceof YAMLParseError)) throw error
-    const { line, col } = lines.linePos(error.pos[0])
-    throw new InvalidYaml(current, `${withoutText(error)} at line ${line}, column ${col}`, { cause: error })
+    throw new InvalidYaml(current, error, lines.linePos(error.pos[0]))
+  }
+}
+
+/** How the documents of files are read: those that kubectl applies, and those of a command. */
+export const OF_FILES: Options = { uniqueKeys: true, merge: true }
+
+/** Composes the documents of a text at once. Throws InvalidYaml. */
+export const composeAtOnce = (text: string, options: Options): Document.Parsed[] => {
+  const composing = composeYaml(text, options)
+  for (;;) {
+    const { done, value } = composing.next()
+    if (done) return value
   }
 }
 
