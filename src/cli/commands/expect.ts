@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
 import type { Plan } from '../../ask/preview/preview.ts'
 import { Failure } from '../failure.ts'
-import { autoAllowWaypoint, readInput, withServer } from '../options.ts'
+import { readDocuments } from '../input.ts'
+import { located } from '../locate.ts'
+import { autoAllowWaypoint, withServer } from '../options.ts'
 import { printAs } from '../output.ts'
 import { withQuery } from '../server.ts'
 
@@ -18,12 +20,9 @@ export const expect = (program: Command): void => {
     .addHelpText('after', '\nExample:\n  meshstep expect -f expectations.yaml')
     .action(({ file, ...flags }: { file: string[]; autoAllowWaypoint?: string }, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
-        const documents = (await Promise.all(file.map(readInput))).join('\n---\n')
-        const { expectations } = await server.post<Plan>(
-          withQuery('/plan', { ...flags, namespace }),
-          'application/yaml',
-          documents,
-        )
+        const documents = await readDocuments(file)
+        const path = withQuery('/plan', { ...flags, namespace })
+        const { expectations } = await located(server.post<Plan>(path, 'application/yaml', documents.text), documents)
         if (expectations.length === 0) throw new Failure(`${file.join(', ')}: expected an \`expect\` list, got none`)
         printAs(format, expectations, (all) =>
           all.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`).join('\n'),

@@ -6,7 +6,8 @@ import type { Finding } from '../../ask/lint/finding.ts'
 import { RULES } from '../../ask/lint/rules.ts'
 import { sarif } from '../../ask/lint/sarif.ts'
 import { Failure } from '../failure.ts'
-import { FORMATS, outputOf, readFiles, withServer } from '../options.ts'
+import { documentsOf, readable, readFiles } from '../input.ts'
+import { FORMATS, outputOf, withServer } from '../options.ts'
 import { print, printAs, table } from '../output.ts'
 
 type Found = Finding | FileFinding
@@ -45,18 +46,9 @@ const fromHere = (found: Found): Found => ('file' in found ? { ...found, file: r
 
 const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
   const files = await readFiles(paths)
-  if (files.every(({ text }) => text.trim() === ''))
-    throw new Failure(`${paths.join(', ')}: expected YAML or JSON, got nothing`)
-  const inFile = <T>(file: string, read: () => T): T => {
-    try {
-      return read()
-    } catch (error) {
-      throw new Failure(`${file}: ${(error as Error).message}`, 1, { cause: error })
-    }
-  }
   // a policy may select pods of another file
-  const known = joinPods(files.map(({ file, text }) => inFile(file, () => podsIn(text))))
-  return files.flatMap(({ file, text }) => inFile(file, () => fileFindings(text, file, known)))
+  const known = joinPods(files.map((one) => readable(documentsOf([one]), () => podsIn(one.text))))
+  return files.flatMap((one) => readable(documentsOf([one]), () => fileFindings(one.text, one.path, known)))
 }
 
 const tableOf = (findings: readonly Found[]): string =>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readProposal } from '../../../src/ask/preview/input.ts'
-import { readInput } from '../../../src/cli/options.ts'
+import { readDocuments } from '../../../src/cli/input.ts'
 import { systemClock } from '../../../src/platform/base/clock.ts'
 
 const read = (text: string) => readProposal({ headers: {}, body: Buffer.from(text) }, systemClock)
@@ -22,7 +22,7 @@ describe('documents of a plan are read, as kubectl reads them,', () => {
   test('documents of a plan are read, as kubectl reads them, behind a byte order mark in each file of a folder', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'documents-'))
     for (const name of ['a.yaml', 'b.yaml']) await writeFile(join(folder, name), `\ufeff${POLICY}`)
-    expect((await read(await readInput(folder))).objects).toHaveLength(2)
+    expect((await read((await readDocuments([folder])).text)).objects).toHaveLength(2)
   })
 
   test('documents of a plan are read, as kubectl reads them, out of a list of their own kind, whose items need not say it', async () => {
