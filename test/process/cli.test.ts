@@ -509,7 +509,7 @@ describe('without a server', () => {
   test('a mistake in a file is told with its place, and the key that may be meant, whichever command reads it', async () => {
     const { run } = await withMesh()
     const config = 'policies:\n  - { type: app, relation: use, endpoints: [{ port: [9080], methods: [GET] }] }\n'
-    const place = '-:2:45: '
+    const place = '-:2:47: '
     const wrong = 'policies.0.endpoints.0: Unrecognized key: "port", did you mean ports?'
     const document = (text: string) =>
       `kind: ConfigMap\napiVersion: v1\nmetadata: { name: d, labels: { meshstep.dev/kind: config } }\ndata:\n  application: details\n  config: |\n    ${text.replaceAll('\n', '\n    ')}`
@@ -521,7 +521,7 @@ describe('without a server', () => {
         `config: { polices: 1 }`,
         '-:1:11: config: Unrecognized key: "polices", did you mean policies?',
       ],
-      [['plan'], document(config), `-:8:49: data.config.${wrong}`],
+      [['plan'], document(config), `-:8:51: data.config.${wrong}`],
       [['expect'], 'expect: [{ frm: a }]', 'expect[0]: Unrecognized key: "frm", did you mean from?'],
       [['lint'], document('a:\n\tb: 1\n'), 'ConfigMap'],
       [['config', 'details'], 'a:\n\tb: 1', '-:2:1: Tabs are not allowed as indentation\n'],
