@@ -211,7 +211,7 @@ const partsOf = ({ path, text }: File): Part[] => {
 
 type Output = { readonly form: 'json' | 'yaml' | 'table'; readonly lines: string[]; readonly before: number }
 
-/** How the first line of each output looks. */
+/** The first line of each output. */
 const BEGINNINGS: readonly (readonly [RegExp, Output['form']])[] = [
   [/^\{/, 'json'],
   [/^(---|[-\w/]+:)\s*$/, 'yaml'],

@@ -33,7 +33,7 @@ export const jsonOrText = (text: string): unknown => {
   return json === undefined ? text : json
 }
 
-/** How the YAML in an event or in a document is read. */
+/** The form of YAML in an event or in a document. */
 export const PLAIN: Options = { isPlain: true, uniqueKeys: true }
 
 /** Parses plain YAML. The schema `failsafe` has no numbers, booleans or nulls. */

@@ -79,7 +79,7 @@ export function* composeYaml(
   }
 }
 
-/** How the documents of files are read: those that kubectl applies, and those of a command. */
+/** The form of the documents in files: those that kubectl applies, and those of a command. */
 export const OF_FILES: Options = { uniqueKeys: true, merge: true }
 
 /** Composes the documents of a text at once. Throws InvalidYaml. */
