@@ -22,12 +22,16 @@ import { tail } from './commands/tail.ts'
 import { traffic } from './commands/traffic.ts'
 import { unrelate } from './commands/unrelate.ts'
 import { Failure } from './failure.ts'
+import { parseAddress, programOptions } from './options.ts'
 import { say } from './output.ts'
 
 const program = new Command('meshstep')
   .description('Relates applications, and shows how that changes which of them may reach which.')
   .addOption(
-    new Option('--server <url>', 'the URL of the functions').env('MESHSTEP_SERVER').default('http://localhost:8080'),
+    new Option('--server <url>', 'the URL of the functions')
+      .env('MESHSTEP_SERVER')
+      .default('http://localhost:8080')
+      .argParser(parseAddress),
   )
   .addOption(
     new Option('-n, --namespace <name>', 'the namespace of names without one')
@@ -49,6 +53,7 @@ const program = new Command('meshstep')
     '\nExit codes: 0 success; 1 failure, with the reason on stderr; 2 access is lost, a request or an event is refused, lint found a mistake, a relation cannot be derived, or an expectation is not met; 3 it is not known if access is lost, with the reasons on stderr.\n\nExample:\n  meshstep -n bookinfo relate details:details productpage',
   )
   .version(about.version, '--version', 'print the version')
+  .configureHelp({ showGlobalOptions: true, visibleGlobalOptions: programOptions })
   .showHelpAfterError('(see --help)')
   .exitOverride()
 

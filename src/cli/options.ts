@@ -1,10 +1,8 @@
-import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { Window } from '../ask/traffic/window.ts'
 import type { Name } from '../serve/page/relating.ts'
 import { Failure } from './failure.ts'
+import { readInput } from './input.ts'
 import type { Format } from './output.ts'
 import { connect, type Server } from './server.ts'
 
@@ -29,6 +27,25 @@ export const FORMATS = ['table', 'json', 'yaml'] as const
 
 /** Commands with their own formats. */
 const OF_THEIR_OWN = ['lint', 'map', 'propose', 'traffic']
+
+const ALL = ['server', 'namespace', 'output', 'token', 'tokenFile', 'context', 'target']
+
+/** Options of the program that a command does not take, by its name. */
+const NOT_TAKEN: ReadonlyMap<string, readonly string[]> = new Map([
+  ['start', ALL],
+  ['completion', ALL],
+  ['record', ['namespace', 'output']],
+  ['replay', ['namespace']],
+  ['resend', ['namespace']],
+  // a model has its own namespace
+  ['juju', ['namespace']],
+])
+
+/** Lists the options of the program that a command takes. */
+export const programOptions = (command: Command): Option[] => {
+  const left = ['version', ...(NOT_TAKEN.get(command.name()) ?? [])]
+  return (command.parent?.options ?? []).filter((option) => !left.includes(option.attributeName()))
+}
 
 /** Runs a command with a connection, and closes it afterwards. */
 export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
@@ -68,6 +85,15 @@ export const wholeNumber =
     throw new InvalidArgumentError(`Expected a whole number ${range}.`)
   }
 
+/** Parses the address of a server. For an invalid one commander names the option, or its variable, and exits with 1. */
+export const parseAddress = (given: string): string => {
+  const { protocol = '', username, password } = URL.parse(given) ?? {}
+  const meant = given.includes('://') ? '' : `, such as http://${given}`
+  if (!/^https?:$/.test(protocol)) throw new InvalidArgumentError(`Expected a URL with http or https${meant}.`)
+  if (username || password) throw new InvalidArgumentError('Expected a URL without a user and a password.')
+  return given
+}
+
 /** Parses the time to look back. For an invalid one commander names the option, and exits with 1. */
 export const parseWindow = (given: string): string => {
   const parsed = Window.safeParse(given)
@@ -96,34 +122,3 @@ export const parseName = (given: string, namespace: string): Name => {
   const [, home = namespace, application = '', endpoint] = match
   return { namespace: home, application, ...(endpoint !== undefined && { endpoint }) }
 }
-
-/** Reads each file, each YAML or JSON file of a folder, or stdin for `-`. */
-export const readFiles = async (paths: readonly string[]): Promise<{ file: string; text: string }[]> => {
-  const files = await Promise.all(
-    paths.map(async (path) => {
-      if (path === '-' || !(await stat(path).catch(() => undefined))?.isDirectory()) return [path]
-      return (await readdir(path))
-        .filter(isDocument)
-        .toSorted()
-        .map((name) => join(path, name))
-    }),
-  )
-  return await Promise.all(files.flat().map(async (file) => ({ file, text: await readInput(file) })))
-}
-
-const isDocument = (name: string): boolean => /\.(ya?ml|json)$/.test(name)
-
-/** Reads the text of a file, of all YAML and JSON files of a folder as documents, or of stdin for `-`. */
-export const readInput = async (path: string): Promise<string> => {
-  if (path === '-') return await text(process.stdin)
-  try {
-    if (!(await stat(path)).isDirectory()) return await readText(path)
-    const names = (await readdir(path)).filter(isDocument).toSorted()
-    return (await Promise.all(names.map((name) => readText(join(path, name))))).join('\n---\n')
-  } catch (error) {
-    throw new Failure(`${path} cannot be read: ${(error as Error).message}`, 1, { cause: error })
-  }
-}
-
-/** Removes the byte order mark, which would count as text behind another file. */
-const readText = async (path: string): Promise<string> => (await readFile(path, 'utf8')).replace(/^\ufeff/, '')

@@ -43,10 +43,9 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
   const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = { ...authorization, ...init.headers }
     const response = await fetch(`${base}${path}`, { ...init, headers }).catch((error: Error) => {
-      const reason = (error.cause as { code?: string } | undefined)?.code ?? error.message
-      throw new Failure(
-        `${base} does not answer (${reason}): start it with npx meshstep start, or name it with --server or --context`,
-      )
+      const { code, message = error.message } = (error.cause ?? {}) as Partial<NodeJS.ErrnoException>
+      const remedy = code === 'ECONNREFUSED' ? 'start it with npx meshstep start, or name it' : 'name it'
+      throw new Failure(`${base} does not answer (${code ?? message}): ${remedy} with --server or --context`)
     })
     if (!response.ok) throw new ErrorAnswer(response.status, await problemIn(response))
     return response

@@ -81,6 +81,13 @@ test.each<[readonly string[], RegExp]>([
   [['-o', 'svg', 'juju', '--model', 'a'], /^error: --output svg: expected table, json, yaml/],
   [['juju'], /^error: name the model with --model: juju models lists them\n$/],
   [['juju', '--model', 'a', '--juju', '/nowhere/juju'], /^error: \/nowhere\/juju status .*snap install juju/],
+  [
+    ['--server', 'localhost:8080', 'lint'],
+    /--server .* Expected a URL with http or https, such as http:\/\/localhost:8080/,
+  ],
+  [['--server', 'ftp://x', 'lint'], /--server .* Expected a URL with http or https\.\n/],
+  [['--server', 'http://a:b@x', 'lint'], /--server .* Expected a URL without a user and a password/],
+  [['juju', '--model', 'a', '--api', 'localhost:1'], /--api .* such as http:\/\/localhost:1/],
   [['lint', '--token', 'se cret'], /^error: --token: expected printable ASCII without spaces\n$/],
 ])('%j is refused with 1, in one sentence', async (args, said) => {
   const { code, stdout, stderr } = await begin(['--server', NOBODY, ...args]).ended
@@ -108,8 +115,9 @@ test('whoever reads may have enough, and the code says what was found neverthele
 
 test('a folder in which there is nothing to read is no folder in which nothing is found', async () => {
   const folder = await temporaryDirectory()
-  const said = { code: 1, stdout: '', stderr: `error: ${folder}: expected YAML or JSON, got nothing\n` }
-  expect(await begin(['lint', '-f', folder]).ended).toEqual(said)
+  const stderr = `error: ${folder}: expected files *.yaml, *.yml or *.json in this folder, got none\n`
+  for (const words of [['lint'], ['plan'], ['expect'], ['config', 'details'], ['send', 'resync', 'bookinfo']])
+    expect(await begin([...words, '-f', folder]).ended, words.join(' ')).toEqual({ code: 1, stdout: '', stderr })
 })
 
 test('SARIF names files as the working directory has them, as a pull request does', async () => {
@@ -496,6 +504,41 @@ describe('without a server', () => {
   ])('%s', async (_, args, code, message) => {
     const ran = await begin(args, { input: '{' }).ended
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('a mistake in a file is told with its place, and the key that may be meant, whichever command reads it', async () => {
+    const { run } = await withMesh()
+    const config = 'policies:\n  - { type: app, relation: use, endpoints: [{ port: [9080], methods: [GET] }] }\n'
+    const place = '-:2:47: '
+    const wrong = 'policies.0.endpoints.0: Unrecognized key: "port", did you mean ports?'
+    const document = (text: string) =>
+      `kind: ConfigMap\napiVersion: v1\nmetadata: { name: d, labels: { meshstep.dev/kind: config } }\ndata:\n  application: details\n  config: |\n    ${text.replaceAll('\n', '\n    ')}`
+    for (const [words, input, said] of [
+      [['config', 'details'], config, `${place}${wrong}`],
+      [['config', 'details', '--dry-run'], config, `${place}${wrong}`],
+      [
+        ['send', 'config-changed', 'bookinfo/details'],
+        `config: { polices: 1 }`,
+        '-:1:11: config: Unrecognized key: "polices", did you mean policies?',
+      ],
+      [['plan'], document(config), `-:8:51: data.config.${wrong}`],
+      [['expect'], 'expect: [{ frm: a }]', 'expect[0]: Unrecognized key: "frm", did you mean from?'],
+      [['lint'], document('a:\n\tb: 1\n'), 'ConfigMap'],
+      [['config', 'details'], 'a:\n\tb: 1', '-:2:1: Tabs are not allowed as indentation\n'],
+      [['plan'], 'a:\n\tb: 1', '-:2:1: Tabs are not allowed as indentation\n'],
+      [['lint'], 'a:\n\tb: 1', '-:2:1: Tabs are not allowed as indentation\n'],
+    ] as const) {
+      const { code, stdout, stderr } = await run([...words, '-f', '-'], input)
+      expect([code === 0, `${stdout}${stderr}`], words.join(' ')).toEqual([false, expect.stringContaining(said)])
+    }
+  })
+
+  test('the help of a command has the options of all commands that it takes', async () => {
+    const help = async (name: string) => (await begin([name, '--help']).ended).stdout
+    expect(await help('get')).toMatch(/--server <url>.*-n, --namespace <name>.*-o, --output/s)
+    expect(await help('record')).toMatch(/--server <url>/)
+    expect(await help('record')).not.toMatch(/--namespace|--output/)
+    expect(await help('start')).not.toMatch(/--server|--namespace/)
   })
 
   test('the command says without a server which version it is', async () => {

@@ -109,6 +109,21 @@ test('a model is shown, followed, and followed again when it changes', async () 
   expect((await run(['get', 'relations'])).stdout).not.toContain('stands')
 })
 
+test('two commands that follow a model at once both end well, and leave what one leaves', async () => {
+  const { run } = await ground()
+  const both = await Promise.all(['first', 'second'].map(() => run(['juju', '--model', 'bookinfo'])))
+  expect(both.map(({ code, stderr }) => [code, stderr])).toEqual([
+    [0, ''],
+    [0, ''],
+  ])
+  const made = both.flatMap(({ stdout }) => stdout.match(/^. ConfigMap \S+$/gm) ?? [])
+  expect([...new Set(made)].toSorted()).toEqual([
+    '+ ConfigMap bookinfo/juju-relation-1',
+    '+ ConfigMap bookinfo/juju-relation-3',
+  ])
+  expect(await run(['juju', '--model', 'bookinfo'])).toEqual({ code: 0, stdout: 'nothing changed\n', stderr: '' })
+})
+
 test('a model that cannot be read changes nothing, and says what to do', async () => {
   const { run, change } = await ground()
   await run(['juju', '--model', 'bookinfo'])

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { becauseOfNode, olderNode } from './older-node.ts'
@@ -17,6 +18,13 @@ test('a script is run with Node 24, and ends as it ends', () => {
     'console.log(process.version); process.exitCode = 7',
   )
   expect({ status, stdout }).toEqual({ status: 7, stdout: process.version })
+})
+
+test('npm says of the package and of the checkout which Node they need, as the programs do', () => {
+  const read = (file: string) => readFileSync(`${root}/${file}`, 'utf8')
+  const enginesOf = (file: string): unknown => JSON.parse(read(file)).engines.node
+  expect([enginesOf('package.json'), enginesOf('tools/node24/older/package.json')]).toEqual(['>=22.18', '<22.18'])
+  expect(read('node24.mjs')).toContain('meshstep needs Node 22.18 or later')
 })
 
 const PRESS_INTERRUPT = `

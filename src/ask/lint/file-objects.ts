@@ -4,6 +4,7 @@ import { policyMistakes } from '../../mesh/istio/policy-mistakes.ts'
 import { RawPolicy, rawPolicies } from '../../mesh/istio/raw-policies.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
+import { suggestKeys } from '../../platform/base/nearest-name.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { DOCUMENT_LABEL, fromDocument } from '../../platform/cloudevents/knative/document.ts'
 import { Resource } from '../../platform/cloudevents/knative/translation.ts'
@@ -92,7 +93,7 @@ const documentFindings = (object: KubernetesObject, known: KnownPods): Found[] =
   if (!success) return refused(describeIssues(error))
   try {
     const { config } = dataOf(document)
-    const read = Config.safeParse(config)
+    const read = Config.safeParse(config, { error: suggestKeys })
     if (!read.success) return refused(`data.config: ${describeIssues(read.error)}`)
     return rawPolicies({ namespace, application: '', labels: {} }, read.data.rawPolicies).flatMap((policy) =>
       policyFindings(policy, known),

@@ -1,4 +1,5 @@
 import { Argument, type Command } from 'commander'
+import { programOptions } from '../options.ts'
 import { print } from '../output.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -14,7 +15,7 @@ export const completion = (program: Command): void => {
         name: command.name(),
         summary: command.summary(),
         words: [
-          ...[...command.options, ...program.options].flatMap(({ long }) => long ?? []),
+          ...[...command.options, ...programOptions(command)].flatMap(({ long }) => long ?? []),
           ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
         ],
       }))

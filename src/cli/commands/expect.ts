@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Plan } from '../../ask/preview/preview.ts'
-import { joinFiles } from '../../platform/base/text-documents.ts'
 import { Failure } from '../failure.ts'
-import { autoAllowWaypoint, readFiles, withServer } from '../options.ts'
+import { readDocuments } from '../input.ts'
+import { located } from '../locate.ts'
+import { autoAllowWaypoint, withServer } from '../options.ts'
 import { printAs, say } from '../output.ts'
 import { withQuery } from '../server.ts'
 
@@ -19,10 +20,10 @@ export const expect = (program: Command): void => {
     .addHelpText('after', '\nExample:\n  meshstep expect -f expectations.yaml')
     .action(({ file, ...flags }: { file: string[]; autoAllowWaypoint?: string }, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
-        const documents = joinFiles(await readFiles(file))
-        const { expectations, incomplete } = await server.post<Plan>(
-          withQuery('/plan', { ...flags, namespace }),
-          'application/yaml',
+        const documents = await readDocuments(file)
+        const path = withQuery('/plan', { ...flags, namespace })
+        const { expectations, incomplete } = await located(
+          server.post<Plan>(path, 'application/yaml', documents.text),
           documents,
         )
         if (expectations.length === 0) throw new Failure(`${file.join(', ')}: expected an \`expect\` list, got none`)

@@ -4,6 +4,7 @@ import { stringify } from 'yaml'
 import type { Plan } from '../../ask/preview/preview.ts'
 import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { Failure } from '../failure.ts'
+import { readFiles } from '../input.ts'
 import { askJuju } from '../juju/ask.ts'
 import { withCluster } from '../juju/cluster.ts'
 import type { ConfigOption } from '../juju/config.ts'
@@ -11,9 +12,9 @@ import { type Derived, type DeriveOptions, deriveDocuments } from '../juju/docum
 import { type Model, readModels } from '../juju/parse-output.ts'
 import { repeat } from '../juju/repeat.ts'
 import { createRoundPrinter, endOf, printRound, proposalOf } from '../juju/report.ts'
-import { carryOut, planRound, type Round, type RoundPlan } from '../juju/round.ts'
+import { planRound, type Round, type RoundPlan, takeRound } from '../juju/round.ts'
 import { createRun } from '../juju/run.ts'
-import { FORMATS, outputOf, readInput, wholeNumber, withServer } from '../options.ts'
+import { FORMATS, outputOf, parseAddress, wholeNumber, withServer } from '../options.ts'
 import { print, printList, say } from '../output.ts'
 import { printPlan, whilePlanning } from '../plan.ts'
 
@@ -68,9 +69,9 @@ export const juju = (program: Command): void => {
       [],
     )
     .addOption(
-      new Option('--api <url>', 'an API server that asks for no credentials; by default that of KUBECONFIG').env(
-        'MESHSTEP_API',
-      ),
+      new Option('--api <url>', 'an API server that asks for no credentials; by default that of KUBECONFIG')
+        .env('MESHSTEP_API')
+        .argParser(parseAddress),
     )
     .addHelpText(
       'after',
@@ -78,7 +79,7 @@ export const juju = (program: Command): void => {
     )
     .action(async (files: string[], _: Options, command: Command) => {
       const options = command.optsWithGlobals<Options>()
-      if (files.length > 0) printDocuments(command, ofFiles(await readFiles(files), options), [])
+      if (files.length > 0) printDocuments(command, ofFiles(readModels(await readFiles(files)), options), [])
       else await follow(command, options)
     })
 }
@@ -112,20 +113,11 @@ const follow = async (command: Command, options: Options): Promise<void> => {
   const report = options.watch ? createRoundPrinter(format) : (done: Round) => printRound(format, done)
   const round = async (): Promise<void> => {
     const answer = await ask()
-    const done = await withCluster(options, async (kubernetes) => {
-      const planned = await planRound(kubernetes, answer, deriving)
-      return await carryOut(kubernetes, planned, (application) => tellEnd(command, planned.namespace, application))
-    })
-    report(done)
+    const told = (namespace: string, application: string) => tellEnd(command, namespace, application)
+    report(await withCluster(options, (kubernetes) => takeRound(kubernetes, answer, deriving, told)))
   }
   if (options.watch) await watch(round, options.every)
   else await round()
-}
-
-const readFiles = async (paths: readonly string[]): Promise<Model[]> => {
-  const inputs: { path: string; text: string }[] = []
-  for (const path of paths) inputs.push({ path, text: await readInput(path) })
-  return readModels(inputs)
 }
 
 /** Prints documents. Throws Failure, 2, if a relation cannot be derived, for which `reasons` may say why. */

@@ -6,7 +6,8 @@ import type { Finding } from '../../ask/lint/finding.ts'
 import { RULES } from '../../ask/lint/rules.ts'
 import { sarif } from '../../ask/lint/sarif.ts'
 import { Failure } from '../failure.ts'
-import { FORMATS, outputOf, readFiles, withServer } from '../options.ts'
+import { readFiles } from '../input.ts'
+import { FORMATS, outputOf, withServer } from '../options.ts'
 import { print, printAs, table } from '../output.ts'
 
 type Found = Finding | FileFinding
@@ -45,11 +46,9 @@ const fromHere = (found: Found): Found => ('file' in found ? { ...found, file: r
 
 const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
   const files = await readFiles(paths)
-  if (files.every(({ text }) => text.trim() === ''))
-    throw new Failure(`${paths.join(', ')}: expected YAML or JSON, got nothing`)
   // a policy may select pods of another file
   const known = joinPods(files.map(({ text }) => podsIn(text)))
-  return files.flatMap(({ file, text }) => fileFindings(text, file, known))
+  return files.flatMap(({ path, text }) => fileFindings(text, path, known))
 }
 
 const tableOf = (findings: readonly Found[]): string =>

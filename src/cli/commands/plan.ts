@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
 import type { Plan } from '../../ask/preview/preview.ts'
-import { joinFiles } from '../../platform/base/text-documents.ts'
 import { type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { failOn } from '../dry-run.ts'
+import { readDocuments } from '../input.ts'
+import { located } from '../locate.ts'
 import { withTraffic } from '../loss-traffic.ts'
-import { autoAllowWaypoint, readFiles, withServer } from '../options.ts'
+import { autoAllowWaypoint, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
 import { withQuery } from '../server.ts'
 
@@ -32,10 +33,11 @@ export const plan = (program: Command): void => {
     .addHelpText('after', '\nExample:\n  meshstep plan -f details.yaml')
     .action((options: Options, command: Command) =>
       withServer(command, async ({ server, namespace, format }) => {
-        const documents = joinFiles(await readFiles(options.file))
+        const documents = await readDocuments(options.file)
         const { autoAllowWaypoint, delete: isDeletion } = options
         const flags = { delete: isDeletion && 'true', autoAllowWaypoint, namespace }
-        const answer = await whilePlanning(server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents))
+        const asking = server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents.text)
+        const answer = await whilePlanning(located(asking, documents))
         printPlan(format, await withTraffic(answer, server, options), {
           isDiffed: options.diff === true,
           failOn: options.failOn,

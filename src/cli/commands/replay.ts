@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { Failure } from '../failure.ts'
-import { readInput, wholeNumber, withServer } from '../options.ts'
+import { readInput } from '../input.ts'
+import { wholeNumber, withServer } from '../options.ts'
 import { say } from '../output.ts'
 import { sendLines } from '../send-lines.ts'
 

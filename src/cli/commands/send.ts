@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { type DryRunOptions, withDryRun } from '../dry-run.ts'
-import { readInput, withServer } from '../options.ts'
+import { readDocuments, valueIn } from '../input.ts'
+import { located } from '../locate.ts'
+import { withServer } from '../options.ts'
 import { send as sendEvent } from '../send.ts'
-import { parsed } from './config.ts'
 
 export const send = (program: Command): void => {
   const command = program
@@ -16,8 +17,10 @@ export const send = (program: Command): void => {
     .action(
       (type: string, subject: string, { file, ...options }: DryRunOptions & { file?: string }, command: Command) =>
         withServer(command, async (settings) => {
-          const data = file === undefined ? {} : { data: parsed(await readInput(file), file) }
-          await sendEvent(settings, { type, subject, ...data }, options)
+          if (file === undefined) return await sendEvent(settings, { type, subject }, options)
+          const documents = await readDocuments([file])
+          const data = valueIn(file, documents)
+          await located(sendEvent(settings, { type, subject, data }, options), documents, 'data')
         }),
     )
 }

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import about from '../../../package.json' with { type: 'json' }
 import { Application } from '../../platform/base/names.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
 import { DOCUMENT_SELECTOR } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal, isNotFound, isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { isApplied } from '../../platform/kubernetes/applied.ts'
@@ -58,6 +60,9 @@ export const readApplySet = async (kubernetes: Kubernetes, namespace: string): P
   }
 }
 
+/** Another run has written the parent since it was read. Nothing else is written yet, so a new plan helps. */
+export class LostRace extends Failure {}
+
 const isOurs = (object: KubernetesObject): boolean => listAppliers(object).includes(MANAGER)
 
 /** Lists the applications that were there. If somebody has deleted the parent, its documents tell. */
@@ -74,7 +79,7 @@ const listIn = (parent: KubernetesObject | undefined): string[] => {
   }
 }
 
-/** Writes the parent with the applications and the UUID of the model, if it is not so already. */
+/** Writes the parent with the applications and the UUID of the model, if it is not so already. Rejects with LostRace if it has changed since it was read. */
 export const writeParent = async (
   kubernetes: Kubernetes,
   { namespace, parent }: ApplySet,
@@ -93,18 +98,17 @@ export const writeParent = async (
     data: { applications: JSON.stringify(applications.toSorted()), ...(model !== undefined && { model }) },
   }
   if (parent !== undefined && isApplied(parent, desired, MANAGER)) return parent
-  const { applied } = await ofNamespace(namespace, applyObject(kubernetes, { desired, live: parent }, MANAGER))
-  return applied ?? desired
-}
-
-const ofNamespace = async <T>(namespace: string, writing: Promise<T>): Promise<T> => {
   try {
-    return await writing
+    const { applied } = await applyObject(kubernetes, { desired, live: parent }, MANAGER)
+    return applied ?? desired
   } catch (error) {
-    if (!isNotFound(error)) throw error
-    throw new Failure(`there is no namespace ${namespace} in this cluster: does the model run in another one?`, 1, {
-      cause: error,
-    })
+    if (isNotFound(error) && parent === undefined)
+      throw new Failure(`there is no namespace ${namespace} in this cluster: does the model run in another one?`, 1, {
+        cause: error,
+      })
+    if (!isVersionConflict(error)) throw error
+    const said = `others keep writing ConfigMap ${namespace}/${PARENT}: does another meshstep juju follow the model?`
+    throw new LostRace(said, 1, { cause: error })
   }
 }
 
@@ -135,68 +139,84 @@ export const planSet = (
   const wanted = new Set(documents.map(({ metadata }) => metadata.name))
   const pairs = documents.map(memberOf).map((desired) => ({ desired, live: there.get(desired.metadata.name) }))
   const changed = pairs.filter(({ desired, live }) => live === undefined || !isApplied(live, desired, MANAGER))
-  const isReplaced = ({ desired, live }: (typeof changed)[number]) =>
-    live?.data !== undefined && live.data.application !== desired.data?.application
   return {
-    apply: changed.map((pair) => (isReplaced(pair) ? { ...pair, live: undefined } : pair)),
-    replace: changed.flatMap((pair) => (isReplaced(pair) && pair.live ? [pair.live] : [])),
+    apply: changed,
+    replace: changed.flatMap(({ desired, live }) => (live && isReplaced(desired, live) ? [live] : [])),
     prune: members.filter((member) => isOurs(member) && !wanted.has(member.metadata.name) && !isKept(member)),
   }
 }
+
+const isReplaced = (desired: KubernetesObject, { data }: KubernetesObject): boolean =>
+  data !== undefined && data.application !== desired.data?.application
 
 /** A write that was done, or the reason why not, with what to do. */
 export type Write =
   | { readonly document: string; readonly change: 'created' | 'changed' | 'removed' }
   | { readonly problem: string }
 
+/** The limit of attempts to write what another run writes at the same time. */
+export const MOST_ATTEMPTS = 5
+
 /**
  * Carries out the plan, and reports each write. A write that is refused does not stop the others. Documents of others with a name of ours stay as they are.
+ * What another run has written meanwhile is not reported.
  */
-export const writeSet = async (kubernetes: Kubernetes, { apply, replace, prune }: SetPlan): Promise<Write[]> => {
-  const writes: Write[] = []
-  for (const object of prune)
-    writes.push(await tried(object, 'removed', () => kubernetes.remove(object).then(() => undefined)))
-  for (const { desired, live } of apply) {
-    const former = replace.find(({ metadata }) => metadata.name === desired.metadata.name)
-    const write = async () => {
-      if (former) await kubernetes.remove(former)
-      return await applied(kubernetes, desired, live)
-    }
-    writes.push(await tried(desired, (former ?? live) === undefined ? 'created' : 'changed', write))
-  }
-  return writes
+export const writeSet = async (kubernetes: Kubernetes, { apply, prune }: SetPlan): Promise<Write[]> => {
+  const writes: (Write | undefined)[] = []
+  for (const object of prune) writes.push(await tried((attempt) => removed(kubernetes, object, attempt)))
+  for (const pair of apply) writes.push(await tried((attempt) => applied(kubernetes, pair, attempt)))
+  return writes.filter((write) => write !== undefined)
 }
 
-/** Reports a write, which resolves with a problem if there is one. */
-const tried = async (
-  object: KubernetesObject,
-  change: 'created' | 'changed' | 'removed',
-  write: () => Promise<string | undefined>,
-): Promise<Write> => {
-  try {
-    const problem = await write()
-    return problem === undefined ? { document: objectKey(object), change } : { problem }
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    return { problem: describeRefusal(error) }
-  }
+/** Tries a write, and tries it again if the object has changed since it was read. Resolves with undefined if nothing was left to write. */
+const tried = async (write: (attempt: number) => Promise<Write | undefined>): Promise<Write | undefined> => {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await write(attempt)
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      if (!isVersionConflict(error) || attempt === MOST_ATTEMPTS) return { problem: describeRefusal(error) }
+    }
+}
+
+/** Reads the object of a further attempt anew. */
+const readAgain = async (
+  kubernetes: Kubernetes,
+  { metadata: { namespace, name } }: KubernetesObject,
+  before: KubernetesObject | undefined,
+  attempt: number,
+): Promise<KubernetesObject | undefined> =>
+  attempt === 1 ? before : await kubernetes.find({ kind: 'ConfigMap', namespace, name })
+
+/** Removes a document. One that another run has written since is left to that one. */
+const removed = async (kubernetes: Kubernetes, object: KubernetesObject, attempt: number) => {
+  const live = await readAgain(kubernetes, object, object, attempt)
+  if (live === undefined || !isDeepStrictEqual(live.data, object.data)) return undefined
+  await kubernetes.remove(live)
+  return { document: objectKey(object), change: 'removed' } as const
 }
 
 /** Applies a document. Resolves with the conflict if one of somebody else has its name. */
 const applied = async (
   kubernetes: Kubernetes,
-  desired: KubernetesObject,
-  live: KubernetesObject | undefined,
-): Promise<string | undefined> => {
-  try {
-    await applyObject(kubernetes, { desired, live }, MANAGER)
-    return undefined
-  } catch (error) {
-    if (live !== undefined || !isVersionConflict(error)) throw error
-    const { namespace, name } = desired.metadata
-    const found = await kubernetes.find({ kind: 'ConfigMap', namespace, name })
-    if (found === undefined) throw error
-    const { object, manager } = namesakeConflict(desired, found, MANAGER)
-    return `${object} belongs to ${manager}, and is left as it is: delete it, or hand it over with kubectl label configmap -n ${namespace} ${name} ${PART_OF}=${desired.metadata.labels?.[PART_OF]}`
-  }
+  { desired, live: before }: SetPlan['apply'][number],
+  attempt: number,
+): Promise<Write | undefined> => {
+  const live = await readAgain(kubernetes, desired, before, attempt)
+  if (live !== undefined && isApplied(live, desired, MANAGER)) return undefined
+  if (live !== undefined && !isMember(live, desired)) return { problem: belongsToOthers(desired, live) }
+  const isNew = live !== undefined && isReplaced(desired, live)
+  if (isNew) await kubernetes.remove(live)
+  await applyObject(kubernetes, { desired, live: isNew ? undefined : live }, MANAGER)
+  return { document: objectKey(desired), change: before === undefined ? 'created' : 'changed' }
+}
+
+/** Tells if a document is of this manager, or handed over to it. */
+const isMember = (live: KubernetesObject, desired: KubernetesObject): boolean =>
+  isOurs(live) || ownValue(live.metadata.labels, PART_OF) === desired.metadata.labels?.[PART_OF]
+
+const belongsToOthers = (desired: KubernetesObject, live: KubernetesObject): string => {
+  const { object, manager } = namesakeConflict(desired, live, MANAGER)
+  const { namespace, name, labels } = desired.metadata
+  return `${object} belongs to ${manager}, and is left as it is: delete it, or hand it over with kubectl label configmap -n ${namespace} ${name} ${PART_OF}=${labels?.[PART_OF]}`
 }

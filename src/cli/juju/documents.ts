@@ -1,7 +1,8 @@
 import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/peer-entry.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
-import { AUTHOR, DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
+import { readText } from '../../platform/base/structured-text.ts'
+import { AUTHOR, DOCUMENT_LABEL, LONGEST_YAML } from '../../platform/cloudevents/knative/document.ts'
 import { type Known, type Remotes, readCrossModel } from './cross-model.ts'
 import { type Crossed, identityRelations } from './identities.ts'
 import {
@@ -40,9 +41,13 @@ export type JujuDocument = {
   readonly data: Record<string, string>
 }
 
-/** A part of a model of which not everything is known: a relation by its id, or by its sides as far as they are known; or all relations of an application. */
+/**
+ * A part of a model of which not everything is known: a relation by its id, or by its sides as far as they are known; all relations of an application; or
+ * its config.
+ */
 export type Unclear =
   | { readonly id: number }
+  | { readonly config: string }
   | { readonly application: string; readonly endpoint?: string; readonly peer?: string | undefined }
 
 export type Derived = {
@@ -133,9 +138,14 @@ const ofModel = (context: Context): Result[] => {
   })
   const related = [...sides].flatMap(([id, both]) => ofRelation(context, id, both))
   const told = [...(context.configs ?? [])].filter(([, config]) => config !== '')
-  const configs = told.map(([application, config]) => ({
-    document: documentNamed(model, `juju-config-${application}`, 'config', { application, config }),
-  }))
+  const configs = told.map(([application, config]): Result => {
+    const read = readText(config, LONGEST_YAML)
+    if ('unreadable' in read) {
+      const what = `${model.name}/${application}: the option with its config is ${read.unreadable}`
+      return { unknown: `${what}: correct it; its last config stays`, unclear: { config: application } }
+    }
+    return { document: documentNamed(model, `juju-config-${application}`, 'config', { application, config }) }
+  })
   return [...left, ...related, ...withoutId(context, [...sides.values()].flat()), ...configs]
 }
 
@@ -209,7 +219,7 @@ const ofModelItself = (context: Context, id: number, sides: readonly [Side, ...S
   if (isSuspended(model, first)) return { note: `${name}: ${SUSPENDED}` }
   const [kind, role] = [interfaceOf(model, first), roleOf(model, first)]
   if (kind === undefined || role === undefined) {
-    const what = `${name}: its interface and its provider are missing`
+    const what = `${name}: ${kind === undefined ? 'its interface and its provider are' : 'its provider is'} missing`
     return isAll
       ? { note: `${what}: juju status --relations does not list it yet`, unclear: { id } }
       : { unknown: `${what}: add what juju status --relations prints`, unclear: { id } }

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Failure } from '../failure.ts'
+import { documentsOf, type File, valuesIn } from '../input.ts'
 
 /** A related application. Juju before 3.1.3 gives only its name. */
 const Related = z
@@ -114,15 +115,13 @@ export type Model = {
   readonly connections: Connection[]
 }
 
-type Input = { readonly path: string; readonly text: string }
-
 type Part = { readonly status: Status } | { readonly units: z.infer<typeof Units> } | { readonly rows: Row[] }
 
 /**
  * Reads the output of Juju: `juju status --format json`, `juju show-unit --format json` and the table of `juju status --relations`. Units and tables
  * belong to the preceding status, else to the first one. Throws Failure for other input.
  */
-export const readModels = (inputs: readonly Input[]): Model[] => {
+export const readModels = (inputs: readonly File[]): Model[] => {
   const parts = inputs.flatMap(partsOf)
   const models: Model[] = []
   const early: Part[] = []
@@ -152,14 +151,14 @@ const add = ({ units, rows }: Model, part: Part): void => {
 }
 
 /** Reads a status alone. Throws Failure for other input. */
-export const readStatus = ({ path, text }: Input): Model => {
-  const part = partOf(path, parsed(text))
-  if ('status' in part) return modelOf(part.status)
+export const readStatus = ({ path, text }: File): Model => {
+  const [part] = partsIn(path, parsed(text))
+  if (part !== undefined && 'status' in part) return modelOf(part.status)
   throw new Failure(`${path}: ${EXPECTED}`)
 }
 
 /** Reads which model it is, by `juju show-model --format json`: others may have the same name. Throws Failure for other input. */
-export const readWhich = ({ path, text }: Input): Pick<Model, 'address' | 'uuid'> => {
+export const readWhich = ({ path, text }: File): Pick<Model, 'address' | 'uuid'> => {
   const [shown] = Object.values(checked(path, Shown, parsed(text)))
   if (shown === undefined) throw new Failure(`${path}: it shows no model`)
   const { name, 'model-uuid': uuid, 'controller-name': controller } = shown
@@ -171,9 +170,9 @@ export const addressOn = (controller: string, model: string): string =>
   [controller, model].filter((part) => part !== '').join(':')
 
 /** Adds the units that a text has to the model. Throws Failure for other input. */
-export const addUnits = (model: Model, { path, text }: Input): void => {
-  const part = partOf(path, parsed(text))
-  if (!('units' in part)) throw new Failure(`${path}: ${EXPECTED}`)
+export const addUnits = (model: Model, { path, text }: File): void => {
+  const [part] = partsIn(path, parsed(text))
+  if (part === undefined || !('units' in part)) throw new Failure(`${path}: ${EXPECTED}`)
   add(model, part)
 }
 
@@ -183,7 +182,7 @@ export const addTable = ({ rows }: Model, text: string): void => {
 }
 
 /** Reads the connections in `juju offers --format json`, and names their models by `juju models --format json`. Throws Failure for other input. */
-export const readConnections = (offers: Input, models: Input): Connection[] => {
+export const readConnections = (offers: File, models: File): Connection[] => {
   const known = checked(models.path, Models, parsed(models.text)).models
   return Object.values(checked(offers.path, Offers, parsed(offers.text))).flatMap(({ connections }) =>
     connections.flatMap(({ 'source-model-uuid': uuid, 'relation-id': id }) =>
@@ -192,17 +191,43 @@ export const readConnections = (offers: Input, models: Input): Connection[] => {
   )
 }
 
-const EXPECTED = 'expected what juju status and juju show-unit print with --format json'
+const EXPECTED = 'expected what juju status and juju show-unit print with --format json or yaml'
 
-/** Parses a text, which is one JSON value, or one value on each line with tables between them. */
-const partsOf = ({ path, text }: Input): Part[] => {
+/** Parses a text: one JSON value, or outputs behind each other. Each is one JSON value on its line, YAML, or a table. */
+const partsOf = ({ path, text }: File): Part[] => {
   const whole = parsed(text)
-  if (whole !== undefined) return [partOf(path, whole)]
-  const lines = text.split('\n')
-  const values = lines.filter((line) => line.startsWith('{')).map((line) => partOf(path, parsed(line)))
-  const table = rowsIn(lines.filter((line) => !line.startsWith('{')))
-  if (values.length === 0 && table === undefined) throw new Failure(`${path}: ${EXPECTED}`)
-  return [...values, ...(table === undefined ? [] : [{ rows: table }])]
+  if (whole !== undefined) return partsIn(path, whole)
+  const parts = outputsIn(text).flatMap(({ form, lines, before }): Part[] => {
+    if (form === 'json') return partsIn(path, parsed(lines.join('\n')))
+    // as many lines come before, so that the place of a problem is that in the file
+    const own = documentsOf([{ path, text: `${'\n'.repeat(before)}${lines.join('\n')}` }])
+    if (form === 'yaml') return valuesIn(own).flatMap((value) => (value === null ? [] : partsIn(path, value)))
+    const rows = rowsIn(lines)
+    return rows === undefined ? [] : [{ rows }]
+  })
+  if (parts.length === 0) throw new Failure(`${path}: ${EXPECTED}`)
+  return parts
+}
+
+type Output = { readonly form: 'json' | 'yaml' | 'table'; readonly lines: string[]; readonly before: number }
+
+/** The first line of each output. */
+const BEGINNINGS: readonly (readonly [RegExp, Output['form']])[] = [
+  [/^\{/, 'json'],
+  [/^(---|[-\w/]+:)\s*$/, 'yaml'],
+  [/^(Model|Integration provider|Relation provider)\s/, 'table'],
+]
+
+const outputsIn = (text: string): Output[] => {
+  const outputs: Output[] = []
+  for (const [before, line] of text.split('\n').entries()) {
+    const form = BEGINNINGS.find(([beginning]) => beginning.test(line))?.[1]
+    const last = outputs.at(-1)
+    if (form !== undefined && (form !== last?.form || /^(\{|---|model:)/.test(line)))
+      outputs.push({ form, lines: [line], before })
+    else last?.lines.push(line)
+  }
+  return outputs
 }
 
 const parsed = (text: string): unknown => {
@@ -213,12 +238,17 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const partOf = (path: string, value: unknown): Part => {
+/** Reads a status, or units, or both. */
+const partsIn = (path: string, value: unknown): Part[] => {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  if (isObject && 'applications' in value) return { status: checked(path, Status, value) }
-  const names = isObject ? Object.keys(value) : []
-  if (names.length > 0 && names.every((name) => UNIT.test(name))) return { units: checked(path, Units, value) }
-  throw new Failure(`${path}: ${EXPECTED}`)
+  const all = isObject ? Object.entries(value) : []
+  const units = all.filter(([name]) => UNIT.test(name))
+  const isStatus = isObject && 'applications' in value
+  if (!isStatus && (units.length === 0 || units.length < all.length)) throw new Failure(`${path}: ${EXPECTED}`)
+  return [
+    ...(isStatus ? [{ status: checked(path, Status, value) }] : []),
+    ...(units.length > 0 ? [{ units: checked(path, Units, Object.fromEntries(units)) }] : []),
+  ]
 }
 
 const checked = <T>(path: string, schema: z.ZodType<T>, value: unknown): T => {

@@ -6,6 +6,8 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Failure } from '../failure.ts'
 import {
   type ApplySet,
+  LostRace,
+  MOST_ATTEMPTS,
   PARENT,
   planSet,
   readApplySet,
@@ -96,8 +98,11 @@ const goneFrom = ({ applications }: ApplySet, { status }: Model): string[] =>
 
 /** Tells if a document may be about a part of the model that is not clear. */
 const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): boolean => {
-  if (metadata.labels?.[DOCUMENT_LABEL] === 'config')
+  if (metadata.labels?.[DOCUMENT_LABEL] === 'config') {
+    if ('config' in unclear) return unclear.config === data.application
     return 'application' in unclear && unclear.endpoint === undefined && unclear.application === data.application
+  }
+  if ('config' in unclear) return false
   try {
     const [relation, remote] = [JSON.parse(data.relation ?? ''), JSON.parse(data.remote ?? '')]
     if ('id' in unclear) return [unclear.id, identityId(unclear.id)].includes(relation.id)
@@ -116,11 +121,27 @@ const isAbout = ({ metadata, data = {} }: KubernetesObject, unclear: Unclear): b
   }
 }
 
+/** Plans a round and carries it out. If another run has written since the plan was made, it plans anew. */
+export const takeRound = async (
+  kubernetes: Kubernetes,
+  answer: Answer,
+  options: DeriveOptions,
+  tellEnd: (namespace: string, application: string) => Promise<void>,
+): Promise<Round> => {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      const planned = await planRound(kubernetes, answer, options)
+      return await carryOut(kubernetes, planned, (application) => tellEnd(planned.namespace, application))
+    } catch (error) {
+      if (!(error instanceof LostRace) || attempt === MOST_ATTEMPTS) throw error
+    }
+}
+
 /**
  * Brings the documents of a model's namespace to the model, and tells the ends of applications. What is to be told is noted before anything else is
  * written, and forgotten once it was told: a round that is cut short is made up for by the next one.
  */
-export const carryOut = async (
+const carryOut = async (
   kubernetes: Kubernetes,
   { namespace, set, model, plan, applications, gone, notes, unknown }: RoundPlan,
   tellEnd: (application: string) => Promise<void>,
@@ -140,9 +161,18 @@ export const carryOut = async (
       failures.push(`${namespace}/${application} is gone from the model, and its end is not told: ${error.message}`)
     }
   const left = [...applications, ...gone.filter((name) => !ended.includes(name))]
-  if (ended.length > 0) await readable(writeParent(kubernetes, { ...set, parent }, left, model))
+  if (ended.length > 0) await unlessLost(readable(writeParent(kubernetes, { ...set, parent }, left, model)))
   const problems = writes.flatMap((write) => ('problem' in write ? [write.problem] : []))
   return { namespace, notes, unknown, ended, writes, failures: [...problems, ...failures] }
+}
+
+/** Lets another run win: an end that is not forgotten is told once more by the next round, which changes nothing. */
+const unlessLost = async (writing: Promise<unknown>): Promise<void> => {
+  try {
+    await writing
+  } catch (error) {
+    if (!(error instanceof LostRace)) throw error
+  }
 }
 
 const readable = async <T>(work: Promise<T>): Promise<T> => {

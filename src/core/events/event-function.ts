@@ -3,6 +3,7 @@ import { DEEPEST, isTooDeep } from '../../platform/base/depth.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { eventPosition, type Position } from '../../platform/base/event-order.ts'
 import { Application, Namespace } from '../../platform/base/names.ts'
+import { suggestKeys } from '../../platform/base/nearest-name.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { ECHO, parseSource } from '../../platform/cloudevents/source.ts'
@@ -75,8 +76,9 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
     schema: z.strictObject({ ...About.partial().shape, ...data }),
     receive: (event, now) => {
       const { namespace, application, ...fields } = withSubject(event, isForNamespaces)
-      const subject = parse(About, { namespace, application })
-      const parsed = parse(Data, fields)
+      const title = documentTitle(namespace, fields.document)
+      const subject = parse(About, { namespace, application }, title)
+      const parsed = parse(Data, fields, title)
       const arrival = {
         position: eventPosition(event, now),
         now,
@@ -151,16 +153,20 @@ const isWhole = (path: readonly PropertyKey[]): boolean => ['', 'workload', 'wor
 
 const MOST_ISSUES = 5
 
-const parse = <T>(schema: z.ZodType<T>, value: unknown): T => {
-  const result = schema.safeParse(value, { reportInput: true })
+/** The beginning of each problem of a document, because the author of several has to know which one it is. */
+const documentTitle = (namespace: unknown, document: unknown): string =>
+  typeof document === 'string' ? `ConfigMap ${namespace}/${document.slice(0, 253)}: ` : ''
+
+const parse = <T>(schema: z.ZodType<T>, value: unknown, title: string): T => {
+  const result = schema.safeParse(value, { reportInput: true, error: suggestKeys })
   if (result.success) return result.data
-  throw new Refused(400, result.error.issues.slice(0, MOST_ISSUES).map(issueMessage).join('; '), {
-    cause: result.error,
-  })
+  const problems = result.error.issues.slice(0, MOST_ISSUES).map(issueMessage).join('; ')
+  throw new Refused(400, `${title}${problems}`, { cause: result.error })
 }
 
 /** Describes one issue: `data.relation.id: Invalid input: expected number, received string, got "7"` */
-const issueMessage = ({ path, message, input }: z.core.$ZodIssue): string => {
-  const got = input === undefined || mayBeSecret(path, input) ? '' : `, got ${shown(input)}`
+const issueMessage = ({ code, path, message, input }: z.core.$ZodIssue): string => {
+  const isClear = code === 'unrecognized_keys' || input === undefined
+  const got = isClear || mayBeSecret(path, input) ? '' : `, got ${shown(input)}`
   return `${['data', ...path.map(String)].join('.')}: ${message}${got}`
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues } from '../../platform/base/issues.ts'
 import { Application } from '../../platform/base/names.ts'
+import { suggestKeys } from '../../platform/base/nearest-name.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import {
   type Author,
@@ -131,7 +132,7 @@ const parsed = <T>(
   data: unknown,
   documentOf: (value: T) => Document,
 ): Document => {
-  const result = schema.safeParse(data)
+  const result = schema.safeParse(data, { error: suggestKeys })
   return result.success ? documentOf(result.data) : { name, application, problem: problemIn(name, result.error) }
 }
 

@@ -1,3 +1,4 @@
+import { nearestName } from '../../platform/base/nearest-name.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { listedPolicies } from '../policies/models.ts'
 import { relationName, relationsIn } from '../state/relation.ts'
@@ -54,7 +55,7 @@ const unnamed = (state: State): UnknownEndpoint[] => {
 }
 
 const nearestTo = (endpoint: string, others: Iterable<string>): Pick<UnknownEndpoint, 'near'> => {
-  const near = [...others].find((other) => isNear(other, endpoint))
+  const near = nearestName(endpoint, [...others])
   return near === undefined ? {} : { near }
 }
 
@@ -70,25 +71,4 @@ export const describeUnknownEndpoint = ({ to, where, endpoint, near }: UnknownEn
       ? `${where} names the endpoint ${endpoint}, and no relation has it`
       : `${where} grants nothing: no policy of the config names its endpoint`
   return `${what}${near === undefined ? '' : `: is ${near} meant?`}`
-}
-
-/** Tells if one name may be a typo of the other. Short names allow fewer differences, because any two of them are similar. */
-const isNear = (one: string, other: string): boolean => distance(one, other) <= Math.min(2, other.length - 1)
-
-/** Counts the letters to change, add or leave out to get from one name to the other (Levenshtein distance). */
-const distance = (one: string, other: string): number => {
-  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
-  for (const [index, letter] of [...one].entries()) {
-    const next = [index + 1]
-    for (const [column, expected] of [...other].entries())
-      next.push(
-        Math.min(
-          (row[column + 1] ?? 0) + 1,
-          (next[column] ?? 0) + 1,
-          (row[column] ?? 0) + (letter === expected ? 0 : 1),
-        ),
-      )
-    row = next
-  }
-  return row.at(-1) ?? 0
 }

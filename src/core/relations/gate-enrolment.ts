@@ -152,8 +152,9 @@ export const unheardBy = (
     return [relationWait(relation, remote, `waiting for ${remote}, which does not know of the relation yet: ${ending}`)]
   })
 
+/** Tells if the peer knows the relation as it is now. In its memory one that was established again may still be over, and then it has answered nothing yet. */
 const isHeard = (subject: Subject, state: State, key: string, peers: Peers): boolean =>
-  peerView(subject, state, key, peers).entry !== undefined
+  peerView(subject, state, key, peers).entry?.status === 'established'
 
 /** Tells if the beacon of a relation has published no labels at all. With its whole namespace on the mesh it publishes an empty set. */
 const isMeshless = ({ interface: name, role, remote }: Relation): boolean =>

@@ -1,24 +1,14 @@
 import * as z from 'zod'
-import { nearestName } from '../../platform/base/nearest-name.ts'
+import { suggestKeys } from '../../platform/base/nearest-name.ts'
 import { perObject } from '../../platform/base/per-object.ts'
-import { describeProblem, printValue } from '../../platform/base/printed.ts'
+import { describeProblem } from '../../platform/base/printed.ts'
 import type { KubernetesObject, Metadata } from '../../platform/kubernetes/objects.ts'
 import { isDryRun } from './dry-run.ts'
-
-/** Builds a schema that refuses unknown fields. Its message suggests a field with a similar name. */
-const strictObject = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
-  z.strictObject(shape, {
-    error: ({ code, keys = [] }) => {
-      const [unknown = '', ...others] = keys as string[]
-      const near = code === 'unrecognized_keys' && others.length === 0 && nearestName(unknown, Object.keys(shape))
-      return near ? `Unrecognized key: ${printValue(unknown)}, did you mean ${near}?` : undefined
-    },
-  })
 
 const Texts = z.array(z.string()).optional()
 
 /** Matches the client. All given fields must match, each by any of its values. */
-export const Source = strictObject({
+export const Source = z.strictObject({
   principals: Texts,
   notPrincipals: Texts,
   requestPrincipals: Texts,
@@ -37,7 +27,7 @@ export const Source = strictObject({
 export type Source = z.infer<typeof Source>
 
 /** Matches the request. All given fields must match, each by any of its values. */
-export const Operation = strictObject({
+export const Operation = z.strictObject({
   hosts: Texts,
   notHosts: Texts,
   ports: Texts,
@@ -54,18 +44,18 @@ export type OperationField = Exclude<keyof Operation, `not${string}`>
 export const negated = (field: OperationField): keyof Operation =>
   `not${field.charAt(0).toUpperCase()}${field.slice(1)}` as `not${Capitalize<OperationField>}`
 
-export const Condition = strictObject({ key: z.string(), values: Texts, notValues: Texts })
+export const Condition = z.strictObject({ key: z.string(), values: Texts, notValues: Texts })
 export type Condition = z.infer<typeof Condition>
 
 /** Matches if one of `from`, one of `to` and all of `when` match. An absent part matches. */
-export const Rule = strictObject({
-  from: z.array(strictObject({ source: Source.optional() })).optional(),
-  to: z.array(strictObject({ operation: Operation.optional() })).optional(),
+export const Rule = z.strictObject({
+  from: z.array(z.strictObject({ source: Source.optional() })).optional(),
+  to: z.array(z.strictObject({ operation: Operation.optional() })).optional(),
   when: z.array(Condition).optional(),
 })
 export type Rule = z.infer<typeof Rule>
 
-export const TargetRef = strictObject({
+export const TargetRef = z.strictObject({
   group: z.string().optional(),
   kind: z.string(),
   name: z.string(),
@@ -74,12 +64,12 @@ export const TargetRef = strictObject({
 export type TargetRef = z.infer<typeof TargetRef>
 
 /** https://istio.io/latest/docs/reference/config/security/authorization-policy/ */
-export const AuthorizationPolicySpec = strictObject({
-  selector: strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
+export const AuthorizationPolicySpec = z.strictObject({
+  selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()).optional() }).optional(),
   targetRef: TargetRef.optional(),
   targetRefs: z.array(TargetRef).optional(),
   action: z.enum(['ALLOW', 'DENY', 'AUDIT', 'CUSTOM']).optional(),
-  provider: strictObject({ name: z.string().optional() }).optional(),
+  provider: z.strictObject({ name: z.string().optional() }).optional(),
   rules: z.array(Rule).optional(),
 })
 export type AuthorizationPolicySpec = z.infer<typeof AuthorizationPolicySpec>
@@ -145,7 +135,7 @@ export const readAuthorizationPolicy = perObject(
     const { namespace = '', name } = metadata
     // null counts as absent
     const spec = given ?? {}
-    const read = AuthorizationPolicySpec.safeParse(spec)
+    const read = AuthorizationPolicySpec.safeParse(spec, { error: suggestKeys })
     if (read.success) return { policy: authorizationPolicy({ metadata: { ...metadata, namespace }, spec: read.data }) }
     const { action: _, provider: __, rules: ___, ...attachment } = spec
     const where = Attachment.safeParse(attachment)

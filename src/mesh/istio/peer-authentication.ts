@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { suggestKeys } from '../../platform/base/nearest-name.ts'
 import { describeProblem } from '../../platform/base/printed.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { selectorProblems } from './validation.ts'
@@ -27,7 +28,7 @@ const Spec = z
 /** Describes the first problem for which Istio would refuse a PeerAuthentication. Returns undefined if it takes it. */
 export const peerAuthenticationProblem = ({ spec }: KubernetesObject): string | undefined => {
   const given = spec ?? {}
-  const read = Spec.safeParse(given)
+  const read = Spec.safeParse(given, { error: suggestKeys })
   if (!read.success) return describeProblem(read.error, given, 'spec')
   const [first] = selectorProblems(read.data)
   return first && `spec.${first.path.join('.')}: ${first.message}`

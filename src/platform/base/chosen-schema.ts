@@ -1,9 +1,10 @@
 import * as z from 'zod'
+import { suggestKeys } from './nearest-name.ts'
 
 /** Parses a value with the schema that `choose` picks for it. So the problems are those of the intended form, at their paths. */
 export const chosenSchema = <T>(choose: (value: unknown) => z.ZodType<T>): z.ZodType<T> =>
   z.unknown().transform((value, context): T => {
-    const result = choose(value).safeParse(value, { reportInput: true })
+    const result = choose(value).safeParse(value, { reportInput: true, error: suggestKeys })
     if (result.success) return result.data
     for (const issue of result.error.issues)
       context.addIssue(

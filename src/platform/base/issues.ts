@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { Refused } from './errors.ts'
+import { suggestKeys } from './nearest-name.ts'
 
 /** The limit of problems in a message about input. */
 const MOST = 5
@@ -7,7 +8,7 @@ const LONGEST = 600
 
 /** Parses a part of a request. Throws Refused, 400, with its problems, behind the name of the part if there is one. */
 export const parseInput = <T>(schema: z.ZodType<T>, value: unknown, part?: string): T => {
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(value, { error: suggestKeys })
   if (parsed.success) return parsed.data
   throw new Refused(400, `${part === undefined ? '' : `${part}: `}${describeIssues(parsed.error)}`)
 }

@@ -1,4 +1,4 @@
-import { composeYaml, withoutText } from './yaml.ts'
+import { composeAtOnce, type Options, withoutText } from './yaml.ts'
 
 export type Structured = { value: unknown } | { unreadable: string }
 
@@ -33,24 +33,19 @@ export const jsonOrText = (text: string): unknown => {
   return json === undefined ? text : json
 }
 
+/** The form of YAML in an event or in a document. */
+export const PLAIN: Options = { isPlain: true, uniqueKeys: true }
+
 /** Parses plain YAML. The schema `failsafe` has no numbers, booleans or nulls. */
 const readYaml = (text: string, schema: 'core' | 'failsafe', longest: number): Structured => {
   if (text.length > longest)
     return { unreadable: `expected JSON, or YAML of at most ${longest} characters, got ${text.length}` }
   try {
-    const [document, ...more] = composed(text, schema)
+    const [document, ...more] = composeAtOnce(text, { ...PLAIN, schema })
     if (more.length > 0) return { unreadable: 'expected one document in YAML, got more' }
     return { value: document?.toJS({ maxAliasCount: 0 }) ?? null }
   } catch (error) {
     return { unreadable: `neither JSON nor YAML: ${withoutText(error as Error)}` }
-  }
-}
-
-const composed = (text: string, schema: 'core' | 'failsafe') => {
-  const composing = composeYaml(text, { schema, isPlain: true, uniqueKeys: true })
-  for (;;) {
-    const { done, value } = composing.next()
-    if (done) return value
   }
 }
 

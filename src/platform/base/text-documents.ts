@@ -1,5 +1,5 @@
 import { DEEPEST, isTooDeep } from './depth.ts'
-import { composeYaml, InvalidYaml } from './yaml.ts'
+import { composeYaml, InvalidYaml, OF_FILES } from './yaml.ts'
 
 /** A document of a text in YAML or JSON. Either its value is known, or the problem why it has none. */
 export type TextDocument = {
@@ -14,9 +14,8 @@ export type TextDocument = {
 /** The comment that names the file of all that follows. Lines count from there. */
 const FILE = /^# meshstep: file (.+)$/m
 
-/** Joins the texts of files. Their documents keep the names of their files. */
-export const joinFiles = (files: readonly { readonly file: string; readonly text: string }[]): string =>
-  files.map(({ file, text }) => `---\n# meshstep: file ${file.replaceAll('\n', ' ')}\n${text}\n`).join('')
+/** Returns what stands before the text of a file where files are joined: a comment from which the documents have the name of their file. */
+export const headingOf = (path: string): string => `---\n# meshstep: file ${path.replaceAll('\n', ' ')}\n`
 
 /**
  * Reads the documents of a text as kubectl does. A document that cannot be read stops no other. Documents without content are left out. It yields
@@ -66,7 +65,7 @@ const linesIn = (text: string): number => text.split('\n').length - 1
 
 function* readPart(part: string, firstLine: number): Generator<undefined, TextDocument[]> {
   try {
-    const documents = yield* composeYaml(part, { uniqueKeys: true, merge: true, firstLine })
+    const documents = yield* composeYaml(part, { ...OF_FILES, firstLine })
     let end = 0
     return documents.flatMap((document) => {
       const text = part.slice(end, document.range[2])

@@ -13,13 +13,18 @@ import {
 } from 'yaml'
 import { DEEPEST } from './depth.ts'
 
-/** Invalid YAML. The message does not quote the text, which may be secret. `line` counts from 1. */
+/** Invalid YAML: the problem at an offset in the text, and its line, which counts from 1. It does not quote the text, which may be secret. */
 export class InvalidYaml extends Error {
   override readonly name = 'InvalidYaml'
+  readonly problem: string
+  readonly offset: number
   readonly line: number
 
-  constructor(problem: string, { line, column }: { line: number; column: number }, options?: ErrorOptions) {
-    super(`${problem} at line ${line}, column ${column}`, options)
+  constructor(cause: YAMLParseError, { line, column }: { line: number; column: number }) {
+    const problem = withoutText(cause)
+    super(`${problem} at line ${line}, column ${column}`, { cause })
+    this.problem = problem
+    this.offset = cause.pos[0]
     this.line = line
   }
 }
@@ -33,7 +38,7 @@ const MOST_ALIASED = 50_000_000
 /** The number of lexemes between two yields. */
 const AT_ONCE = 512
 
-type Options = {
+export type Options = {
   readonly schema?: 'core' | 'failsafe'
   readonly uniqueKeys?: boolean
   /** The number of the first line, in messages. */
@@ -66,7 +71,19 @@ export function* composeYaml(
   } catch (error) {
     if (!(error instanceof YAMLParseError)) throw error
     const { line, col } = lines.linePos(error.pos[0])
-    throw new InvalidYaml(withoutText(error), { line: firstLine - 1 + line, column: col }, { cause: error })
+    throw new InvalidYaml(error, { line: firstLine - 1 + line, column: col })
+  }
+}
+
+/** The form of the documents in files: those that kubectl applies, and those of a command. */
+export const OF_FILES: Options = { uniqueKeys: true, merge: true }
+
+/** Composes the documents of a text at once. Throws InvalidYaml. */
+export const composeAtOnce = (text: string, options: Options): Document.Parsed[] => {
+  const composing = composeYaml(text, options)
+  for (;;) {
+    const { done, value } = composing.next()
+    if (done) return value
   }
 }
 

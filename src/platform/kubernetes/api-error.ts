@@ -80,6 +80,7 @@ export const suggestRemedy = (error: ApiError): string => {
   if (error.status === 403) return forbiddenRemedy(error)
   if (error.status === 404) return 'Create what is missing, or correct its name in the config'
   if (isFailure(error)) return 'The API server, or a webhook that it calls, fails'
+  if (isVersionConflict(error)) return 'Others keep writing it'
   return 'Correct it in the config'
 }
 

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readProposal } from '../../../src/ask/preview/input.ts'
-import { readInput } from '../../../src/cli/options.ts'
+import { documentsOf, readDocuments } from '../../../src/cli/input.ts'
 import { systemClock } from '../../../src/platform/base/clock.ts'
-import { joinFiles } from '../../../src/platform/base/text-documents.ts'
 
 const read = (text: string) => readProposal({ headers: {}, body: Buffer.from(text) }, systemClock)
 
@@ -23,7 +22,7 @@ describe('documents of a plan are read, as kubectl reads them,', () => {
   test('documents of a plan are read, as kubectl reads them, behind a byte order mark in each file of a folder', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'documents-'))
     for (const name of ['a.yaml', 'b.yaml']) await writeFile(join(folder, name), `\ufeff${POLICY}`)
-    expect((await read(await readInput(folder))).objects).toHaveLength(2)
+    expect((await read((await readDocuments([folder])).text)).objects).toHaveLength(2)
   })
 
   test('documents of a plan are read, as kubectl reads them, out of a list of their own kind, whose items need not say it', async () => {
@@ -106,10 +105,10 @@ describe('a document that cannot be read is named with the reason, and the other
 
   test('files keep their names and lines', async () => {
     const files = [
-      { file: 'a.yaml', text: POLICY },
-      { file: 'b/c.yaml', text: `\n# a comment\n\n{ kind: Job }\n---\n${POLICY}---\n- [` },
+      { path: 'a.yaml', text: POLICY },
+      { path: 'b/c.yaml', text: `\n# a comment\n\n{ kind: Job }\n---\n${POLICY}---\n- [` },
     ]
-    const { objects, unreadable } = await read(joinFiles(files))
+    const { objects, unreadable } = await read(documentsOf(files).text)
     expect(objects).toHaveLength(2)
     expect(unreadable).toEqual([
       expect.stringMatching(/^b\/c\.yaml:4: Job is not planned/),

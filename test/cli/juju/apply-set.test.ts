@@ -381,3 +381,74 @@ describe('the end of an application', () => {
     expect(one.world.memory('reviews')?.state.config).toBeUndefined()
   })
 })
+
+describe('two runs at once', () => {
+  const HISTORIES: readonly (readonly [string, (model: StandInModel) => void])[] = [
+    ['when nothing is written yet', () => undefined],
+    [
+      'when a relation is of another application, and one is gone',
+      (model) => {
+        const [first] = model.relations
+        model.relations = first ? [{ ...first, provider: { ...first.provider, application: 'reviews' } }] : []
+      },
+    ],
+    [
+      'when an application is gone',
+      (model) => {
+        delete model.applications.reviews
+        model.relations.pop()
+      },
+    ],
+  ]
+
+  /** A run before whose write of that number another one is begun and ended. Undefined if it has fewer writes. */
+  const raced = async (change: (model: StandInModel) => void, isFirst: boolean, write: number) => {
+    const { model, one } = start()
+    if (!isFirst) await one.round()
+    change(model)
+    const others: unknown[] = []
+    let left = write
+    one.intercept = async ({ method }) => {
+      if (method !== 'GET' && left-- === 0) {
+        one.intercept = undefined
+        others.push(...(await one.round()).failures)
+      }
+      return undefined
+    }
+    const { failures } = await one.round()
+    return {
+      isReached: left < 0,
+      failures: [...others, ...failures],
+      documents: one.documents().map(({ data }) => data),
+    }
+  }
+
+  test.each(HISTORIES)('two runs at once end as one does, and blame nobody, %s', async (name, change) => {
+    const isFirst = name === 'when nothing is written yet'
+    const alone = await raced(change, isFirst, Number.POSITIVE_INFINITY)
+    for (let write = 0; ; write += 1) {
+      const { isReached, ...both } = await raced(change, isFirst, write)
+      if (!isReached) return expect(write).toBeGreaterThan(1)
+      expect(both).toEqual({ failures: [], documents: alone.documents })
+    }
+  })
+
+  test('a run that always loses says who else may write', async () => {
+    const { one } = start()
+    await one.round()
+    one.intercept = async ({ method, path }) =>
+      method === 'PATCH' && path.includes('relation')
+        ? {
+            status: 409,
+            headers: {},
+            body: JSON.stringify({ kind: 'Status', message: 'the object has been modified' }),
+          }
+        : undefined
+    one.world.api.handle({
+      ...{ method: 'PATCH', path: `/api/v1/namespaces/${NAMESPACE}/configmaps/juju-relation-1` },
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ data: { remote: '{}' } }),
+    })
+    expect((await one.round()).failures).toEqual([expect.stringMatching(/Others keep writing it; it is tried again$/)])
+  })
+})

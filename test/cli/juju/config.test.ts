@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { askJuju } from '../../../src/cli/juju/ask.ts'
-import { carryOut, planRound } from '../../../src/cli/juju/round.ts'
+import { takeRound } from '../../../src/cli/juju/round.ts'
 import { NAMESPACE } from '../../helpers/world.ts'
 import { type Followed, followed, runStandIn } from './followed.ts'
 import { createStandIn, emptyModel, type StandInModel, type World } from './stand-in.ts'
@@ -23,7 +23,7 @@ const start = () => {
 /** A round of somebody who asks for no options. */
 const followedBy = async ({ kubernetes }: Followed, juju: World) => {
   const answer = await askJuju(runStandIn(juju), NAMESPACE)
-  return await carryOut(kubernetes, await planRound(kubernetes, answer, { withPeers: false }), async () => undefined)
+  return await takeRound(kubernetes, answer, { withPeers: false }, async () => undefined)
 }
 
 test('an option that a charm does not have is an error, and changes nothing', async () => {
@@ -52,6 +52,19 @@ test('an option is the config of its application, and follows it; one without a 
   Object.assign(model.applications.details ?? {}, { options: { [OPTION]: '' } })
   expect((await one.round()).writes).toEqual([{ document: 'ConfigMap shop/juju-config-details', change: 'removed' }])
   expect(one.world.labels('details').template.tier).toBeUndefined()
+})
+
+test('an option whose text is no YAML keeps the last config, is said, and stops nothing else', async () => {
+  const { model, one } = start()
+  await one.round()
+  Object.assign(model.applications.details ?? {}, { options: { [OPTION]: 'labels:\n\ttier: silver' } })
+  Object.assign(model.applications.reviews ?? {}, { options: { [OPTION]: '{}' } })
+  const { unknown, writes } = await one.round()
+  expect(unknown).toEqual([
+    'shop/details: the option with its config is neither JSON nor YAML: Tabs are not allowed as indentation at line 2, column 1: correct it; its last config stays',
+  ])
+  expect(writes).toEqual([{ document: 'ConfigMap shop/juju-config-reviews', change: 'created' }])
+  expect(one.world.object('ConfigMap', 'juju-config-details')?.data?.config).toBe('{"labels":{"tier":"gold"}}')
 })
 
 test('the config of an application that Juju cannot read stands', async () => {

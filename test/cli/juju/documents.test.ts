@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { stringify } from 'yaml'
 import { deriveDocuments, READ_INTERFACES } from '../../../src/cli/juju/documents.ts'
 import { readModels } from '../../../src/cli/juju/parse-output.ts'
 
@@ -132,6 +133,14 @@ describe('what Juju prints', () => {
     expect(refusal(text)).toContain(message)
   })
 
+  test('what Juju prints is read as YAML, in files of their own or behind each other, with tables between', () => {
+    const json = run([BOOKINFO, TABLE, DETAILS])
+    expect(run([stringify(BOOKINFO), TABLE, stringify(DETAILS)])).toEqual(json)
+    expect(run([`${stringify(BOOKINFO)}${TABLE}${stringify(DETAILS)}`])).toEqual(json)
+    expect(run([`---\n${stringify({ ...BOOKINFO, ...DETAILS })}`, TABLE])).toEqual(json)
+    expect(refusal(`${TABLE}model:\n  a: b: c\n`)).toMatch(/^0:12:\d+: /)
+  })
+
   test('what Juju prints is read as one value, pretty or not, or as values and tables in one stream', () => {
     const stream = `${JSON.stringify(BOOKINFO)}\n${TABLE}\n${JSON.stringify(DETAILS)}\n`
     const apart = run([BOOKINFO, TABLE, JSON.stringify(DETAILS, null, 2)])
@@ -257,8 +266,8 @@ describe('relation documents out of Juju', () => {
     const { documents, unknown } = run([BOOKINFO, DETAILS])
     expect(documents).toEqual([])
     expect(unknown).toEqual([
-      'bookinfo: relation 1 of details:service-mesh and beacon: its interface and its provider are missing: add what juju status --relations prints',
-      'bookinfo: relation 3 of details:website and productpage: its interface and its provider are missing: add what juju status --relations prints',
+      'bookinfo: relation 1 of details:service-mesh and beacon: its provider is missing: add what juju status --relations prints',
+      'bookinfo: relation 3 of details:website and productpage: its provider is missing: add what juju status --relations prints',
     ])
   })
 

@@ -1,7 +1,7 @@
 import { Failure } from '../../../src/cli/failure.ts'
 import { askJuju } from '../../../src/cli/juju/ask.ts'
 import type { ConfigOption } from '../../../src/cli/juju/config.ts'
-import { carryOut, planRound, type Round } from '../../../src/cli/juju/round.ts'
+import { type Round, takeRound } from '../../../src/cli/juju/round.ts'
 import type { RunJuju } from '../../../src/cli/juju/run.ts'
 import { startWaypoints } from '../../../src/embedded/demo/istio.ts'
 import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
@@ -58,11 +58,10 @@ export const followed = (
     intercept: undefined,
     round: async () => {
       const answer = await askJuju(runStandIn(juju), name, config)
-      const planned = await planRound(kubernetes, answer, { withPeers: false })
-      const done = await carryOut(kubernetes, planned, async (application) => {
+      const done = await takeRound(kubernetes, answer, { withPeers: false }, async (namespace, application) => {
         const refusal = one.refuse(application)
         if (refusal !== undefined) throw new Failure(refusal)
-        await world.send('application-removed', {}, { data: { namespace: planned.namespace, application } })
+        await world.send('application-removed', {}, { data: { namespace, application } })
       })
       for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) await world.post(event)
       return done

@@ -53,7 +53,9 @@ describe('the data of an event', () => {
       ['a number', 7, 'data: expected a JSON object, got 7'],
       ['nothing', undefined, 'data.namespace: Invalid input: expected string, received undefined'],
       ['null', null, 'data.namespace: Invalid input: expected string, received undefined'],
-      ['an unknown field', { ...SUBJECT, other: 1 }, 'data: Unrecognized key: "other"'],
+      ['an unknown field', { ...SUBJECT, other: { a: 'secret' } }, /^data: Unrecognized key: "other"$/],
+      ['a misspelt field', { ...SUBJECT, numbre: 1 }, /^data: Unrecognized key: "numbre", did you mean number\?$/],
+      ['of a document', { ...SUBJECT, document: 'web', other: 1 }, /^ConfigMap shop\/web: data: /],
       [
         'a wrong field',
         { ...SUBJECT, number: 'a' },

@@ -88,7 +88,7 @@ test.each([
   ['db', 'dbb', 'db'],
   ['db', 'xy', undefined],
   ['db', 'dbccc', undefined],
-  ['abc', 'axy', 'abc'],
+  ['abc', 'axy', undefined],
   ['abcd', 'axyz', undefined],
   ['d', 'e', undefined],
 ])('next to the endpoint %s, the name %s means %s', (present, named, near) => {

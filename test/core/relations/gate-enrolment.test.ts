@@ -157,6 +157,15 @@ describe('a beacon that asks for no labels', () => {
     ])
   })
 
+  test('a beacon in whose memory the relation has ended has not answered the new one: nothing is said of its labels', () => {
+    const before = beacon(undefined, undefined, { status: 'ended' })
+    expect(waitsOf(state, before, BARE)).toEqual([])
+    const peers = peersOf({ beacon: before })
+    expect(unheardBy(SUBJECT, state, resolveRelations(SUBJECT, state, peers), peers)).toEqual([
+      expect.objectContaining({ message: expect.stringContaining('which does not know of the relation yet') }),
+    ])
+  })
+
   test('a beacon that asks for no labels is not waited for where the config enrols the workload', () => {
     expect(waitsOf({ ...state, config: configOf({ labels: MESH }) }, silent, BARE)).toEqual([])
   })

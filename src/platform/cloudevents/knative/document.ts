@@ -78,7 +78,7 @@ const EndedRelation = z.object({
 const EndedRemote = z.object({ application: Application, namespace: Namespace.optional() })
 
 /** The limit of YAML in one value of a document, in characters. */
-const LONGEST_YAML = 64 * 1024
+export const LONGEST_YAML = 64 * 1024
 
 /** Reads a value of a document, as JSON or YAML. */
 const valueIn = (document: Resource, key: string, read: typeof readText | typeof readScalar = readText): unknown => {
