@@ -84,7 +84,7 @@ export const observeForQuery = async (
     gateways?.some(needsClass) ? listClasses(kubernetes) : [],
   ])
   const [marked, markedTo] = await Promise.all([
-    from && withMarks(kubernetes, sender, from.namespace, fromNamespace),
+    withMarks(kubernetes, sender, from?.namespace, fromNamespace),
     withMarks(kubernetes, receiver, to.namespace, toNamespace),
   ])
   const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
@@ -163,7 +163,7 @@ type Reader = Pick<Kubernetes, 'find' | 'list'>
 export const withMarks = async (
   kubernetes: Reader,
   pods: ObservedPods | undefined,
-  namespace: string,
+  namespace: string | undefined,
   home: KubernetesObject | undefined,
 ): Promise<ObservedPods | undefined> => {
   if (pods === undefined || pods.running.some(isMarked)) return pods
