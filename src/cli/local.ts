@@ -29,7 +29,7 @@ export type Said = {
   readonly withoutAuthentication?: boolean | undefined
   /** The URL of Prometheus. @default PROMETHEUS_URL */
   readonly prometheus?: string | undefined
-  /** What the embedded Kubernetes API begins with. @default bookinfo */
+  /** The beginning of the embedded Kubernetes API. @default bookinfo */
   readonly example?: ExampleName | undefined
 }
 

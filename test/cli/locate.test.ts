@@ -49,11 +49,6 @@ describe('a problem that the functions name by its path', () => {
   })
 
   test.each([
-    [
-      'document 2: expect[0].port: no; expect[0]: Unrecognized key: "frm"',
-      '1.yaml:2:18: expect[0].port: no\n1.yaml:2:21: expect[0]: Unrecognized key: "frm"',
-    ],
-    ['document 1: kind: no', '0.yaml:2:7: kind: no'],
     ['ConfigMap shop/details: data.relation.id: no', '0.yaml:11:13: data.relation.id: no'],
     [
       'ConfigMap shop/details: data.config.policies.0: Unrecognized key: "port"',

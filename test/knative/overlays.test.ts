@@ -95,7 +95,7 @@ describe.skipIf(cannotBuild)(`overlays ${cannotBuild ?? ''}`, () => {
   test('the example in the README builds, in a namespace of more than one word', () => {
     const objects = buildOverlay(yamlIn(join(folder, 'README.md')).replace('shop', 'shop-2'))
     expect(functionServices(objects)).toHaveLength(1)
-    expect(all(objects, ApiServerSource)).toHaveLength(4)
+    expect(all(objects, ApiServerSource)).toHaveLength(5)
     expect(new Set(objects.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['shop-2', undefined]))
     expect(clusterScoped(objects)).toEqual([
       'meshstep-documents-shop-2',

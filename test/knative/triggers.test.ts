@@ -24,6 +24,7 @@ type Sample = { name: string; attributes: Attributes; wakes: string[] }
 /** What an ApiServerSource reports, by kind and extension, and the function that takes it. */
 const fromApiServer: Record<string, Record<'add' | 'update' | 'delete', string[]>> = {
   Pod: { add: ['pod-restarted'], update: [], delete: ['pod-restarted'] },
+  Deployment: { add: [], update: ['resync'], delete: [] },
   Lease: { add: ['leader-elected'], update: ['leader-elected'], delete: [] },
   'ConfigMap relation': { add: ['relation-changed'], update: ['relation-changed'], delete: ['relation-broken'] },
   'ConfigMap config': { add: ['config-changed'], update: ['config-changed'], delete: ['application-removed'] },

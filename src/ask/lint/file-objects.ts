@@ -14,7 +14,7 @@ import { type Found, foundIn } from './finding.ts'
 import { peerAuthenticationFindings } from './peer-authentications.ts'
 import { enforcersOf, mistakeFindings, refusedFindings } from './policies.ts'
 
-/** What files say of the pods that a policy in them may select. */
+/** The pods of files, which a policy in them may select. */
 export type KnownPods = {
   readonly pods: readonly KubernetesObject[]
   /** The labels of namespaces. */

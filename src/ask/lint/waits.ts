@@ -2,6 +2,7 @@ import { type AssessDependencies, assess } from '../../core/reconcile/assess.ts'
 import { meshConfigs, withCauses } from '../../core/reconcile/observe/mesh-acceptance.ts'
 import { GRANTS_OF } from '../../core/reconcile/record/ungranted-pods.ts'
 import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
+import type { Peers } from '../../core/relations/peers.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
@@ -18,7 +19,7 @@ export const waitFindings = async (
   const findings: Found[] = []
   for (const subject of subjects) {
     const memory = await dependencies.features.memories.load(dependencies.kubernetes, subject)
-    const { waiting, labels, unserved } = await assess(dependencies, subject, memory)
+    const { waiting, labels, unserved, peers } = await assess(dependencies, subject, memory)
     const about = subjectName(subject)
     findings.push(
       // lint sees the policies themselves, and reports grants without effect of all workloads
@@ -26,11 +27,17 @@ export const waitFindings = async (
         .filter(({ held }) => !held.startsWith(GRANTS_OF))
         .map((wait) => ({ rule: waitRule(wait, dependencies.clock), about, message: describeWait(wait) })),
       ...labels.messages.map((message) => ({ rule: 'label-refused' as const, about, message })),
-      ...unserved.map((message) => ({ rule: 'databag-unserved' as const, about, message })),
+      // an unreadable memory has a finding of its own
+      ...unserved.filter(isOfDatabag(peers)).map((message) => ({ rule: 'databag-unserved' as const, about, message })),
     )
   }
   return findings
 }
+
+const isOfDatabag =
+  (peers: Peers) =>
+  (message: string): boolean =>
+    ![...peers.values()].some((peer) => 'problem' in peer && message.includes(peer.problem))
 
 /** Reports policies of others that the mesh refuses, or has not taken yet. Policies of applications are among their waits. */
 export const unenforcedFindings = async (

@@ -88,7 +88,9 @@ export const rehearse = async (
       return undefined
     } catch (error) {
       if (!(error instanceof Refused) || error.status === 403) throw error
-      return error.message
+      return error.message.startsWith(`${titleOf(object)}: `)
+        ? error.message.slice(titleOf(object).length + 2)
+        : error.message
     }
   }
 

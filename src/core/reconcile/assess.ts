@@ -47,7 +47,7 @@ export type Assessment = {
   readonly running: Running
   readonly labels: DesiredLabels
   readonly waiting: readonly Wait[]
-  /** What relations tell, and cannot be read or served. */
+  /** Problems of data that relations tell, and that cannot be read or served. */
   readonly unserved: readonly string[]
   readonly status: ApplicationStatus
 }

@@ -36,11 +36,11 @@ export type StatusInput = {
   readonly waiting?: readonly Wait[] | undefined
 }
 
-/** Returns the most severe status: error, blocked, maintenance, waiting, then active. Of equal ones, the first counts. A removed application keeps its message. */
+/** Returns the most severe status: error, blocked, maintenance, waiting, then active. Of equal ones, the first counts. A removed application is `removed` once it waits for nobody. */
 export const combineStatuses = (facts: StatusInput): ApplicationStatus => {
   const found = candidates(facts)
   const [worst, ...others] = found.toSorted((one, other) => statusRank(one.status) - statusRank(other.status))
-  if (facts.isRemoved) return { status: 'removed', message: worst?.message ?? '' }
+  if (facts.isRemoved && (facts.waiting ?? []).length === 0) return { status: 'removed', message: worst?.message ?? '' }
   if (worst === undefined) return { status: 'active', message: '' }
   const alike = others.filter(({ status }) => status === worst.status).length
   const isGood = worst.status === 'active' || alike === 0

@@ -4,7 +4,7 @@ import { example } from './example.ts'
 import { demoJuju } from './juju.ts'
 import { demoPrometheus, PROMETHEUS_PATH } from './prometheus.ts'
 
-/** What a server without a cluster begins with. */
+/** The beginning of a server without a cluster. */
 export type Example = {
   readonly objects: readonly KubernetesObject[]
   /** Answers in place of the API; undefined lets a request through. */

@@ -7,7 +7,7 @@ const which = {
   bookinfo: { name: 'admin/bookinfo', 'model-uuid': 'b00', 'controller-name': status.model.controller },
 }
 
-/** What `juju` prints of the model, by how its arguments begin. */
+/** The output of `juju` about the model, by the beginning of its arguments. */
 const PRINTED: readonly (readonly [RegExp, string])[] = [
   [/^status .*--relations/, relations],
   [/^status /, JSON.stringify(status)],

@@ -8,7 +8,7 @@ const client = (namespace: string, name: string) => ({
 
 const details = { destination_service: 'details.bookinfo.svc.cluster.local', destination_service_namespace: 'bookinfo' }
 
-/** How much of a metric is seen in an hour, by the proxy of the destination. */
+/** The increase of each metric in an hour, by the proxy of the destination. */
 const EACH_HOUR: readonly [metric: string, labels: Readonly<Record<string, string>>, value: number][] = [
   ['istio_requests_total', { ...client('bookinfo', 'productpage'), ...details, response_code: '200' }, 720],
   ['istio_requests_total', { ...client('tempo', 'tempo'), ...details, response_code: '200' }, 240],
@@ -17,7 +17,7 @@ const EACH_HOUR: readonly [metric: string, labels: Readonly<Record<string, strin
 
 const COUNTER = 'envoy_http_inbound_0_0_0_0_9080_rbac'
 
-/** What dry runs at the waypoint of `beacon` would have refused in an hour. */
+/** The labels of what dry runs at the waypoint of `beacon` would have refused. */
 const WOULD_REFUSE = { namespace: 'bookinfo', gateway_networking_k8s_io_gateway_name: 'bookinfo-beacon-waypoint' }
 
 const WEEK = 7 * 86_400
@@ -37,7 +37,7 @@ const seriesFor = (query: string) => {
   }))
 }
 
-/** Where the Prometheus of the example answers, beside the Kubernetes API. */
+/** The path of the example's Prometheus, beside the Kubernetes API. */
 export const PROMETHEUS_PATH = '/prometheus'
 
 /**

@@ -4,7 +4,7 @@ import type { ChangeEvent } from '../api/api.ts'
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
-/** What the manifests' Triggers pass on. Of other kinds it is everything. */
+/** The events that the manifests' Triggers pass on, by kind. Of other kinds they pass on all. */
 const PASSED: Readonly<Record<string, readonly string[]>> = { Pod: ['add', 'delete'], Deployment: ['update'] }
 
 /** Tells if the manifests' sources watch an object. */

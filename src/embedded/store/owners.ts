@@ -7,7 +7,7 @@ export type Owner = { readonly kind: string; readonly namespace?: string | undef
 /** `{deployment}-{hash}` of a ReplicaSet, without the hash. */
 const deploymentName = (replicaSet: string): string => replicaSet.slice(0, replicaSet.lastIndexOf('-'))
 
-/** What an owner reference names. ReplicaSets are not stored: it is their Deployment. */
+/** Returns the owner that a reference names. ReplicaSets are not stored, so theirs is their Deployment. */
 export const ownerIn = ({ kind, name }: JsonMap): Pick<Owner, 'kind' | 'name'> =>
   kind === 'ReplicaSet'
     ? { kind: 'Deployment', name: deploymentName(String(name)) }

@@ -17,7 +17,7 @@ const historyLimit = 5000
 
 export type Stored = { readonly kind: Kind; readonly object: KubernetesObject }
 
-/** What is in no namespace. */
+/** The key of objects without a namespace. */
 const NOWHERE = ''
 
 const byName = ({ object: one }: Stored, { object: other }: Stored): number =>

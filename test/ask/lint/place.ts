@@ -25,6 +25,13 @@ export const granted = async (config: Record<string, unknown> = { policies: [APP
   return place
 }
 
+/** As `granted`, where Istio's own config can be read. */
+export const grantedWithIstio: typeof granted = async (...how) => {
+  const place = await granted(...how)
+  place.api.seed([istioConfig])
+  return place
+}
+
 const connectTo =
   ({ api, clock }: Place) =>
   (deadline: number) =>

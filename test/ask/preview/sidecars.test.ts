@@ -6,7 +6,10 @@ import { codeOf, ISTIO, lines, namespace, ON_MESH, onMesh, planned } from './com
 
 /** A client with a sidecar, whose identity is not known for certain: any workload of Istio's classic mode, and its ingress gateway. */
 const classic = application('classic', {
-  podSpec: { serviceAccountName: 'classic', containers: [{ name: 'istio-proxy', image: 'proxy:1' }] },
+  podSpec: {
+    serviceAccountName: 'classic',
+    containers: ['app', 'istio-proxy'].map((name) => ({ name, image: `${name}:1` })),
+  },
 })
 
 const LED = { ...ON_MESH, 'istio.io/use-waypoint': 'w' }
@@ -52,7 +55,10 @@ describe('of a client with a sidecar, a plan', () => {
 
   test('of a client with a sidecar, a plan tells its account from that of another one with a sidecar', async () => {
     const other = application('other', {
-      podSpec: { serviceAccountName: 'other', containers: [{ name: 'istio-proxy', image: 'proxy:1' }] },
+      podSpec: {
+        serviceAccountName: 'other',
+        containers: ['app', 'istio-proxy'].map((name) => ({ name, image: `${name}:1` })),
+      },
     })
     const denied = custom('closed', { ...pods('db'), action: 'DENY', rules: [account('other')] })
     const plan = await planned([...cluster, ...other], { after: [denied] })

@@ -5,7 +5,7 @@ import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { workload } from '../../helpers/world.ts'
-import { granted } from '../lint/place.ts'
+import { grantedWithIstio as granted } from '../lint/place.ts'
 import type { Place } from '../preview/planned.ts'
 
 const object = (kind: string, metadata: Partial<KubernetesObject['metadata']>): KubernetesObject => ({

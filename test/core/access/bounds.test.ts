@@ -23,7 +23,7 @@ const createSlow = (isSlow: (body: string) => boolean) => {
     if (isSlow(request.body ?? '')) await answered
     return api.handle(request)
   }
-  const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 10_000 })
+  const kubernetes = createKubernetes({ transport, clock, deadline: clock.now() + 60_000 })
   return { clock, kubernetes, answer, asked }
 }
 

@@ -279,7 +279,7 @@ describe('a resync of a namespace for which there is not enough time', () => {
     const world = await createMany(COUNT)
     for (const name of namesOf(COUNT)) drift(world, name)
     world.intercept = () => {
-      world.clock.advance(160)
+      world.clock.advance(120)
       return undefined
     }
     return world

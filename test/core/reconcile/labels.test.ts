@@ -616,7 +616,7 @@ describe('an application is removed', () => {
     await world.send('leader-elected', { unit: 'web/0', epoch: 3 })
     expect((await world.send('application-removed', {})).status).toBe('changed')
     expect(world.labels()).toEqual({ template: TEMPLATE, service: OWN })
-    expect(world.labels('other').service).toEqual(OWN)
+    expect(world.labels('other').service).toEqual({ 'app.kubernetes.io/name': 'other' })
     await forgets(world)
   })
 })

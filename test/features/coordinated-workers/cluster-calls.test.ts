@@ -48,6 +48,7 @@ const clusterOf = async (applications: number, units = 1): Promise<World> => {
 
 const MEMORY = (name: string) => `GET /api/v1/namespaces/shop/configmaps/juju-service-mesh-${name}-labels`
 const LIST = 'GET /api/v1/namespaces/shop/configmaps?labelSelector=…'
+const ALL_PODS = 'GET /api/v1/namespaces/shop/pods?limit=500'
 const PODS = 'GET /api/v1/namespaces/shop/pods?labelSelector=…'
 
 /** Its memory, its own ConfigMap and policies, and its workload. */
@@ -88,9 +89,12 @@ describe('an event with nothing new to a coordinator on a mesh', () => {
       await again()
       for (const [quiet, others] of [
         [again, remotes(applications)],
-        // all memories, documents and pods, and once more its own memory, for what was sent; and, as no mesh says here what it has taken, what
-        // tells if it would
-        [() => world.send('resync', { application: COORDINATOR }), [LIST, LIST, PODS, MEMORY(COORDINATOR), ...MESH]],
+        // all memories, documents and pods, and once more its own memory, for what was sent; and, as no mesh says here what it has taken or
+        // captured, what tells if it would
+        [
+          () => world.send('resync', { application: COORDINATOR }),
+          [LIST, LIST, PODS, MEMORY(COORDINATOR), ALL_PODS, ...MESH],
+        ],
       ] as const) {
         world.calls.length = 0
         const handled = await quiet()

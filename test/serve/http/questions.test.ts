@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
-import { APP, DB, forPods, forService, granted, lintOf, policy } from '../../ask/lint/place.ts'
+import { APP, DB, forPods, forService, granted, grantedWithIstio, lintOf, policy } from '../../ask/lint/place.ts'
 import { createPlace, type Place } from '../../ask/preview/planned.ts'
 import { requires } from '../../helpers/beacon-world.ts'
 import { event } from '../../helpers/world.ts'
@@ -248,7 +248,7 @@ describe('an expectation in a config', () => {
   })
 
   test('an expectation in a config that is met says nothing', async () => {
-    const place = await granted(expecting(true))
+    const place = await grantedWithIstio(expecting(true))
     expect(await place.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
   })
 

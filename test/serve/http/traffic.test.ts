@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
-import { APP, forService, granted, policy } from '../../ask/lint/place.ts'
+import { APP, forService, grantedWithIstio as granted, policy } from '../../ask/lint/place.ts'
 import { createPlace, type Place } from '../../ask/preview/planned.ts'
 import { trafficApp } from '../../ask/traffic/place.ts'
 import { type Query, startFakePrometheus, vectorOf } from '../../helpers/fake-prometheus.ts'
@@ -217,7 +217,7 @@ describe('GET /traffic', () => {
     [503, 503, 'a retry may help'],
   ])('an answer %i of Prometheus is answered with %i', async (status, expected, part) => {
     const { url } = await startFakePrometheus((response) => response.writeHead(status).end('no'))
-    const response = await trafficApp(createPlace([]), url).request(QUESTION)
+    const response = await trafficApp(createPlace(['db']), url).request(QUESTION)
     expect(response.status).toBe(expected)
     expect(((await response.json()) as { message: string }).message).toContain(part)
   })

@@ -20,7 +20,7 @@ export type Desired = {
   readonly unknown: readonly string[]
   /** Waits for something that does not exist yet. The step is not complete before it does. */
   readonly waiting: readonly Wait[]
-  /** What relations tell, and cannot be read or served. It is a part of the messages. */
+  /** Problems of data that relations tell, and that cannot be read or served. They are a part of the messages. */
   readonly unserved: readonly string[]
   readonly messages: readonly string[]
   /** Other applications carry labels that they are to remove. */

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import { isTemplate, type LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
@@ -48,12 +49,14 @@ export const waitForPodsOnMesh = async (
 
 /** Returns the same wait as `waitForPodsOnMesh`, after templates and pods have been changed. */
 export const waitForRemainingPods = async (
-  { capture }: Pick<Mesh, 'capture'>,
+  { capture, enrolment: { key, value } }: Pick<Mesh, 'capture' | 'enrolment'>,
   kubernetes: Kubernetes,
   subject: Subject,
   targets: Targets,
 ): Promise<Wait | undefined> => {
-  const isOn = (pod: KubernetesObject) => capture(pod as PodLike).is !== 'off'
+  // a pod without the label of the application is on the mesh by its namespace, and stays there
+  const isOn = (pod: KubernetesObject) =>
+    ownValue(pod.metadata.labels, key) === value && capture(pod as PodLike).is !== 'off'
   const read = await unlessForbidden(podsOn(kubernetes, subject, targets, isOn))
   if ('problem' in read)
     return waitingFor(`${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`)

@@ -1,5 +1,5 @@
 import type { Subject } from '../../../platform/base/subject.ts'
-import { isRelatedTo } from '../../relations/peers.ts'
+import { isRelatedTo, type Peer } from '../../relations/peers.ts'
 import type { Change } from '../change.ts'
 import type { FoldedObservation, Observation } from '../observe.ts'
 import { isDeployed } from './cluster.ts'
@@ -17,9 +17,12 @@ export const isStranger = (
   memory.stored === undefined &&
   changes.every(({ nudge, look, isEnd }) => nudge !== undefined || look?.isResync || isEnd) &&
   (changes.some(({ isEnd }) => isEnd)
-    ? ![...peers.values()].some((peer) => isRelatedTo(peer, subject))
+    ? ![...peers.values()].some((peer) => isRelatedTo(peer, subject) || isRecovering(peer))
     : Object.keys(state.relations).length > 0) &&
   (state.previousTargets ?? []).length === 0 &&
   observed.owned.kinds.every(({ live = [], problem }) => live.length === 0 && problem === undefined) &&
   !documents.found.some((one) => one.application === subject.application && !('isForbidden' in one)) &&
   !isDeployed(observed)
+
+/** Tells if an application does not know, after its memory was lost, whose labels it carries. The end may be that of their relation. */
+const isRecovering = (peer: Peer): boolean => 'state' in peer && peer.state.recovering === true

@@ -53,7 +53,7 @@ describe('changes that are taken together', () => {
     )
     expect([state.settings, taken, turns]).toEqual([
       { a: 'x', b: 'x', c: 'x' },
-      [{}, {}, {}].map(() => ({ stale: undefined })),
+      [{}, {}, {}].map(() => ({ stale: undefined, isNews: true })),
       2,
     ])
     expect((await fold(stateOf([]), [])).taken).toEqual([])
@@ -189,7 +189,7 @@ describe('documents beside changes', () => {
     const { state, taken } = await fold(stateOf([]), [event({ document: 'one', isTold: true })], { found: [document] })
     expect(state).toMatchObject({ document: 'one', config: CONFIG, marks: { config: { ids: ['event'] } } })
     expect(state).not.toHaveProperty('settings')
-    expect(taken).toEqual([{ stale: undefined }])
+    expect(taken).toEqual([{ stale: undefined, isNews: true }])
   })
 
   test('documents beside changes that are known to be gone cover their events too, and those on their way do not', async () => {
@@ -210,12 +210,14 @@ describe('documents beside changes', () => {
       fold(stateOf([], state), [event(look, { fold: (before) => ({ state: before, stale: 'late' }) })])
     expect(
       (await stale({ document: 'one' }, { document: 'one', config: CONFIG, marks: { config: { at: 1 } } })).taken,
-    ).toEqual([{}])
-    expect((await stale({ document: 'one' }, {})).taken).toEqual([{ stale: 'late' }])
-    expect((await stale(undefined, { document: 'one', config: CONFIG })).taken).toEqual([{ stale: 'late' }])
+    ).toEqual([{ isNews: true }])
+    expect((await stale({ document: 'one' }, {})).taken).toEqual([{ stale: 'late', isNews: false }])
+    expect((await stale(undefined, { document: 'one', config: CONFIG })).taken).toEqual([
+      { stale: 'late', isNews: false },
+    ])
     const late = event({ document: 'one', isTold: true }, { fold: (before) => ({ state: before, stale: 'late' }) })
     const onItsWay = await fold(stateOf([], { document: 'one', config: CONFIG }), [late], { expected: ['one'] })
-    expect(onItsWay.taken).toEqual([{ stale: 'late' }])
+    expect(onItsWay.taken).toEqual([{ stale: 'late', isNews: false }])
   })
 
   test('an application whose config is no document any more is removed', async () => {

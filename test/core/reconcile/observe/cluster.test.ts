@@ -239,7 +239,7 @@ describe('what is observed of an application', () => {
       const { current } = await observeTargets(features, kubernetes, SUBJECT, stateOf([], { config: NAMED }))
       return current.find(({ target }) => target.name === 'named')?.places?.length
     }
-    expect(await placesOf(service('named'))).toBe(1)
+    expect(await placesOf({ ...foreign, spec: service().spec })).toBe(1)
     expect(await placesOf(foreign)).toBeUndefined()
     const state = stateOf([], { config: NAMED })
     expect(isNamed(features, SUBJECT, state, { kind: 'Service', name: 'named' })).toBe(true)
@@ -341,7 +341,7 @@ describe('objects that the mesh has to accept', () => {
   }
 
   test('the config of the mesh is read where policies stand, and nothing shows if it accepts them', async () => {
-    expect(await configs([policy()])).toEqual(['ConfigMap istio', 'Namespace shop'])
+    expect(await configs([policy()])).toEqual(['Namespace shop', 'ConfigMap istio'])
     expect(await configs([service()])).toEqual([])
     expect(await configs([policy([{ status: 'True' }])])).toEqual([])
     expect(await configs([policy()], [policy([{ status: 'False' }])])).toEqual([])
@@ -374,7 +374,7 @@ describe('objects that the mesh has to accept', () => {
     expect(told.map(({ message }) => message.includes('discoverySelectors'))).toEqual([true, false, true])
     expect(told[0]).not.toHaveProperty('object')
     expect(told[0]).not.toHaveProperty('is')
-    expect(calls).toHaveLength(2)
+    expect(calls).toHaveLength(3)
     expect(await withCauses(features.mesh, kubernetes, [])).toEqual([])
   })
 
@@ -566,7 +566,9 @@ describe('the running application', () => {
     expect(await running({ target: { kind: 'StatefulSet', name: 'web' }, places: undefined, problem: 'no' })).toEqual(
       {},
     )
-    expect(await running({ target: { kind: 'StatefulSet', name: 'web' }, places: undefined })).toEqual({})
+    expect(await running({ target: { kind: 'StatefulSet', name: 'web' }, places: undefined })).toEqual({
+      isAbsent: true,
+    })
     expect(await running({ target: { kind: 'StatefulSet', name: 'web' }, places: [] })).toEqual({})
   })
 
@@ -583,7 +585,10 @@ describe('the running application', () => {
 
   test('the running application is that of its pods where these have labels of their own', async () => {
     const pods: Found = { ...found(), target: { kind: 'StatefulSet', name: 'web', on: 'pods' } }
-    expect(await running(pods)).toEqual({ pods: [expect.objectContaining({ kind: 'StatefulSet' })] })
+    expect(await running(pods)).toEqual({
+      pods: [expect.objectContaining({ kind: 'StatefulSet' })],
+      isMarking: false,
+    })
   })
 
   test('units depend on pods where there is a leader, pending data, a workload of its own or a report', () => {
