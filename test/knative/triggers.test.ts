@@ -111,6 +111,7 @@ describe.skipIf(cannotBuild)('triggers', () => {
       expect(kinds.toSorted()).toEqual([
         'ConfigMap',
         'ConfigMap',
+        'Deployment',
         ...(components.includes('leases') ? ['Lease'] : []),
         'Pod',
       ])

@@ -88,9 +88,7 @@ export const rehearse = async (
       return undefined
     } catch (error) {
       if (!(error instanceof Refused) || error.status === 403) throw error
-      return error.message.startsWith(`${titleOf(object)}: `)
-        ? error.message.slice(titleOf(object).length + 2)
-        : error.message
+      return reasonIn(error, titleOf(object))
     }
   }
 
@@ -184,3 +182,7 @@ const lookAgain = (subject: string, id: string): Event => ({
   extensions: {},
   data: {},
 })
+
+/** Returns the message of an error without the name of the object, which it may begin with. */
+const reasonIn = ({ message }: Error, title: string): string =>
+  message.startsWith(`${title}: `) ? message.slice(title.length + 2) : message
