@@ -168,8 +168,12 @@ export const withMarks = async (
 ): Promise<ObservedPods | undefined> => {
   if (pods === undefined || pods.running.some(isMarked)) return pods
   if (!pods.running.some((pod) => dependsOnMarks(pod, { labels: home?.metadata.labels }))) return pods
-  return { ...pods, isMarking: (await kubernetes.list('Pod', namespace)).some((pod) => isMarked(pod as PodLike)) }
+  return { ...pods, isMarking: await hasMarks(kubernetes, namespace) }
 }
+
+/** Tells if pods of a namespace carry the mark of Istio's CNI. */
+export const hasMarks = async (kubernetes: Pick<Kubernetes, 'list'>, namespace: string | undefined): Promise<boolean> =>
+  (await kubernetes.list('Pod', namespace)).some((pod) => isMarked(pod as PodLike))
 
 /** Finds the pods of a side by its name: those of a workload, else of a Service, else of a Gateway. A side may also name pods without a workload. */
 export const findSide = async (

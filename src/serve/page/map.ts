@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { decidingPart, findState } from '../../ask/authorization/memories.ts'
+import { hasMarks } from '../../ask/authorization/observe.ts'
 import { accessAndHomes } from '../../ask/preview/access.ts'
 import { graphOf } from '../../ask/views/graph.ts'
 import { type Asker, createAnswerQuery } from '../../core/access/answer-query.ts'
@@ -155,7 +156,10 @@ const createLatest = <T>(clock: Pick<Clock, 'now'>, milliseconds: number) => {
   }
 }
 
-/** Answers anew only if something changed that decides: of the policies of the mesh only some do, and only a part of each memory. */
+/**
+ * Answers anew only if something changed that decides: of the policies of the mesh only some do, and only a part of each memory. Of all pods of a namespace
+ * it decides only whether any is marked as captured.
+ */
 const askingOnce =
   (answers: KeptAnswers, { memories }: Features, kubernetes: Kubernetes, accessTo: typeof accessAndHomes): Asking =>
   (from, to) =>
@@ -169,7 +173,12 @@ const askingOnce =
         await note(`mesh of ${subjectName(subject)}`, partOf(subject))
         return await kubernetes.find(reference)
       }
-      const { access, homes } = await accessTo(from, to, { memories, kubernetes: { ...near, find } })
+      const list: Kubernetes['list'] = async (kind, namespace, selector, options) => {
+        if (kind !== 'Pod' || selector !== undefined) return await near.list(kind, namespace, selector, options)
+        await note(`marks in ${namespace}`, async (client) => `${await hasMarks(client, namespace)}`)
+        return await kubernetes.list(kind, namespace, selector, options)
+      }
+      const { access, homes } = await accessTo(from, to, { memories, kubernetes: { ...near, find, list } })
       await note(`policies of ${homes}`, (client) => policiesIn(client, new Set(homes)))
       return access
     })

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { accessAndHomes } from '../../../src/ask/preview/access.ts'
 import { readingLists } from '../../../src/ask/views/listed.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
-import { example } from '../../../src/embedded/demo/example.ts'
+import { example, istioConfig } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { subjectName } from '../../../src/platform/base/subject.ts'
 import { startServer } from '../../../src/serve/http/server.ts'
@@ -169,7 +169,7 @@ const startCounted = async () => {
     ),
     ['one', 'two', 'three'],
   )
-  const api = holding(copied)
+  const api = holding([istioConfig, ...copied])
   const asked: string[] = []
   const assessed: string[] = []
   let maps: Maps | undefined
