@@ -1,7 +1,6 @@
 import type { Proposal } from '../../../src/ask/preview/input.ts'
 import { createPreview, type Plan, type Preview } from '../../../src/ask/preview/preview.ts'
 import type { Authenticate } from '../../../src/core/access/authenticate.ts'
-import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
 import { features } from '../../../src/features.ts'
@@ -11,7 +10,7 @@ import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.
 import { functions } from '../../helpers/functions.ts'
 import { createWorld, event, service, type World, workload } from '../../helpers/world.ts'
 
-/** Applications in `shop`, an Istio with its config, and the sources of Knative: what a cluster does by itself. */
+/** Applications in `shop`, an Istio, and the sources of Knative: what a cluster does by itself. */
 export type Place = World & {
   readonly preview: Preview
   readonly transport: Transport
@@ -29,7 +28,6 @@ export const createPlace = (
     { isOwnSink: true },
   )
   const { api, clock } = world
-  api.seed([istioConfig])
   startIstio({ api })
   const queued: Event[] = []
   api.subscribe((change) => queued.push(...[sourceEvent(change) ?? []].flat()))
