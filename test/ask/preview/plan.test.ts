@@ -14,7 +14,7 @@ import { related, requires } from '../../helpers/beacon-world.ts'
 import { application } from '../../helpers/mesh.ts'
 import { event } from '../../helpers/world.ts'
 import { custom, pods } from '../../mesh/istio/bookinfo.ts'
-import { onMesh } from './compared.ts'
+import { ISTIO, onMesh } from './compared.ts'
 import { createPlace, type Place } from './planned.ts'
 import { reading } from './reading.ts'
 
@@ -29,6 +29,7 @@ const allowing = (relation: string) => ({
 /** `web` may GET /a/* of `db`, over relation 3. */
 const related3 = async (options: Parameters<typeof createPlace>[1] = {}): Promise<Place> => {
   const place = createPlace(['db', 'web', 'other'], options)
+  place.api.seed([ISTIO])
   for (const [type, data] of [
     ['config-changed', { application: 'beacon', config: { mesh: {} } }],
     ['config-changed', allowing('use')],
@@ -266,7 +267,7 @@ describe('a plan of documents', () => {
 
   test('a plan of documents compares access where pods alone change', async () => {
     const place = createPlace([])
-    place.api.seed([...onMesh('db'), ...onMesh('web')])
+    place.api.seed([ISTIO, ...onMesh('db'), ...onMesh('web')])
     const alone = (labels: Record<string, string>): KubernetesObject => ({
       apiVersion: 'v1',
       kind: 'Pod',
