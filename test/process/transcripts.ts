@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
@@ -53,14 +54,19 @@ export const replay = async (
     MESHSTEP_SERVER: server,
   }
   const aliases: string[] = []
-  const run = (command: string): string => {
+  // this process goes on meanwhile: it notices the connections that a server ends, and asks no more on them
+  const run = async (command: string): Promise<string> => {
     const runnable = command
       .replaceAll('examples/juju/', `${ROOT}examples/juju/`)
       .replaceAll('npx meshstep', `'${process.execPath}' '${program}'`)
       .replaceAll('http://127.0.0.1:8001', kubernetes)
     const script = ['exec 2>&1', ...aliases, runnable].join('\n')
-    const { stdout } = spawnSync('sh', ['-c', script], { cwd: folder, env: environment, encoding: 'utf8' })
-    return stdout.trimEnd()
+    const { stdout } = spawn('sh', ['-c', script], {
+      cwd: folder,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    return (await text(stdout)).trimEnd()
   }
   const printed: Entry[] = []
   for (const { command, output } of entries) {
@@ -69,13 +75,13 @@ export const replay = async (
     else if (command.startsWith('alias ')) aliases.push(command.replaceAll('http://127.0.0.1:8001', kubernetes))
     else {
       await settle()
-      let last = run(command)
+      let last = await run(command)
       for (
         const end = Date.now() + PATIENCE_MILLISECONDS;
         last !== output && LOOKS.test(command) && Date.now() < end;
       ) {
         await sleep(100)
-        last = run(command)
+        last = await run(command)
       }
       printed.push({ command, output: last })
       continue
