@@ -42,7 +42,7 @@ const changeUnits = (world: World, { namespace, application }: Record<string, st
   edit(world, `/api/v1/namespaces/${namespace}/configmaps/${name}`, { data: { state: JSON.stringify(state) } })
 }
 
-const OWN = { 'app.kubernetes.io/name': 'web' }
+const ownOf = (name: string) => ({ 'app.kubernetes.io/name': name })
 const ALL = [COORDINATOR, ...WORKERS]
 
 const isLed = (labels: Record<string, string>): boolean => Object.hasOwn(labels, 'istio.io/use-waypoint')
@@ -65,16 +65,16 @@ describe('the labels of a cluster', () => {
     const world = await startedCluster()
     for (const name of ALL)
       expect(world.labels(name)).toEqual({
-        template: { ...OWN, team: 'blue', ...PART_OF },
-        service: { ...OWN, ...PART_OF },
+        template: { ...ownOf(name), team: 'blue', ...PART_OF },
+        service: { ...ownOf(name), ...PART_OF },
       })
   })
 
   test('the labels of a cluster put it on the mesh while the coordinator is related to one', async () => {
     const world = await meshedCluster()
-    for (const name of ALL) expect(world.labels(name).service).toEqual({ ...OWN, ...PART_OF, ...ON_MESH })
+    for (const name of ALL) expect(world.labels(name).service).toEqual({ ...ownOf(name), ...PART_OF, ...ON_MESH })
     await leaveMesh(world)
-    for (const name of ALL) expect(world.labels(name).service).toEqual({ ...OWN, ...PART_OF })
+    for (const name of ALL) expect(world.labels(name).service).toEqual({ ...ownOf(name), ...PART_OF })
   })
 
   test('the labels of a cluster reach a worker that comes later, and leave with its relation', async () => {
@@ -83,7 +83,10 @@ describe('the labels of a cluster', () => {
     await relate(world, 'querier', 1)
     expect(world.labels('querier').template).toMatchObject({ ...PART_OF, ...ON_MESH })
     await leave(world, 'querier', 1)
-    expect(world.labels('querier')).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
+    expect(world.labels('querier')).toEqual({
+      template: { ...ownOf('querier'), team: 'blue' },
+      service: ownOf('querier'),
+    })
   })
 
   test.each(['statefulsets', 'services'])(
@@ -141,7 +144,7 @@ describe('the labels of a cluster', () => {
     const world = await meshedCluster()
     await world.send('config-changed', { application: 'querier', config: { worker: { roles: [] } } })
     await leaveMesh(world)
-    expect(world.labels('querier').service).toEqual({ ...OWN, ...PART_OF })
+    expect(world.labels('querier').service).toEqual({ ...ownOf('querier'), ...PART_OF })
   })
 
   test('the labels of a cluster stay on a worker that cannot read them any more', async () => {
@@ -196,7 +199,10 @@ describe('the policies inside a cluster', () => {
     await world.send('application-removed', { application: 'ingester' })
     expect(granted(world)).toEqual(['compactor', 'querier', COORDINATOR])
     expect(nginxFile(world)).not.toContain('ingester')
-    expect(world.labels('ingester')).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
+    expect(world.labels('ingester')).toEqual({
+      template: { ...ownOf('ingester'), team: 'blue' },
+      service: ownOf('ingester'),
+    })
     await forgotten(world, 'ingester')
   })
 
@@ -360,7 +366,8 @@ describe('when the coordinator goes', () => {
     await world.send('application-removed', { application: COORDINATOR })
     expect(policies(world)).toEqual([])
     expect(nginxFile(world)).toBeUndefined()
-    for (const name of ALL) expect(world.labels(name)).toEqual({ template: { ...OWN, team: 'blue' }, service: OWN })
+    for (const name of ALL)
+      expect(world.labels(name)).toEqual({ template: { ...ownOf(name), team: 'blue' }, service: ownOf(name) })
     await forgotten(world, COORDINATOR)
     expect((await world.send('resync', { application: 'querier' })).applicationStatus?.message).toContain(
       'Cluster relation not ready',

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import {
@@ -152,6 +153,7 @@ describe('on a mesh whoever scrapes is let in', () => {
 
   const explained = async () => {
     const world = createWorld([COORDINATOR, 'querier', 'prometheus'].flatMap(deployed), { isOwnSink: true })
+    world.api.seed([istioConfig])
     const istio = startIstio({ api: world.api })
     onTestFinished(() => istio.stop())
     await world.send('config-changed', { application: 'beacon', config: { mesh: {} } })
