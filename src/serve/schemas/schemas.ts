@@ -145,7 +145,7 @@ export const eventTypes = () =>
     metadata: { name: type.replace(/^dev\./, '') },
     spec: {
       description: `${name} of an application`,
-      reference: { apiVersion: 'eventing.knative.dev/v1', kind: 'Broker', name: 'default' },
+      reference: { apiVersion: 'eventing.knative.dev/v1', kind: 'Broker', name: 'meshstep' },
       attributes: [
         { name: 'type', required: true, value: type },
         { name: 'specversion', required: true, value: '1.0' },
