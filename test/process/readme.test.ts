@@ -44,7 +44,7 @@ test('the first steps relate bookinfo, and its answers are the ones that stand t
   const last = await send(4)
   expect(last).toEqual({ status: 200, body: JSON.parse(blocks('json')[0] ?? '') })
   const { published, effects: _, ...unpublished } = last.body
-  expect((await send(4)).body).toEqual({ ...unpublished, written: [] })
+  expect((await send(4)).body).toEqual({ ...unpublished, status: 'unchanged', written: [] })
   expect(published).toHaveLength(2)
 
   const byTarget = (await policies()).toSorted((one) => ('selector' in (one.spec ?? {}) ? 1 : -1))
