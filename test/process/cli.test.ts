@@ -145,11 +145,12 @@ describe('the command', () => {
   test('the command says that there is nothing to show, where a table would be empty', async () => {
     const { run } = await withMesh()
     const nothing = (stderr: string) => ({ code: 0, stdout: '', stderr })
-    expect(await run(['get', 'applications', '-n', 'nosuch'])).toEqual(
-      nothing('no application is known in the namespace nosuch\n'),
+    expect(await run(['get', 'applications', '-n', 'loki'])).toEqual(
+      nothing('no application is known in the namespace loki\n'),
     )
+    expect(await run(['get', 'applications', '-n', 'nosuch'])).toMatchObject({ code: 1, stdout: '' })
     expect(await run(['get', 'policies', 'productpage'])).toEqual(nothing('no policy is known of productpage\n'))
-    expect(await run(['get', 'policies', '-n', 'nosuch', '-o', 'json'])).toMatchObject({ stdout: '[]\n', stderr: '' })
+    expect(await run(['get', 'policies', '-n', 'loki', '-o', 'json'])).toMatchObject({ stdout: '[]\n', stderr: '' })
   })
 
   test('the command takes no file for expectations that has none', async () => {
