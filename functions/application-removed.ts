@@ -13,8 +13,8 @@ const isInEffect = ({ document, config, recovering }: State, name: string): bool
   document === name || (recovering === true && config === undefined)
 
 /**
- * Removes the application. The deletion of a document removes it if the document's config is in effect. Functions receive events in any order. In every order, data from after the removal are kept, and of earlier data
- * only tombstones stay.
+ * Removes the application. The deletion of a document removes it if the document's config is in effect. Functions receive events in any
+ * order. In every order, data from after the removal are kept, and of earlier data only tombstones stay.
  */
 export const createApplicationRemoved = (features: Pick<Features, 'parts'>) =>
   defineFunction({
