@@ -21,6 +21,17 @@ export const located = async <T>(asking: Promise<T>, documents: Documents, root?
   }
 }
 
+const NOT_PLANNED = ' is not planned: '
+
+/** Puts the place before the problem of each object that is not planned. */
+export const locateIncomplete = (incomplete: readonly string[], documents: Documents): string[] =>
+  incomplete.map((one) => {
+    const [object = '', ...problem] = one.split(NOT_PLANNED)
+    const told = `${object}: ${problem.join(NOT_PLANNED)}`
+    const found = problem.length === 0 ? told : locate(told, documents)
+    return found === told ? one : `${object}${NOT_PLANNED}${found}`
+  })
+
 /** Puts the place before each problem. A message about nothing in the documents stays as it is. */
 export const locate = (message: string, documents: Documents, root?: string): string => {
   const all = composed(documents)

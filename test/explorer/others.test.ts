@@ -14,6 +14,9 @@ const unlabelled = call('PATCH', '/api/v1/namespaces/{namespace}/services/web?fi
   metadata: { labels: { 'istio.io/use-waypoint-namespace': null } },
 })
 
+/** Another Service of the application. */
+const other = { ...service(), metadata: { ...service().metadata, name: 'other' } }
+
 const scenarios: Scenario[] = [
   {
     name: 'the config changes while the relation does',
@@ -27,7 +30,7 @@ const scenarios: Scenario[] = [
   },
   {
     name: 'the Service is named otherwise while the relation changes',
-    objects: [workload(), service(), service('other')],
+    objects: [workload(), service(), other],
     before: [related(1, { 'istio.io/use-waypoint-namespace': '1' })],
     race: [
       numbered(2, 'config-changed', { config: { service: 'other' } }),

@@ -12,7 +12,9 @@ test.each([
 ])(
   'the server loads the question of traffic beside $from, and answers its errors as its own',
   async ({ isFromSnapshot }) => {
-    const { environment } = await startCluster()
+    const { environment } = await startCluster([
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bookinfo' } },
+    ])
     let status = 200
     const { url } = await startFakePrometheus((response) => response.writeHead(status).end(vectorOf([[SERIES, 2]])))
     const server = await serve({ environment: { ...environment, PROMETHEUS_URL: url }, isFromSnapshot })

@@ -3,7 +3,7 @@ import type { Plan } from '../../ask/preview/preview.ts'
 import { type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { failOn } from '../dry-run.ts'
 import { readDocuments } from '../input.ts'
-import { located } from '../locate.ts'
+import { located, locateIncomplete } from '../locate.ts'
 import { withTraffic } from '../loss-traffic.ts'
 import { autoAllowWaypoint, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
@@ -38,7 +38,8 @@ export const plan = (program: Command): void => {
         const flags = { delete: isDeletion && 'true', autoAllowWaypoint, namespace }
         const asking = server.post<Plan>(withQuery('/plan', flags), 'application/yaml', documents.text)
         const answer = await whilePlanning(located(asking, documents))
-        printPlan(format, await withTraffic(answer, server, options), {
+        const told = { ...answer, incomplete: locateIncomplete(answer.incomplete, documents) }
+        printPlan(format, await withTraffic(told, server, options), {
           isDiffed: options.diff === true,
           failOn: options.failOn,
         })

@@ -1,5 +1,6 @@
 import pMap from 'p-map'
 import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import type { TransportAnswer, TransportRequest } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
@@ -148,10 +149,7 @@ export const bookinfo = async (): Promise<EmbeddedApi> => {
   const api = createEmbeddedApi()
   const istio = startIstio({ api })
   const names = ['productpage', 'details', 'reviews', 'ratings']
-  api.seed(
-    names.flatMap((name) => deployed('bookinfo', name, 9080)),
-    { manager: 'juju' },
-  )
+  api.seed([istioConfig, ...names.flatMap((name) => deployed('bookinfo', name, 9080))], { manager: 'juju' })
   const server = await startPage(api)
   for (const { event } of story.slice(0, 5)) await tell(server.url, event.type, event.subject, event.data)
   const relate = (own: string, id: number, endpoint: string, name: string, role: string, application: string) =>
@@ -187,10 +185,10 @@ export const settled = async (objects: readonly KubernetesObject[]): Promise<Emb
   const made = 'app.kubernetes.io/managed-by'
   const api = createEmbeddedApi()
   const istio = startIstio({ api })
-  api.seed(
-    objects.filter(({ kind, metadata: { labels = {} } }) => kind === 'ConfigMap' || labels[made] !== 'meshstep'),
-    { manager: 'juju' },
+  const given = objects.filter(
+    ({ kind, metadata: { labels = {} } }) => kind === 'ConfigMap' || labels[made] !== 'meshstep',
   )
+  api.seed([istioConfig, ...given], { manager: 'juju' })
   const server = await startPage(api)
   const applications = objects.flatMap(({ metadata: { namespace, labels = {} } }) => {
     const application = labels['meshstep.dev/application']
