@@ -9,7 +9,7 @@ import { hasLabels } from './evaluate/cluster-snapshot.ts'
 import type { AccessRequest, ServiceSnapshot, WorkloadSnapshot } from './evaluate.ts'
 import { findIngress, findListener } from './ingress.ts'
 import type { ObservedCluster } from './observe.ts'
-import { countEnrolled, findNamedPort, gatewayName, isGateway, loneProxy, typicalPod } from './pods.ts'
+import { allPods, countEnrolled, findNamedPort, gatewayName, isGateway, loneProxy, typicalPod } from './pods.ts'
 import { detectProtocol, lacksPort, tcpPorts } from './protocol.ts'
 import type { Query } from './query.ts'
 import { nothingRuns, type Side, sideName } from './side.ts'
@@ -110,8 +110,11 @@ const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster
   if (to.kind === 'gateway')
     throw new Refused(404, `query.to: there is no Gateway ${name} that takes traffic from outside`)
   if (to.kind === 'pod' && pods === undefined) throw new Refused(404, `query.to: ${nothingRuns(to)}`)
-  if (via === 'pod' && pods === undefined)
-    throw new Refused(404, `query.to: there is neither a StatefulSet nor a Deployment ${name}, nor a Service`)
+  if (via === 'pod' && (pods === undefined || allPods(pods).length === 0))
+    throw new Refused(
+      404,
+      `query.to: there is neither a StatefulSet nor a Deployment ${name}, nor a Service that selects pods`,
+    )
   if (via === 'pod' || to.kind === 'pod') return undefined
   const service = services.find(({ metadata }) => metadata.name === to.application)
   if (service) return service

@@ -1,5 +1,6 @@
 import { whyNotGranted } from '../../core/policies/named-pods.ts'
 import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import { captureOf } from '../../mesh/istio/capture.ts'
 import { accountOf } from '../../mesh/istio/names.ts'
 import { principalsIn, valuesIn } from '../../mesh/istio/rule-values.ts'
 import { Namespace } from '../../platform/base/names.ts'
@@ -11,6 +12,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts'
 import { podTemplate } from '../../platform/kubernetes/pod-like.ts'
 import { accountsOf } from '../authorization/accounts.ts'
+import { ownProxy } from '../authorization/pods.ts'
 import { type Cluster, type Istio, unlisted, unreadable } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
@@ -34,14 +36,24 @@ const principalsOf = ({ spec: { rules = [] } }: AuthorizationPolicy): string[] =
   ...new Set(rules.flatMap(principalsIn)),
 ]
 
-const grantFindings = (policies: readonly AuthorizationPolicy[], { namespace, workloads }: Cluster): Found[] => {
+const grantFindings = (policies: readonly AuthorizationPolicy[], { namespace, home, workloads }: Cluster): Found[] => {
   const principals = new Set(policies.flatMap(principalsOf))
   return workloads.flatMap((workload) => {
     const { name } = workload.metadata
     const isGranted = [...principals].some((one) => one.endsWith(`/ns/${namespace}/sa/${name}`))
-    const problem = isGranted ? whyNotGranted(name, podTemplate(workload)) : undefined
+    const problem = isGranted ? (whyNotGranted(name, podTemplate(workload)) ?? outside(workload, home)) : undefined
     return problem === undefined ? [] : [foundIn(workload, 'grant-without-effect', `its pods ${problem}`)]
   })
+}
+
+/** Tells why the pods of a workload have no identity. Undefined if the mesh captures them, or they are proxies of their own. */
+const outside = (workload: KubernetesObject, home: KubernetesObject | undefined): string | undefined => {
+  const { labels = {} } = home?.metadata ?? {}
+  const pod = podTemplate(workload)
+  const capture = captureOf(pod, { labels })
+  return capture.is === 'off' && ownProxy(pod, labels) === undefined
+    ? `have no identity outside of the mesh, and what is granted to them does not let them in: ${capture.why}`
+    : undefined
 }
 
 /** Reports accounts that no pod runs as and no ServiceAccount has. If ServiceAccounts may not be listed, it reports only that. */

@@ -9,6 +9,7 @@ import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'
 import { type Memories, memoryName } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Clock } from '../../platform/base/clock.ts'
+import { Refused } from '../../platform/base/errors.ts'
 import { parseInput } from '../../platform/base/issues.ts'
 import type { Memo } from '../../platform/base/memo.ts'
 import { Namespace } from '../../platform/base/names.ts'
@@ -63,6 +64,7 @@ export const createLint = (dependencies: Dependencies): Lint => {
     const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
     const states = read.flatMap((one) => ('state' in one ? [one] : []))
     const cluster = await readCluster(kubernetes, namespace)
+    if (isMissing(cluster, stored)) throw new Refused(404, `Namespace ${namespace} does not exist`)
     const ofPolicies = policyFindings(cluster)
     const owners = await ownersIn(kubernetes, namespace)
     const found: Found[] = [
@@ -112,6 +114,10 @@ const REFUSED: readonly Found['rule'][] = [
 
 const isTold = ({ metadata }: KubernetesObject, found: readonly Found[]): boolean =>
   found.some((one) => REFUSED.includes(one.rule) && one.in?.metadata.name === metadata.name)
+
+/** Tells if a namespace does not exist. */
+const isMissing = ({ home, services, workloads, pods, policies }: Cluster, memories: readonly KubernetesObject[]) =>
+  home === undefined && [services, workloads, pods, policies, memories].every(({ length }) => length === 0)
 
 const meshFindings = ({ namespace, istio: { unknown } }: Cluster): Finding[] => {
   const message = `Istio's own config is not known, and findings that depend on its root namespace or its trust domain are missing: ${unknown}`

@@ -25,12 +25,12 @@ export const refusedWaypointFindings = (cluster: Cluster): Found[] => {
     const { waypoint } = findWaypoint(service, home?.metadata ?? {}, gateways)
     if (waypoint === undefined || isHeadless(service)) return []
     const { policies } = waypointPolicies(snapshot, { namespace, name: service.metadata.name }, waypoint)
-    const refusals = isOpen(policies)
-      ? pods
-          .filter((pod) => isSelecting(service, podLabels(pod)))
-          .flatMap((pod) => refusalOf(waypoint, service, pod, snapshot) ?? [])
-      : []
-    return refusals.slice(0, 1).map((refusal) => foundIn(service, 'waypoint-refused', refusal))
+    const selected = isOpen(policies) ? pods.filter((pod) => isSelecting(service, podLabels(pod))) : []
+    const refusals = selected.flatMap((pod) => refusalOf(waypoint, service, pod, snapshot) ?? [])
+    const answering = refusals.length === selected.length ? 'no request' : 'no request to some of its pods'
+    return refusals
+      .slice(0, 1)
+      .map((refusal) => foundIn(service, 'waypoint-refused', `${answering} through its waypoint ${refusal}`))
   })
 }
 
@@ -40,7 +40,7 @@ const isOpen = (policies: readonly AuthorizationPolicy[]): boolean => {
   return allows.length === 0 || allows.some(({ spec: { rules = [] } }) => rules.length > 0)
 }
 
-/** Returns the reason why a pod refuses the waypoint on all ports of the Service. Returns undefined if it may accept the waypoint on one. */
+/** Names the waypoint, and the reason why a pod refuses it on all ports of the Service. Returns undefined if it may accept the waypoint on one. */
 const refusalOf = (
   { namespace, name, serviceAccount }: Waypoint,
   service: KubernetesObject,
@@ -56,7 +56,7 @@ const refusalOf = (
   )
   const [first] = answers
   return first && answers.every(({ allowed, decided }) => decided && !allowed)
-    ? `no request through its waypoint ${namespace}/${name} is answered, unless istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY: ${first.sentence}`
+    ? `${namespace}/${name} is answered, unless istiod runs with PILOT_AUTO_ALLOW_WAYPOINT_POLICY: ${first.sentence}`
     : undefined
 }
 

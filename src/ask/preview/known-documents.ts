@@ -27,7 +27,10 @@ export const knownDocuments = (
   documents: readonly KubernetesObject[],
   namespace: string | undefined,
   isServed: IsServed,
+  isDeletion: boolean,
 ): KnownDocuments => {
+  const decidesNothing = (one: KubernetesObject) => isOfNoAccess(isDeletion ? (servedBy(one) ?? one) : one)
+
   const isFollowed = (one: KubernetesObject) => isKnown(one, isServed)
   const unknown = documents.filter((one) => !isFollowed(one))
   const [deciding, others] = [unknown.filter((one) => !decidesNothing(one)), unknown.filter(decidesNothing)]
@@ -48,7 +51,7 @@ const isKnown = (object: KubernetesObject, isServed: IsServed): boolean => {
   const { apiVersion, kind } = object
   if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion) || !isServed(apiVersionOf(kind), kind)) return false
   if (isClusterScoped(kind) && kind !== 'Namespace') return false
-  return apiVersionOf(kind) === apiVersion || !decidesNothing(object)
+  return apiVersionOf(kind) === apiVersion || !isOfNoAccess(object)
 }
 
 const groupIn = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '')
@@ -75,7 +78,16 @@ const DECIDES_NOTHING = new Set([
   ),
 ])
 
-const decidesNothing = ({ apiVersion, kind }: KubernetesObject): boolean =>
+type Typed = Pick<KubernetesObject, 'apiVersion' | 'kind'>
+
+/** Returns the type of the objects that go with a CustomResourceDefinition. */
+const servedBy = ({ kind, spec }: KubernetesObject): Typed | undefined => {
+  if (kind !== 'CustomResourceDefinition') return undefined
+  const { group, names } = (spec ?? {}) as { group?: unknown; names?: { kind?: unknown } }
+  return { apiVersion: `${group}/v1`, kind: String(names?.kind) }
+}
+
+const isOfNoAccess = ({ apiVersion, kind }: Typed): boolean =>
   [groupIn(apiVersion), `${groupIn(apiVersion)}/${kind}`].some((one) => DECIDES_NOTHING.has(one))
 
 /** Names an object as its document does, because an unknown kind may be outside of namespaces. */

@@ -83,7 +83,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     const deadline = clock.now() + timeoutMilliseconds
     const { trace = {} } = asked
     const { createFork, isServed, compareAccess, decidesOtherwise } = await import('./fork.ts')
-    const known = knownDocuments(given.objects, asked.namespace, isServed)
+    const known = knownDocuments(given.objects, asked.namespace, isServed, asked.isDeletion === true)
     const authored = sender && !asked.isDeletion ? authoredBy(sender.author, known.objects) : undefined
     const proposal = { ...given, objects: authored?.objects ?? known.objects }
     const fork = createFork(async (path) => {

@@ -88,13 +88,23 @@ type Row = ApplicationView & { readonly problem?: string }
 
 const COLUMNS = ['NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'] as const
 
-const rowOf = ({ application, status, labels = {}, relations = [], config, problem }: Row): string[] => [
-  application,
-  problem === undefined ? status.status : 'unreadable',
-  config?.mesh ? 'beacon' : areEnrolling(labels) ? 'yes' : 'no',
-  String(relations.filter(({ stands }) => stands).length),
-  problem ?? status.message,
-]
+const rowOf = (view: Row): string[] => {
+  const { application, status, relations = [], problem } = view
+  return [
+    application,
+    problem === undefined ? status.status : 'unreadable',
+    meshOf(view),
+    String(relations.filter(({ stands }) => stands).length),
+    problem ?? status.message,
+  ]
+}
+
+/** Tells if an application is on a mesh: `waiting` with labels that its pods do not have yet, or that do not put them there. */
+const meshOf = ({ labels = {}, config, waiting = [] }: Row): string => {
+  if (config?.mesh) return 'beacon'
+  if (!areEnrolling(labels)) return 'no'
+  return waiting.some(({ held }) => /^the (mesh|labels) of /.test(held)) ? 'waiting' : 'yes'
+}
 
 const applicationTable = (views: readonly Row[]): string => table(COLUMNS, views.map(rowOf))
 

@@ -11,7 +11,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, nobodyMayReach } from './guards.ts'
-import { type SeenPods, unselectedPods } from './named-pods.ts'
+import { arePodsGuarded, type SeenPods, unselectedPods } from './named-pods.ts'
 import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
 import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { unenforceable } from './services.ts'
@@ -74,9 +74,9 @@ export const unguardable = (subject: Subject, state: EffectiveState, seen: SeenP
 const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
 
-/** Names guarded targets that no relation opens to any client. None is closed if policies do not select the pods. */
+/** Names guarded targets that no relation opens to any client. None is closed if policies do not hold for the pods. */
 export const closedTargets = (subject: Subject, state: EffectiveState, seen: SeenPods): string[] => {
-  if (!selectBeacons(state).some(isGuarding) || unselectedPods(subject, state, seen).length > 0) return []
+  if (!selectBeacons(state).some(isGuarding) || !arePodsGuarded(subject, state, seen)) return []
   const unrelated = declaredGuards(subject, state, authorPolicies(subject, state)).filter((one) => one.unrelated)
   return unrelated.map((one) => nobodyMayReach(subject, one))
 }

@@ -19,7 +19,7 @@ import { beaconLabels } from './beacon.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
-import { type SeenPods, unselectedPods } from './named-pods.ts'
+import { arePodsGuarded, type SeenPods } from './named-pods.ts'
 import { isRelated } from './related.ts'
 import { servicesToLeave } from './services.ts'
 
@@ -64,12 +64,12 @@ const requestDatabag = (
   { lookups, ...seen }: Pick<ClusterView, 'lookups'> & SeenPods,
 ): Record<string, string> | undefined => {
   const leaving = servicesToLeave(subject, state, lookups)
-  // a beacon must not say that nobody may reach pods which no policy selects
-  const isSelected = unselectedPods(subject, state, seen).length === 0
+  // a beacon must not say that nobody may reach pods for which no policy holds
+  const isGuarded = arePodsGuarded(subject, state, seen)
   const guards = [
     ...declaredGuards(subject, state, authorPolicies(subject, state)).map(({ unrelated, ...guard }) => ({
       ...guard,
-      ...(isSelected && unrelated && { unrelated }),
+      ...(isGuarded && unrelated && { unrelated }),
     })),
     ...leaving.map((service) => ({ type: 'app' as const, ...(service !== subject.application && { service }) })),
   ]

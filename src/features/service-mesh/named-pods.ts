@@ -5,7 +5,7 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { isOnHost, type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { isSelecting, NAME_LABEL, type Spec } from '../../platform/kubernetes/services.ts'
 
 /** The pods of an application, as far as they were observed. */
@@ -31,6 +31,10 @@ export const unselectedPods = (
     },
   ]
 }
+
+/** Tells if policies hold for the pods of the application: they select them, and a mesh can capture them. */
+export const arePodsGuarded = (subject: Subject, state: EffectiveState, seen: SeenPods): boolean =>
+  unselectedPods(subject, state, seen).length === 0 && !podsIn(seen).some(isOnHost)
 
 /** Tells if a Service leads to other pods than those of the application, or to none. */
 export const leadsElsewhere = (service: KubernetesObject, seen: SeenPods): boolean =>
