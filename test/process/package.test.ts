@@ -61,10 +61,16 @@ installed(`what npm installs, an app's server and types with it, has less than 4
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(40_000_000)
 })
 
-installed(`the package names what is inside it, with its licences${because}`, () => {
+installed(`the package names what is inside it, with its licences and sources${because}`, () => {
   const read = (file: string): string => readFileSync(join(folder.path, 'node_modules/meshstep/lib', file), 'utf8')
   const { components } = JSON.parse(read('sbom.cdx.json')) as { components: { name: string; version: string }[] }
-  for (const { name, version } of components) expect(read('NOTICES.txt')).toContain(`${name} ${version} (`)
+  for (const { name, version } of components)
+    expect(read('NOTICES.txt')).toMatch(
+      new RegExp(`^${name} ${version} \\(.*\\)\nSource: https://github\\.com/[\\w-]+/`, 'm'),
+    )
+  expect(read('NOTICES.txt')).toContain(
+    '(EPL-2.0)\nSource: https://github.com/kieler/elkjs, https://github.com/eclipse-elk/elk\n',
+  )
   expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(['@kubernetes/client-node', 'cytoscape']))
 })
 
