@@ -48,7 +48,10 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
     text.replace(/( +- exact: { type: )dev\.meshstep\.resync\.v1 }\n/, (line, start) => `${line}${start}${TYPE} }\n`),
   'knative/components/functions/functions.yaml': withManifests,
   'knative/components/authentication/event-policy.yaml': (text) =>
-    text.replace(/( +- sub: .*:meshstep-)pod-restarted(-oidc.*\n)/, (line, start, end) => `${line}${start}${EVENT}${end}`),
+    text.replace(
+      /( +- sub: .*:meshstep-)pod-restarted(-oidc.*\n)/,
+      (line, start, end) => `${line}${start}${EVENT}${end}`,
+    ),
   'src/serve/schemas/meanings.ts': (text) =>
     text.replace("  'pod-restarted': {\n", `  '${EVENT}': { ...subject, pod: 'The pod that pauses.' },\n$&`),
   'docs/events.md': (text) => text.replace('| `pod-restarted` |', `| \`${EVENT}\` | \`pod\` | a pod pauses |\n$&`),
