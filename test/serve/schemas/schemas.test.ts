@@ -1,6 +1,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { announcementData } from '../../../src/features/services/service-announcements.ts'
 import { described } from '../../../src/serve/schemas/described.ts'
 import { meanings } from '../../../src/serve/schemas/meanings.ts'
@@ -87,6 +88,19 @@ describe('the schemas', () => {
       const validate = validatorOf(type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1'))
       validate(data)
       expect([type, validate.errors ?? []]).toEqual([type, []])
+    }
+  })
+
+  test('the schemas take every config that docs/policies.md says to write', () => {
+    const page = readFileSync('docs/policies.md', 'utf8')
+    const [, recipes = ''] = /^## Recipes\n(.*?)^## /ms.exec(page) ?? []
+    const rows = [...recipes.matchAll(/^\|.*?\| `(.*?)` \|/gm)].map(([, config = '']) => config)
+    const blocks = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, block = '']) => block)
+    expect([rows.length >= 10, blocks.length]).toEqual([true, 1])
+    const validate = validatorOf('config')
+    for (const text of [...rows, ...blocks]) {
+      validate(parse(text))
+      expect([text, validate.errors ?? []]).toEqual([text, []])
     }
   })
 
