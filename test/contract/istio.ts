@@ -34,6 +34,9 @@ export const noDebug =
   noIstio ??
   (MESHSTEP_ISTIOD_DEBUG ? undefined : 'needs MESHSTEP_ISTIOD_DEBUG, the address of istiod’s debug endpoints')
 
+/** Why what the embedded API plays as well is not tested on this cluster. */
+export const noIstiodThere = noCluster ? undefined : noDebug
+
 export const noSwitch =
   noIstio ??
   (MESHSTEP_ISTIOD_STOP && MESHSTEP_ISTIOD_START

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, noCluster, openCluster } from './cluster.ts'
-import { deployed, explain, noDebug, type ZtunnelView, ztunnelAllows, ztunnelView } from './istio.ts'
+import { deployed, explain, noDebug, noIstiodThere, type ZtunnelView, ztunnelAllows, ztunnelView } from './istio.ts'
 import { isServing, SLOW } from './shop.ts'
 import { waypointAllows, waypointView } from './waypoint-view.ts'
 
@@ -196,7 +196,7 @@ const within = (spec: Record<string, unknown>, { namespace }: Cluster): Record<s
 
 const REQUEST = { method: 'GET', path: '/a' }
 
-describe('an explanation of a policy of a waypoint', () => {
+describe.skipIf(noIstiodThere)(`an explanation of a policy of a waypoint ${noIstiodThere ?? ''}`, () => {
   test.each(byDomain)(
     'an explanation of a policy of a waypoint knows the aliases of a trust domain, of %s',
     async (_, spec, isLetIn) => {

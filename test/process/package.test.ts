@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { type FreshFolder, installFresh } from './fresh-folder.ts'
-import { settle, start, startCluster, until } from './helpers.ts'
+import { settle, start, until } from './helpers.ts'
 import { becauseOfNode, olderNode } from './older-node.ts'
 import { replay, transcriptOf } from './transcripts.ts'
 
@@ -61,10 +61,16 @@ installed(`what npm installs, an app's server and types with it, has less than 4
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(40_000_000)
 })
 
-installed(`the package names what is inside it, with its licences${because}`, () => {
+installed(`the package names what is inside it, with its licences and sources${because}`, () => {
   const read = (file: string): string => readFileSync(join(folder.path, 'node_modules/meshstep/lib', file), 'utf8')
   const { components } = JSON.parse(read('sbom.cdx.json')) as { components: { name: string; version: string }[] }
-  for (const { name, version } of components) expect(read('NOTICES.txt')).toContain(`${name} ${version} (`)
+  for (const { name, version } of components)
+    expect(read('NOTICES.txt')).toMatch(
+      new RegExp(`^${name} ${version} \\(.*\\)\nSource: https://github\\.com/[\\w-]+/`, 'm'),
+    )
+  expect(read('NOTICES.txt')).toContain(
+    '(EPL-2.0)\nSource: https://github.com/kieler/elkjs, https://github.com/eclipse-elk/elk\n',
+  )
   expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(['@kubernetes/client-node', 'cytoscape']))
 })
 
@@ -82,13 +88,26 @@ test.skipIf(typeof fresh === 'string' || !olderNode)(
   },
 )
 
+const OWN_APP = 'how-to/your-own-app.md'
+
+const blocksOf = (language: string): string[] =>
+  [...page(OWN_APP).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block = '']) => block)
+
 installed(
-  `the app of the page has strict types, takes an event into the cluster, and ends${because}`,
+  `the page of an app of your own can be followed to its end: strict types, an event into the example, and the end${because}`,
   { timeout: 120_000 },
   async () => {
-    const [, code = ''] = /^```ts\n(.*?)^```/ms.exec(page('how-to/your-own-app.md')) ?? []
+    const [code = ''] = blocksOf('ts')
+    const [begin, prepare = '', run = ''] = blocksOf('sh')
+    expect(begin).toBe('npx meshstep start\n')
+    const packages = [...prepare.matchAll(/^npm install (?:--save-dev )?(.*)$/gm)].flatMap(([, names = '']) =>
+      names.split(' '),
+    )
+    expect(packages.toSorted()).toEqual(MORE.map((name) => name.replace(/@[^@]*$/, '')).toSorted())
+    for (const [command] of prepare.matchAll(/^npm pkg .*$/gm)) expect(folder.run(command).code).toBe(0)
+    expect(run).toBe('KUBECONFIG=example.kubeconfig PORT=8090 node app.ts\n')
+
     writeFileSync(join(folder.path, 'app.ts'), code)
-    writeFileSync(join(folder.path, 'package.json'), JSON.stringify({ type: 'module' }))
     const compilerOptions = {
       strict: true,
       exactOptionalPropertyTypes: true,
@@ -101,35 +120,35 @@ installed(
     writeFileSync(join(folder.path, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }))
     expect(folder.run(`node '${typescript}' -p .`)).toEqual({ code: 0, output: '' })
 
-    const cluster = await startCluster()
+    const server = start({ entry: program, names: ['start'], environment: { EMBEDDED_PORT: '0' } })
+    const { url } = await server.logged('embedded Kubernetes API')
+    const ground = {
+      ...{ folder: folder.path, server: '', kubernetes: String(url), program },
+      settle: () => settle(server),
+    }
     const port = await freePort()
-    const url = `http://127.0.0.1:${port}`
+    const transcript = transcriptOf(`docs/${OWN_APP}`).map(({ command, output }) => ({
+      command: command.replace('http://127.0.0.1:8090', `http://127.0.0.1:${port}`),
+      output,
+    }))
+    const [kubeconfig, ...rest] = transcript
+    expect(rest.length).toBeGreaterThanOrEqual(3)
+    expect(await replay(kubeconfig ? [kubeconfig] : [], ground)).toEqual([kubeconfig])
     const app = start({
       entry: join(folder.path, 'app.ts'),
-      environment: { ...cluster.environment, PORT: String(port) },
+      environment: { KUBECONFIG: join(folder.path, 'example.kubeconfig'), PORT: String(port) },
       isText: true,
     })
-    await until('the app answers', () => fetch(`${url}/types`).catch(() => undefined), 60_000)
-    expect(await (await fetch(`${url}/types`)).json()).toContain('dev.meshstep.config-changed.v1')
-    const event = {
-      specversion: '1.0',
-      id: '1',
-      source: '/me',
-      type: 'dev.meshstep.config-changed.v1',
-      subject: 'shop/web',
-      data: { config: { labels: { team: 'blue' } } },
-    }
-    const post = (path: string) =>
-      fetch(`${url}${path}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/cloudevents+json' },
-        body: JSON.stringify(event),
-      })
-    const answer = await post('/meshstep')
-    expect([answer.status, await answer.json()]).toEqual([200, expect.objectContaining({ status: 'changed' })])
-    expect(cluster.labels('web').service).toMatchObject({ team: 'blue' })
-    expect((await post('/meshstep/resync')).status).toBe(400)
+    const own = `http://127.0.0.1:${port}`
+    await until('the app answers', () => fetch(`${own}/types`).catch(() => undefined), 60_000)
+    expect(await (await fetch(`${own}/types`)).json()).toContain('dev.meshstep.config-changed.v1')
+    expect(await replay(rest, ground)).toEqual(rest)
+    const resync = { id: '2', source: '/me', type: 'dev.meshstep.resync.v1', subject: 'bookinfo/details' }
+    const headers = { 'content-type': 'application/cloudevents+json' }
+    const body = JSON.stringify({ specversion: '1.0', ...resync })
+    expect((await fetch(`${own}/meshstep`, { method: 'POST', headers, body })).status).toBe(400)
     expect((await app.end('SIGTERM')).code).toBe(0)
+    expect((await server.end('SIGTERM')).code).toBe(0)
   },
 )
 

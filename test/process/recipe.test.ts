@@ -47,12 +47,22 @@ const EDITS: Readonly<Record<string, (text: string) => string>> = {
   'knative/base/trigger.yaml': (text) =>
     text.replace(/( +- exact: { type: )dev\.meshstep\.resync\.v1 }\n/, (line, start) => `${line}${start}${TYPE} }\n`),
   'knative/components/functions/functions.yaml': withManifests,
+  'knative/components/authentication/event-policy.yaml': (text) =>
+    text.replace(
+      /( +- sub: .*:meshstep-)pod-restarted(-oidc.*\n)/,
+      (line, start, end) => `${line}${start}${EVENT}${end}`,
+    ),
   'src/serve/schemas/meanings.ts': (text) =>
     text.replace("  'pod-restarted': {\n", `  '${EVENT}': { ...subject, pod: 'The pod that pauses.' },\n$&`),
   'docs/events.md': (text) => text.replace('| `pod-restarted` |', `| \`${EVENT}\` | \`pod\` | a pod pauses |\n$&`),
 }
 
-const CHECKS = ['test/docs.test.ts', 'test/knative/triggers.test.ts', 'test/serve/schemas/schemas.test.ts']
+const CHECKS = [
+  'test/docs.test.ts',
+  'test/knative/triggers.test.ts',
+  'test/knative/documents.test.ts',
+  'test/serve/schemas/schemas.test.ts',
+]
 const NOT_COPIED = ['node_modules', '.git', 'dist', 'lib', 'site', 'release']
 
 const copy = mkdtempSync(join(tmpdir(), 'meshstep-recipe-'))

@@ -1,18 +1,29 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import type { Metafile } from 'esbuild'
 
-type Package = { name: string; version: string; license: string; text: string }
+type Package = { name: string; version: string; license: string; text: string; sources: readonly string[] }
 
-/** The packages that files are of, each with its licence's text. Rejects when one has none. */
+/** Sources that a package was made of, besides its own repository. */
+const MADE_OF: Readonly<Record<string, readonly string[]>> = { elkjs: ['https://github.com/eclipse-elk/elk'] }
+
+/** Finds the address of a package's sources. npm takes a URL of git, or a name on GitHub. Throws where there is neither. */
+const sourceOf = (name: string, repository: unknown): string => {
+  const url = String((repository as { url?: unknown } | undefined)?.url ?? repository)
+  const [, path] = /^(?:github:|(?:.*[/@])?github\.com[/:])?([\w.-]+\/[\w.-]+?)(?:\.git)?$/.exec(url) ?? []
+  if (path === undefined) throw new Error(`${name} names no repository on GitHub: ${url}`)
+  return `https://github.com/${path}`
+}
+
+/** The packages that files are of, each with its licence's text and its sources. Rejects when one has none. */
 const packagesOf = async (paths: readonly string[]): Promise<Package[]> => {
   const folders = paths.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? [])
   const packages = [...new Set(folders)].map(async (folder) => {
-    const { name, version, license } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
+    const { name, version, license, repository } = JSON.parse(await readFile(`${folder}/package.json`, 'utf8'))
     const files = (await readdir(folder)).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file)).toSorted()
     const texts = await Promise.all(files.map((file) => readFile(`${folder}/${file}`, 'utf8')))
     if (typeof license !== 'string') throw new Error(`${folder}/package.json names no license`)
     const text = texts.join('\n').trim() || `Licensed under ${license}; the package has no text of it.`
-    return { name, version, license, text }
+    return { name, version, license, text, sources: [sourceOf(name, repository), ...(MADE_OF[name] ?? [])] }
   })
   const key = ({ name, version }: Package) => `${name}@${version}`
   return (await Promise.all(packages)).toSorted((one, other) => (key(one) < key(other) ? -1 : 1))
@@ -20,18 +31,23 @@ const packagesOf = async (paths: readonly string[]): Promise<Package[]> => {
 
 const RULE = '-'.repeat(80)
 
-/** Notices of third parties, whose licences ask for it wherever their code goes. */
+/** Notices of third parties, whose licences ask for it wherever their code goes. The EPL asks for the way to the source as well. */
 const noticesOf = (packages: readonly Package[]): string =>
   packages
-    .map(({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}\n`)
+    .map(
+      ({ name, version, license, text, sources }) =>
+        `${name} ${version} (${license})\nSource: ${sources.join(', ')}\n\n${text}\n`,
+    )
     .join(`\n${RULE}\n\n`)
 
 /** A bill of materials of what is really in the bundle: https://cyclonedx.org/docs/1.6/json/ */
 const billOf = (packages: readonly Package[], version: string): string => {
   const component = { type: 'application', name: 'meshstep', version, 'bom-ref': 'meshstep' }
-  const components = packages.map(({ name, version, license }) => {
+  const components = packages.map(({ name, version, license, sources }) => {
     const purl = `pkg:npm/${name.replace('@', '%40')}@${version}`
-    return { type: 'library', name, version, purl, 'bom-ref': purl, licenses: [{ expression: license }] }
+    const externalReferences = sources.map((url) => ({ type: 'vcs', url }))
+    const licenses = [{ expression: license }]
+    return { type: 'library', name, version, purl, 'bom-ref': purl, licenses, externalReferences }
   })
   const dependencies = [{ ref: 'meshstep', dependsOn: components.map(({ purl }) => purl) }]
   const bill = {

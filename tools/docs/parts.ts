@@ -45,6 +45,8 @@ export const PARTS: readonly Part[] = [
       'docs/explanation/steps.md',
       'docs/explanation/relations.md',
       'docs/explanation/memory.md',
+      'docs/explanation/beacon.md',
+      'docs/explanation/explain.md',
       'docs/explanation/around.md',
       'docs/performance.md',
       'SECURITY.md',

@@ -3,7 +3,22 @@ import { defined } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { applicationSource } from '../../platform/cloudevents/source.ts'
-import { type Announced, plannedIn } from './announced.ts'
+import { type Announced, plannedIn, Service, type ServiceChange } from './announced.ts'
+import { Notice } from './notices.ts'
+
+const services = { service: Service.optional(), previous: Service.optional() }
+
+/** The data of each announcement beside its application, by name. */
+export const announcementData = {
+  ...({
+    'service-available': services,
+    'service-changed': services,
+    'service-unavailable': services,
+  } satisfies Record<ServiceChange, unknown>),
+  'settings-changed': { relation: Notice.shape.relation },
+}
+
+export const announcementType = (name: keyof typeof announcementData): string => `dev.meshstep.${name}.v1`
 
 /**
  * Builds the announcements that the sink has not accepted, in order, one for each change. A repetition has the same id, and a later one has a higher
@@ -32,14 +47,14 @@ export const announcements = (subject: Subject, { relations, notices = {} }: Ann
 
 const eventOf = (
   { namespace, application }: Subject,
-  name: string,
+  name: keyof typeof announcementData,
   id: string,
   number: number,
   data: Record<string, unknown>,
 ): Event => ({
   id: `${namespace}/${application}/${id}`,
   source: applicationSource({ namespace, application }),
-  type: `dev.meshstep.${name}.v1`,
+  type: announcementType(name),
   subject: `${namespace}/${application}`,
   datacontenttype: 'application/json',
   extensions: { partitionkey: `${namespace}/${application}`, sequence: String(number) },

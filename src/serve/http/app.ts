@@ -12,6 +12,7 @@ import { DNS_LABEL } from '../../platform/base/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Event, readEvent, writeEvent } from '../../platform/cloudevents/cloud-event.ts'
 import { causedBy, traceOf, withTraceOf } from '../../platform/cloudevents/trace.ts'
+import { REPLY_TYPES } from '../schemas/reply-types.ts'
 import type { Applications } from './applications.ts'
 import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
@@ -100,7 +101,11 @@ export const createApp = ({
     const { dryrun: _, ...extensions } = event.extensions
     const proposal = { events: [{ ...event, extensions }], objects: [], expectations: [] }
     const plan = await preview(proposal, { authorization, trace: traceOf(event) })
-    const reply = { ...replyTo(event, UNCHANGED, newId(), new Date(clock.now())), type: PLANNED, data: plan }
+    const reply = {
+      ...replyTo(event, UNCHANGED, newId(), new Date(clock.now())),
+      type: REPLY_TYPES.planned,
+      data: plan,
+    }
     const { body, headers } = writeEvent(reply)
     return context.body(body, 200, headers)
   }
@@ -208,8 +213,6 @@ const loadSchemas = () => import('../schemas/schemas.ts')
 
 const LONGEST_REASON = 2_000
 
-const PLANNED = 'dev.meshstep.planned.v1'
-
 const FLAGS = ['delete', 'autoAllowWaypoint']
 
 const isAsked = ([name, value]: [string, string]): boolean =>
@@ -249,7 +252,7 @@ const replyTo = (event: Event, { function: name, ...data }: Handled, id: string,
   return {
     id,
     source: `/meshstep/${name ?? 'ignored'}`,
-    type: 'dev.meshstep.reconciled.v1',
+    type: REPLY_TYPES.reconciled,
     ...(subject && { subject }),
     time: now.toISOString(),
     datacontenttype: 'application/json',

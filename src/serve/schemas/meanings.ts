@@ -323,6 +323,47 @@ const established: Meanings = {
   'remote.units': 'The databags of the peer’s units, by unit.',
 }
 
+const step: Meanings = {
+  status: 'The outcome in a word.',
+  written: 'The names of the objects that were written.',
+  removed: 'The names of those that were deleted.',
+  conflicts: 'What another field manager holds.',
+  'conflicts[].object': 'The name of the object.',
+  'conflicts[].manager': 'Who holds it.',
+  'conflicts[].key': 'The key of the label, or the path of the field.',
+  'conflicts[].value': 'The value that it has.',
+  'conflicts[].wanted': 'The value that it should have.',
+  messages: 'Sentences for people.',
+  drift: 'The changes of others that a resync repaired.',
+  'drift[].object': 'The name of the object.',
+  'drift[].label': 'The key of the label.',
+  'drift[].field': 'The path of the field.',
+  'drift[].was': 'The value before the repair.',
+  'drift[].is': 'The value after the repair.',
+}
+
+const sender: Meanings = {
+  namespace: 'The namespace of the application.',
+  application: 'The application that the event is about.',
+}
+
+const announced: Meanings = {
+  ...sender,
+  ...Object.fromEntries(
+    Object.entries({
+      service: 'The Service that is offered now',
+      previous: 'The Service that was offered before',
+    }).flatMap(([key, what]) => [
+      [key, `${what}.`],
+      [`${key}.relation`, 'The id of the relation, with its provider if only the provider told of it.'],
+      [`${key}.endpoint`, 'The endpoint of the application.'],
+      [`${key}.application`, 'The application that offers the Service.'],
+      [`${key}.host`, 'The DNS name of the Service, good in every namespace.'],
+      [`${key}.port`, 'The port of the Service.'],
+    ]),
+  ),
+}
+
 const document: Meanings = { document: 'The ConfigMap document that is the source of the event.' }
 
 /**
@@ -381,5 +422,42 @@ export const meanings: Readonly<Record<string, Meanings>> = {
     owned: 'The kinds of the objects that the application owns.',
     documents: 'The ConfigMap documents that name the application.',
     named: 'The applications whose memories name the application.',
+  },
+  reconciled: {
+    function: 'The function that took the event. Absent where none takes it.',
+    namespace: 'The namespace of the application.',
+    application: 'The application that the event was about. Absent where it was about a namespace.',
+    ...step,
+    published: 'The peers that were notified, and announcements.',
+    waiting: 'What is held back until others act.',
+    'waiting[].held': 'The relation or object that waits.',
+    'waiting[].for': 'Who has to act, or what is missing.',
+    'waiting[].since': 'The time since which it waits, if known.',
+    'waiting[].message': 'A sentence that says what ends the wait.',
+    applicationStatus: 'The status of the application. Absent where it is just active, or removed.',
+    'applicationStatus.status': 'The status, in the words of Juju.',
+    'applicationStatus.message': 'The reason for the status.',
+    'applicationStatus.since': 'The time since which it waits.',
+    effects: 'The steps of other applications that followed.',
+    ...under('effects[]', { ...sender, application: 'The application of the step.', ...step }),
+  },
+  planned: {
+    steps: 'The steps that would change something or wait.',
+    outcomes: 'The last step of each application that would still wait or has a message.',
+    objects: 'Each object that would change, with a diff.',
+    access: 'Each client that would gain or lose access.',
+    expectations: 'Each expectation, and if it would be met.',
+    incomplete: 'The access that was not compared, and why.',
+    messages: 'Sentences for people about the plan.',
+  },
+  'service-available': announced,
+  'service-changed': announced,
+  'service-unavailable': announced,
+  'settings-changed': {
+    ...sender,
+    relation: 'The relation whose peer has new data. Absent where the settings are those of the application.',
+    'relation.id': 'The id of the relation.',
+    'relation.endpoint': 'The endpoint of the application.',
+    'relation.application': 'The peer’s application.',
   },
 }

@@ -9,6 +9,7 @@ import { workloadConfig } from '../../core/workload/schema.ts'
 import { features } from '../../features.ts'
 import { described } from './described.ts'
 import { meanings } from './meanings.ts'
+import { announced, NUDGES, replies, type Sent } from './sent.ts'
 
 const functions = createFunctions(features)
 
@@ -67,7 +68,10 @@ const ofEvent = ({ name, type, schema }: (typeof functions)[number]): JsonSchema
     schema,
   )
 
-/** JSON Schemas by name, for editors and senders of events: `config`, `relation`, `expect`, and the data of each event. */
+const ofSent = ({ name, type, schema }: Sent): JsonSchema =>
+  jsonSchema(name, `The data of ${type}`, `The data of a CloudEvent of the type ${type}, which meshstep sends.`, schema)
+
+/** JSON Schemas by name, for editors, senders and receivers of events: `config`, `relation`, `expect`, and the data of each event. */
 export const schemas: Readonly<Record<string, () => JsonSchema>> = {
   config: () =>
     jsonSchema(
@@ -91,12 +95,29 @@ export const schemas: Readonly<Record<string, () => JsonSchema>> = {
       z.strictObject({ expect: z.array(Expectation) }),
     ),
   ...Object.fromEntries(functions.map((one) => [one.name, () => ofEvent(one)])),
+  ...Object.fromEntries([...replies, ...announced].map((one) => [one.name, () => ofSent(one)])),
 }
 
 /** Lists the events with the schemas of their data. */
 export const messages = () => functions.map((one) => ({ name: one.name, type: one.type, schema: ofEvent(one) }))
 
-/** https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
+const references = (names: readonly string[]): JsonSchema =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }]))
+
+const messageOf = (type: string, payload: JsonSchema): JsonSchema => ({
+  name: type,
+  contentType: 'application/json',
+  headers: {
+    type: 'object',
+    required: ['ce-id', 'ce-source', 'ce-specversion', 'ce-type'],
+    properties: { 'ce-type': { const: type }, 'ce-specversion': { const: '1.0' } },
+  },
+  payload,
+})
+
+const POST = { http: { method: 'POST', bindingVersion: '0.3.0' } }
+
+/** Describes the events that are taken, the answers, and the events that go to a sink. https://www.asyncapi.com/docs/reference/specification/v3.0.0 */
 export const asyncApi = (): JsonSchema => ({
   asyncapi: '3.0.0',
   info: {
@@ -106,34 +127,32 @@ export const asyncApi = (): JsonSchema => ({
   },
   defaultContentType: 'application/json',
   channels: {
-    events: {
-      address: '/',
-      messages: Object.fromEntries(functions.map(({ name }) => [name, { $ref: `#/components/messages/${name}` }])),
+    events: { address: '/', messages: references(functions.map(({ name }) => name)) },
+    answers: {
+      address: null,
+      description: 'The answer to an event: reconciled, or planned where the event has the extension dryrun.',
+      messages: references(replies.map(({ name }) => name)),
+    },
+    sink: {
+      address: null,
+      description: 'The address in K_SINK. Without one, the events about relations stay within the process.',
+      messages: references([...NUDGES, ...announced.map(({ name }) => name)]),
     },
   },
   operations: {
     take: {
       action: 'receive',
       channel: { $ref: '#/channels/events' },
-      bindings: { http: { method: 'POST', bindingVersion: '0.3.0' } },
+      bindings: POST,
+      reply: { channel: { $ref: '#/channels/answers' } },
     },
+    tell: { action: 'send', channel: { $ref: '#/channels/sink' }, bindings: POST },
   },
   components: {
-    messages: Object.fromEntries(
-      messages().map(({ name, type, schema }) => [
-        name,
-        {
-          name: type,
-          contentType: 'application/json',
-          headers: {
-            type: 'object',
-            required: ['ce-id', 'ce-source', 'ce-specversion', 'ce-type'],
-            properties: { 'ce-type': { const: type }, 'ce-specversion': { const: '1.0' } },
-          },
-          payload: schema,
-        },
-      ]),
-    ),
+    messages: {
+      ...Object.fromEntries(messages().map(({ name, type, schema }) => [name, messageOf(type, schema)])),
+      ...Object.fromEntries([...replies, ...announced].map((one) => [one.name, messageOf(one.type, ofSent(one))])),
+    },
   },
 })
 

@@ -1,12 +1,14 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { announcementData } from '../../../src/features/services/service-announcements.ts'
 import { described } from '../../../src/serve/schemas/described.ts'
 import { meanings } from '../../../src/serve/schemas/meanings.ts'
 import { referenceFiles } from '../../../src/serve/schemas/reference-files.ts'
 import { asyncApi, eventTypes, schemas } from '../../../src/serve/schemas/schemas.ts'
 import { functions } from '../../helpers/functions.ts'
-import { createWorld, event } from '../../helpers/world.ts'
+import { createWorld, event, service, workload } from '../../helpers/world.ts'
 import { commandsOf, pages } from '../../process/pages.ts'
 
 const folder = new URL('../../../docs/reference/', import.meta.url)
@@ -24,6 +26,13 @@ const keysIn = (schema: Schema): [string, Schema][] =>
     if (keyword === 'properties') return inner.flatMap(([name, one]) => [[name, one], ...keysIn(one)])
     return Array.isArray(value) ? inner.flatMap(([, one]) => keysIn(one)) : keysIn(value as Schema)
   })
+
+type AsyncApi = {
+  readonly channels: Readonly<
+    Record<string, { readonly messages: Readonly<Record<string, { readonly $ref: string }>> }>
+  >
+  readonly components: { readonly messages: Readonly<Record<string, { readonly name: string }>> }
+}
 
 /** Ports as JSON, and whether they are some. */
 const PORTS = {
@@ -79,6 +88,19 @@ describe('the schemas', () => {
       const validate = validatorOf(type.replace(/^dev\.meshstep\.(.*)\.v1$/, '$1'))
       validate(data)
       expect([type, validate.errors ?? []]).toEqual([type, []])
+    }
+  })
+
+  test('the schemas take every config that docs/policies.md says to write', () => {
+    const page = readFileSync('docs/policies.md', 'utf8')
+    const [, recipes = ''] = /^## Recipes\n(.*?)^## /ms.exec(page) ?? []
+    const rows = [...recipes.matchAll(/^\|.*?\| `(.*?)` \|/gm)].map(([, config = '']) => config)
+    const blocks = [...page.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, block = '']) => block)
+    expect([rows.length >= 10, blocks.length]).toEqual([true, 1])
+    const validate = validatorOf('config')
+    for (const text of [...rows, ...blocks]) {
+      validate(parse(text))
+      expect([text, validate.errors ?? []]).toEqual([text, []])
     }
   })
 
@@ -163,5 +185,47 @@ describe('the schemas', () => {
     const types = functions.map(({ type }) => type)
     expect(eventTypes().map(({ spec }) => spec.attributes[0]?.value)).toEqual(types)
     for (const type of types) expect(JSON.stringify(asyncApi())).toContain(`"const":"${type}"`)
+  })
+
+  test('AsyncAPI names every type that the code can send, and refers only to messages that it has', () => {
+    const { channels, components } = asyncApi() as unknown as AsyncApi
+    const named = Object.values(components.messages).map(({ name }) => name)
+    const written = globSync('src/**/*.ts').flatMap(
+      (file) => readFileSync(file, 'utf8').match(/dev\.meshstep\.[\w-]+\.v\d/g) ?? [],
+    )
+    expect(new Set(written)).toContain('dev.meshstep.planned.v1')
+    for (const type of written) expect(named).toContain(type)
+    const referred = Object.values(channels).flatMap(({ messages }) => Object.values(messages))
+    const known = Object.keys(components.messages).map((name) => `#/components/messages/${name}`)
+    expect(new Set(referred.map(({ $ref }) => $ref))).toEqual(new Set(known))
+  })
+
+  test('AsyncAPI has each event that is sent in the channel of its kind, with a schema that takes its data', async () => {
+    const { channels } = asyncApi() as unknown as AsyncApi
+    const world = createWorld([workload(), service(), service('db')])
+    const offered = (port: string) => ({
+      relation: { id: 3, endpoint: 'database', interface: 'k8s-service', role: 'requires' },
+      remote: { application: 'db', data: { 'service-name': 'db', 'service-port': port, more: port } },
+    })
+    const answers = [
+      await world.send('config-changed', { config: { labels: { team: 'a' } }, settings: { size: '1' } }),
+      await world.send('relation-changed', offered('1')),
+      await world.send('relation-changed', offered('2')),
+      await world.send('relation-broken', { relation: { id: 3 } }),
+      await world.send('resync', {}),
+      await world.send('config-changed', { application: 'beacon', config: { mesh: {} } }),
+    ]
+    const sent = [
+      ...answers.map((data) => ({ channel: 'answers', name: 'reconciled', data })),
+      ...world.published.map(({ type, data }) => ({ channel: 'sink', name: type.split('.')[2] ?? '', data })),
+    ]
+    for (const { channel, name, data } of sent) {
+      const validate = validatorOf(name)
+      validate(data)
+      expect([name, validate.errors ?? []]).toEqual([name, []])
+      expect(Object.keys(channels[channel]?.messages ?? {})).toContain(name)
+    }
+    const names = new Set(sent.map(({ name }) => name))
+    for (const name of Object.keys(announcementData)) expect(names).toContain(name)
   })
 })
