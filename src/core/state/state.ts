@@ -9,7 +9,7 @@ import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
 import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, relationKey } from './relation.ts'
 
-/** The version of stored states. A program leaves memories with a higher version untouched. */
+/** The version of stored states. A program leaves memories with another version untouched. */
 export const VERSION = 3
 /** The kinds of objects that an application may own. */
 export const OwnedKind = z.enum([
@@ -32,10 +32,6 @@ export type ApplicationData = {
   settings?: LeaderSettings | undefined
   databag?: Databags | undefined
 }
-
-/** Drops units of the first form, which had no numbers. The next observation of the pods restores them. */
-const earlierUnits = (units: unknown): unknown =>
-  typeof units === 'object' && units !== null && !Object.hasOwn(units, 'present') ? noUnits() : units
 
 /**
  * A part of the state. When the application is removed, a part is `kept`, `dropped`, or `told`: kept only if it was sent after the removal.
@@ -117,7 +113,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     /** Custom relation data that the leader sets. */
     databag: part(Databags.optional(), 'told', true),
     /** Observed only: the pods restore them. */
-    units: part(z.preprocess(earlierUnits, Units), 'dropped'),
+    units: part(Units, 'dropped'),
     /** The last refusals of the API server: a hash of all, and the first ones by name, with the reason. */
     refused: part(
       z.strictObject({ hash: z.string(), objects: z.record(z.string(), z.string()) }).optional(),

@@ -13,7 +13,7 @@ import {
   readPublicState,
   savedAt,
 } from '../../../src/core/state/memory.ts'
-import { isEmptyState, isEstablished, isRemoved, withPreviousTargets } from '../../../src/core/state/state.ts'
+import { isEmptyState, isEstablished, isRemoved, VERSION, withPreviousTargets } from '../../../src/core/state/state.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { features } from '../../../src/features.ts'
 import { createMemo } from '../../../src/platform/base/memo.ts'
@@ -78,7 +78,7 @@ describe('the memory of an application', () => {
     [
       'has a state that is no JSON',
       { labels: '{}', state: '{' },
-      `ConfigMap shop/${NAME}: data.state is not a state that meshstep wrote, version 3 or lower: `,
+      `ConfigMap shop/${NAME}: data.state is not a state that meshstep wrote, version ${VERSION}: `,
     ],
     [
       'has labels that are no texts',
@@ -91,9 +91,9 @@ describe('the memory of an application', () => {
       `data.labels is not a JSON object of strings: the key is missing`,
     ],
     [
-      'is of a newer version',
+      'is of another version',
       { labels: '{}', state: '{"version":4}' },
-      'data.state has version 4, as a newer meshstep wrote it, and this one reads version 3 or lower',
+      `data.state has version 4, as another meshstep wrote it, and this one reads version ${VERSION}.`,
     ],
   ])('the memory of an application stays as it is where it %s', async (_, data, message) => {
     const refusal = await load(data)
