@@ -37,7 +37,7 @@ describe('a memory of this version', () => {
         remote: { application: 'beacon', data: { labels: '{}' }, units: { 'beacon/0': { a: 'b' } } },
         status: 'established',
         position: { at: 5, ids: ['x'], sequences: { '/a': '1' } },
-        announcedHere: true,
+        told: { at: 5 },
         published: { digest: 'hash' },
         grant: { phase: 'standing' },
       },
