@@ -66,7 +66,7 @@ export const WINGS: readonly Wing[] = [
       access: 'the rights of senders and authors',
       feature: 'the contract of a feature and of a mesh, and how features are combined',
       relations: 'messages of platforms and documents, databags, the data in effect, the progress of both sides',
-      state: 'the memory: config, relations, the ConfigMap, migration',
+      state: 'the memory: config, relations, the ConfigMap',
       units: 'pods as units, leaders, reports',
       policies: 'requests of one application to another: endpoints and targets, independent of the mesh',
     },

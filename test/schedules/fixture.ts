@@ -19,8 +19,16 @@ export type Variant = 'mesh' | 'chain'
 /** One side of a relation. */
 type End = { application: string; endpoint: string }
 
-/** `data` is what the platform says that the requirer said. */
-export type Relation = { id: number; interface: string; provider: End; requirer: End; data?: Record<string, unknown> }
+export type Relation = {
+  id: number
+  interface: string
+  provider: End
+  requirer: End
+  /** What the platform says that the requirer said. */
+  data?: Record<string, unknown>
+  /** The platform tells both sides, and each of them its own endpoint alone. */
+  isTerse?: true
+}
 
 /** A consumer's relation with a beacon. */
 export const meshRelation = (id: number, consumer: string, beacon = 'beacon'): Relation => ({
@@ -65,6 +73,9 @@ export const apart = (relation: Relation): Relation => {
     : { ...relation, requirer: { ...requirer, endpoint: 'backend' } }
 }
 
+/** The relation with endpoints of two names, of which each side is told its own. */
+export const terse = (relation: Relation): Relation => ({ ...apart(relation), isTerse: true })
+
 /** The sides that are told of a relation: an alias is nobody. */
 export const sidesOf = ({ provider, requirer }: Relation): string[] =>
   [provider.application, requirer.application].filter((side) => side !== ALIAS.name)
@@ -73,7 +84,10 @@ export const otherSide = ({ provider, requirer }: Relation, side: string): strin
   provider.application === side ? requirer.application : provider.application
 
 /** The data of a relation-changed event as `side` is told of it. */
-export const relationData = ({ id, interface: name, provider, requirer, data = {} }: Relation, side: string) => {
+export const relationData = (
+  { id, interface: name, provider, requirer, data = {}, isTerse }: Relation,
+  side: string,
+) => {
   const isProvider = provider.application === side
   const [own, other] = isProvider ? [provider, requirer] : [requirer, provider]
   return {
@@ -82,7 +96,7 @@ export const relationData = ({ id, interface: name, provider, requirer, data = {
       application: other.application,
       ...namespaceUnlessSame(other.application, own.application),
       // a platform that tells one side alone says by what name the other one knows it
-      ...(own.endpoint !== other.endpoint && { endpoint: other.endpoint }),
+      ...(own.endpoint !== other.endpoint && isTerse === undefined && { endpoint: other.endpoint }),
       data: isProvider ? data : {},
     },
   }

@@ -19,9 +19,7 @@ const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Told[] => {
   if (!('relation' in fact)) return [fact]
   if (fact.form === 'document') return sidesOf(fact.relation).map((side) => ({ ...fact, side }))
   const isRemoved = (side: string) =>
-    words.some(
-      (word) => word.fact.kind === 'removed' && word.fact.side === side && !(fact.side === side && at > word.at),
-    )
+    words.some((word) => word.fact.kind === 'removed' && word.fact.side === side && word.at >= at)
   return sidesOf(fact.relation)
     .filter((side) => !isRemoved(side))
     .map((side) => ({ ...fact, side }))

@@ -12,6 +12,7 @@ import {
   namingRelation,
   type Relation,
   sidesOf,
+  terse,
   type Variant,
 } from './fixture.ts'
 import type { Meddling } from './meddling.ts'
@@ -132,10 +133,10 @@ const createStyle = (random: Random, variant: Variant): Style => {
       forms.set(about, form)
       return form
     },
-    // an application's document stays its own; of a removal only the words that were told to that side are known to end
+    // an application's document stays its own
     sideOf: (relation, random) => {
       const { id } = relation
-      const isFixed = isRemoving || forms.get(`relation/${id}`) === 'document'
+      const isFixed = forms.get(`relation/${id}`) === 'document'
       const role = (isFixed && roles.get(id)) || random.pick(['provider', 'requirer'] as const)
       // what another model says of a relation with it counts for nothing
       if (isOfOtherModel(relation)) return relation.provider.application
@@ -152,11 +153,11 @@ const configFact = (random: Random, style: Style, kind: 'config' | 'removed', si
 
 /** What is said of a relation to one side, or to both. */
 const speak = (random: Random, style: Style, kind: 'told' | 'ended', relation: Relation): Fact[] => {
-  const form = style.formOf(`relation/${relation.id}`, random)
+  const form = relation.isTerse ? 'event' : style.formOf(`relation/${relation.id}`, random)
   const side = style.sideOf(relation, random)
-  const isNear = form === 'event' && !style.isRemoving && !isOfOtherModel(relation)
+  const isNear = form === 'event' && !isOfOtherModel(relation)
   // across namespaces each side's word counts for itself; who says what it is called has to be told
-  const isBoth = relation.interface === 'cross_model_mesh' || (isNear && random.chance(0.3))
+  const isBoth = relation.interface === 'cross_model_mesh' || (isNear && (relation.isTerse || random.chance(0.3)))
   return (isBoth ? sidesOf(relation) : [side]).map((one) => ({ kind, relation, side: one, form }))
 }
 
@@ -221,8 +222,9 @@ const createBeginning = (random: Random): Beginning => {
   const variant = random.chance(0.2) ? 'chain' : 'mesh'
   const style = createStyle(random, variant)
   const sides = sidesOfPlan({ variant, abilities: style.abilities })
-  const isApart = random.chance(0.15)
-  const named = (relations: readonly Relation[]) => (isApart ? relations.map(apart) : relations)
+  const rename = random.pick([apart, terse, ...Array.from({ length: 6 }, () => undefined)])
+  const named = (relations: readonly Relation[]) =>
+    rename === undefined ? relations : relations.map((one) => (isOfOtherModel(one) ? apart(one) : rename(one)))
   const pool = variant === 'chain' ? named(CHAIN) : named([...MESH, ...CLIENTS])
   const relations = variant === 'chain' ? pool.slice(0, 2) : [...pool.slice(0, 1), random.pick(pool.slice(MESH.length))]
   const more = named(bringing(style.abilities).flatMap((ability): readonly Relation[] => MORE[ability][variant]))

@@ -12,19 +12,27 @@ const isLater = (one: Word, other: Word): boolean =>
 
 const lastOf = (words: readonly Word[]): Word[] => words.filter((word) => !words.some((other) => isLater(other, word)))
 
-/** The removal of an application ends what its platform told it before; what a document says stands as long as the document. */
-const isEnded = (word: Word, removals: readonly Word[]): boolean =>
-  word.fact.form === 'event' && removals.some(({ fact, at }) => fact.side === word.fact.side && at > word.at)
+/**
+ * The removal of an application ends the relations that it was told of before, unless either side was told since; what a document says stands
+ * as long as the document.
+ */
+const isEnded = (last: Word, told: readonly Word[], removals: readonly Word[]): boolean =>
+  last.fact.form === 'event' &&
+  removals.some(
+    ({ fact: { side }, at }) => at > last.at && told.some((word) => word.fact.side === side && at > word.at),
+  )
 
 const requirerOf = ({ fact }: Word): string => ('relation' in fact ? fact.relation.requirer.application : '')
 
 /** What was told last of each relation with an id, unless it is over. */
 const standingOf = (words: readonly Word[], removals: readonly Word[]): Word[] =>
-  [...Map.groupBy(words, requirerOf).values()].flatMap((same) =>
-    lastOf(same.filter(({ fact }) => fact.kind === 'told')).filter(
-      (told) => !isEnded(told, removals) && !same.some((word) => word.fact.kind === 'ended' && isLater(word, told)),
-    ),
-  )
+  [...Map.groupBy(words, requirerOf).values()].flatMap((same) => {
+    const told = same.filter(({ fact }) => fact.kind === 'told')
+    return lastOf(told).filter(
+      (last) =>
+        !isEnded(last, told, removals) && !same.some((word) => word.fact.kind === 'ended' && isLater(word, last)),
+    )
+  })
 
 /** The one relation that has an id: that which stood first keeps it until it is over. */
 const holderOf = (words: readonly Word[], removals: readonly Word[]): Word[] => {
@@ -62,11 +70,11 @@ export const standing = ({ relations }: Truth): Relation[] =>
 export const hasConfig = ({ configs }: Truth, application: string): boolean =>
   configs.some(({ fact }) => fact.kind === 'config' && fact.side === application)
 
-/** A relation that puts the application on the mesh, told by its own platform since, or by a document, which counts for as long as it is there. */
+/** A relation that puts the application on the mesh, told to either side since, or by a document, which counts for as long as it is there. */
 const outlives = ({ fact, at }: Word, application: string, removed: number): boolean =>
   fact.kind === 'told' &&
   fact.relation.requirer.application === application &&
-  (fact.form === 'document' || (fact.side === application && at > removed))
+  (fact.form === 'document' || at > removed)
 
 /** A removed application is back with a config; without one the relations count that outlive the removal. */
 export const isRemoved = ({ configs, relations }: Truth, application: string): boolean =>

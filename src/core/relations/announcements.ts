@@ -10,8 +10,15 @@ import {
 } from '../../platform/base/event-order.ts'
 import { defined, ownValue } from '../../platform/base/own-value.ts'
 import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
-import { hasData, type RelationEntry, type RelationIdentity, relationKey, relationsIn } from '../state/relation.ts'
-import { idHolder, type PublicState, type State } from '../state/state.ts'
+import {
+  hasData,
+  isToldLast,
+  type RelationEntry,
+  type RelationIdentity,
+  relationKey,
+  relationsIn,
+} from '../state/relation.ts'
+import { idHolder, isEstablished, type PublicState, type State } from '../state/state.ts'
 import { lastReadableValues } from './last-readable.ts'
 import { isBetween, type Named, peerEntry } from './peer-entry.ts'
 import { isEnrolling } from './requested-labels.ts'
@@ -26,9 +33,14 @@ export type AnnouncementResult = { readonly state: State; readonly late?: Late }
 export type KnownMarks = (
   id: number,
   relation?: { readonly interface?: string | undefined; readonly remote: Named },
+  /** Adds the removal of the peer, which an announcement without a time comes after. */
+  withRemoval?: boolean,
 ) => readonly Mark[]
 
-/** Applies the announcement of a relation. The relation exists from then on. */
+/**
+ * Applies the announcement of a relation. The relation exists from then on. If the peer was told something later, that decides on the
+ * status, and the announcement on what it says of this side.
+ */
 export const announceRelation = (
   state: State,
   announced: AnnouncedRelation,
@@ -42,22 +54,33 @@ export const announceRelation = (
     announced.document === undefined
       ? []
       : Object.values(state.relations).filter(({ document }) => document === announced.document)
-  const others = [state.marks?.application, ...known(announced.id, announced), ...held.map((entry) => entry.position)]
-  const before = ownValue(state.relations, key)?.position
+  const others = [
+    state.marks?.application,
+    ...known(announced.id, announced, position.time === undefined),
+    ...held.map((entry) => entry.position),
+  ]
+  const entry = ownValue(state.relations, key)
   const tombstone = findTombstone(state, announced.id, announced.remote)
-  const mark = advance(mergedMark(before, tombstone?.position), position, others)
+  const mark = advance(mergedMark(entry?.position, tombstone?.position), position, others)
   if (typeof mark !== 'string') return { state: withAnnounced(state, announced, mark, now) }
-  const late =
-    before === undefined
-      ? withLateEnd(
-          state,
-          key,
-          announced,
-          tombstone?.position ?? advance(undefined, position, [state.marks?.application]),
-          now,
-        )
-      : withLate(state, key, position)
-  return { state: late, late: mark }
+  const own = [state.marks?.application, tombstone?.position]
+  if (entry === undefined)
+    return {
+      state: withLateEnd(state, key, announced, tombstone?.position ?? advance(undefined, position, own), now),
+      late: mark,
+    }
+  const told = mark === 'repeated' ? mark : advance(entry.told, position, own)
+  if (typeof told === 'string')
+    return { state: withToldBeforeRemoval(withLate(state, key, position), key, position, now), late: mark }
+  const next = withEntry(
+    state,
+    key,
+    defined({
+      ...{ ...entry, ...sideOf(state, entry, announced), told: toldAt(told) },
+      position: withEvent(entry.position, position.id),
+    }),
+  )
+  return entry.status === 'established' ? { state: next } : { state: next, late: mark }
 }
 
 /**
@@ -171,7 +194,8 @@ export const endRelationByDocument = (state: State, key: string, now: Date): Sta
 /** Hands a relation whose document was deleted to the other side, where another document declares it. */
 export const handDocumentOver = (state: State, key: string, document: string): State => {
   const entry = ownValue(state.relations, key)
-  return entry === undefined ? state : withEntry(state, key, { ...entry, document, announcedHere: false })
+  if (entry === undefined) return state
+  return withEntry(state, key, { ...entry, document, position: { ...entry.position, at: entry.position.at + 1 } })
 }
 
 /**
@@ -182,7 +206,7 @@ export const endedWith = (state: State, told: Ended | undefined, document: strin
   const { relations } = state
   const key = told && endedKey(state, told)
   const entry = key === undefined ? undefined : ownValue(relations, key)
-  const isTheirs = entry?.status === 'established' && !entry.announcedHere
+  const isTheirs = entry?.status === 'established' && !isToldLast(entry)
   const isMeant = document === undefined || entry === undefined || (entry.document === document && !isTheirs)
   const held = heldBy(state, document).filter(([one]) => one !== key)
   return [...(told && isMeant ? [told] : []), ...held.map(([, relation]) => ({ relation, document }))]
@@ -193,7 +217,7 @@ const heldBy = ({ relations }: State, document: string | undefined): [string, Re
   Object.entries(relations).filter(([, entry]) => isHeldIn(entry, document))
 
 const isHeldIn = (entry: RelationEntry, document: string | undefined): boolean =>
-  document !== undefined && entry.document === document && entry.announcedHere && entry.status === 'established'
+  document !== undefined && entry.document === document && isToldLast(entry) && entry.status === 'established'
 
 type Tombstones = NonNullable<State['tombstones']>
 
@@ -258,22 +282,30 @@ const withAnnounced = (state: State, announced: AnnouncedRelation, mark: Mark, n
   const key = relationKey(announced)
   const before = ownValue(state.relations, key)
   const document =
-    announced.document ?? (before?.status === 'established' && before.announcedHere ? before.document : undefined)
-  const entry: RelationEntry = {
+    announced.document ?? (before?.status === 'established' && isToldLast(before) ? before.document : undefined)
+  const entry: RelationEntry = defined({
     ...(before && keepProgress(before)),
-    ...announced,
-    remote: toldOf(before, announced),
-    ...lastReadableValues(before, announced, state.config?.versions),
-    ...(document !== undefined && { document }),
-    status: 'established',
+    ...sideOf(state, before, announced),
+    document,
+    status: 'established' as const,
     position: mark,
-    announcedHere: true,
-  }
+    told: toldAt(mark),
+  })
   const next = withoutTombstone(withEntry(state, key, entry), announced.id, announced.remote)
   // a document that names another relation releases the previous one
   const givenUp = heldBy(next, announced.document).filter(([other]) => other !== key)
   return givenUp.reduce((before, [other]) => endRelationByDocument(before, other, now), next)
 }
+
+/** Returns what an announcement says of this side: its endpoint, and the peer's databag as the platform tells it here. */
+const sideOf = (state: State, before: RelationEntry | undefined, announced: AnnouncedRelation) => ({
+  ...announced,
+  remote: toldOf(before, announced),
+  lastReadable: lastReadableValues(before, announced, state.config?.versions),
+})
+
+/** Returns the place of a word to one side. The events themselves are remembered with the status. */
+const toldAt = ({ ids: _, ...mark }: Mark): Mark => mark
 
 /** Returns the peer's side as the platform describes it. An empty databag counts as emptied only if the platform sent one before. */
 const toldOf = (before: RelationEntry | undefined, { remote }: AnnouncedRelation): RelationEntry['remote'] => {
@@ -290,7 +322,7 @@ const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
 
 const ended = (entry: AnnouncedRelation & Partial<RelationEntry>, mark: Mark, now: Date): RelationEntry => ({
   ...{ ...entry, status: 'ended', position: mark },
-  ...{ announcedHere: true, endedAt: endOf(entry, now) },
+  ...{ told: toldAt(mark), endedAt: endOf(entry, now) },
 })
 
 /** Returns the time of the last end of a relation that is over now. */
@@ -331,7 +363,7 @@ const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date)
   const isOver = compareMarks(tombstone.position, entry.position) >= 0
   const endedAt = tombstone.endedAt ?? now.toISOString()
   const known: RelationEntry = isOver
-    ? { ...entry, status: 'ended', position, announcedHere: true, endedAt }
+    ? { ...entry, status: 'ended', position, told: toldAt(position), endedAt }
     : { ...entry, position }
   return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
 }
@@ -339,7 +371,9 @@ const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date)
 /** Merges the status of one relation from both sides. The later one counts. Events are compared with the positions of both sides. */
 const mergeStatus = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
   const { status } = other
-  if (own.status === status) return withDocumentOf(state, key, own, other)
+  // where both sides stand, the place of the last word counts only since a removal
+  if (own.status === status && (status === 'ended' || isEstablished(state, own)))
+    return withDocumentOf(state, key, own, other)
   const order = compareMarks(own.position, other.position)
   const isLater = order < 0 || (order === 0 && status === 'ended')
   if (!isLater) return state
@@ -348,15 +382,10 @@ const mergeStatus = (state: State, key: string, own: RelationEntry, other: Relat
 }
 
 /** Adopts the document that declares the relation at the peer, because the peer may lose its memory. */
-const withDocumentOf = (
-  state: State,
-  key: string,
-  own: RelationEntry,
-  { announcedHere, document }: RelationEntry,
-): State =>
-  own.announcedHere || !announcedHere || own.document === document
+const withDocumentOf = (state: State, key: string, own: RelationEntry, other: RelationEntry): State =>
+  isToldLast(own) || !isToldLast(other) || own.document === other.document
     ? state
-    : withEntry(state, key, defined({ ...own, document }))
+    : withEntry(state, key, defined({ ...own, document: other.document }))
 
 /** Adds or replaces an entry. A new one waits if another relation has its id. Entries are sorted by id. */
 const withEntry = (state: State, key: string, entry: RelationEntry): State => {
@@ -372,12 +401,17 @@ const adopted = (state: State, peer: Subject, other: RelationEntry, key: string,
   const isAwaited = other.grant !== undefined || other.labels !== undefined || mayBeCarried
   if (other.status === 'ended' && !isAwaited) return state
   // an announcement that the platform did not send to the peer was sent to this side, before its memory was lost
-  return withAdopted(
-    state,
-    key,
-    sinceRemoval(state, { ...peerEntry(other, peer), announcedHere: !other.announcedHere }, now),
-    now,
-  )
+  const told = isToldLast(other) ? {} : { told: toldAt(other.position) }
+  return withAdopted(state, key, sinceRemoval(state, { ...peerEntry(other, peer), ...told }, now), now)
+}
+
+/** Ends a relation whose announcement to this side comes after the removal of the application, though it was sent before. */
+const withToldBeforeRemoval = (state: State, key: string, position: Position, now: Date): State => {
+  const entry = ownValue(state.relations, key)
+  const told = advance(entry?.told, position)
+  if (entry?.status !== 'established' || typeof told === 'string') return state
+  const since = sinceRemoval(state, { ...entry, told: toldAt(told) }, now)
+  return since.status === 'ended' ? withEntry(state, key, since) : state
 }
 
 /** Ends a relation that was announced to this side before the application was removed. */
@@ -387,7 +421,7 @@ const sinceRemoval = (
   now: Date,
 ): RelationEntry =>
   removal !== undefined &&
-  entry.announcedHere &&
+  entry.told !== undefined &&
   entry.document === undefined &&
   compareMarks(entry.position, removal) <= 0
     ? endedByRemoval(entry, removal, now)
@@ -402,7 +436,7 @@ const withStatus = (
 ): State => {
   const { endedAt: _, ...entry } = own
   const end = status === 'ended' ? { endedAt: endOf(own, now) } : {}
-  return withEntry(state, key, { ...entry, status, position, announcedHere: false, ...end })
+  return withEntry(state, key, { ...entry, status, position, ...end })
 }
 
 /**
@@ -432,7 +466,7 @@ export const endOnRemoval = (state: State, position: Position, now: Date): Annou
 
 /** Ends a relation announced before the removal. Later ones stay, and so do those of documents. */
 const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, now: Date): RelationEntry => {
-  if (!entry.announcedHere || entry.status === 'ended') return entry
+  if (entry.told === undefined || entry.status === 'ended') return entry
   if (isAfter(entry.position, position))
     return { ...entry, position: { ...entry.position, at: Math.max(entry.position.at, removal.at + 1) } }
   return entry.document === undefined ? endedByRemoval(entry, removal, now) : entry

@@ -38,7 +38,7 @@ const withId = (state: State, entry: RelationEntry, holder: RelationEntry | unde
 /** Lists the waits of relations whose id another relation has, on either side. */
 export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
-    if (!entry.announcedHere || !isEstablished(state, entry)) return []
+    if (entry.told === undefined || !isEstablished(state, entry)) return []
     const own = idHolder(state, entry)
     const remote = remoteSubject(subject, entry)
     const holder = own ?? peerView(subject, state, key, peers).rival

@@ -36,11 +36,11 @@ export const lastReadableValues = (
   announced: Platform,
   versions: Versions | undefined,
   versionsBefore = versions,
-): { lastReadable?: Databag } => {
+): Databag | undefined => {
   const before = known && { ...dataOf(known, versionsBefore), ...known.lastReadable }
   const now = readData(announced.interface, announced.remote.data ?? {}, undefined, versions)
   const lastReadable = 'data' in now ? lost(announced.interface, before ?? {}, now.data) : (before ?? {})
-  return Object.keys(lastReadable).length === 0 ? {} : { lastReadable }
+  return Object.keys(lastReadable).length === 0 ? undefined : lastReadable
 }
 
 const dataOf = ({ interface: name, remote }: Platform, versions: Versions | undefined): Databag => {

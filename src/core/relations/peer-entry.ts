@@ -45,7 +45,6 @@ export const peerEntry = (theirs: RelationEntry, peer: Subject): RelationEntry =
   remote: { application: peer.application, endpoint: theirs.endpoint },
   status: theirs.status,
   position: theirs.position,
-  announcedHere: false,
   ...(theirs.document !== undefined && { document: theirs.document }),
   ...(theirs.endedAt !== undefined && { endedAt: theirs.endedAt }),
 })

@@ -10,8 +10,6 @@ import { ApiError } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { memoryLabels } from '../../platform/kubernetes/ownership-labels.ts'
-import { migrate, NewerVersion } from './migrate.ts'
-import { withNearNames } from './near-names.ts'
 import { emptyState, isEmptyState, PublicState, type State, type StateParts, VERSION } from './state.ts'
 
 /**
@@ -112,7 +110,7 @@ export const readPublicState = (
   stored.data?.state === undefined
     ? undefined
     : orConfigurationError(() => ({
-        state: withNearNames(parse(stored, TEXTS.shown, memo), stored.metadata),
+        state: parse(stored, TEXTS.shown, memo),
         labels: parse(stored, TEXTS.labels, memo),
       }))
 
@@ -133,7 +131,7 @@ const parseMemory = (stored: KubernetesObject, text: Text<State>, memo: Memo): M
   const labels = parse(stored, TEXTS.labels, memo)
   // without `state`, the charm library wrote it
   if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
-  return { state: withNearNames(parse(stored, text, memo), stored.metadata), labels, stored }
+  return { state: parse(stored, text, memo), labels, stored }
 }
 
 type Text<T> = { readonly key: 'labels' | 'state'; readonly expected: string; readonly read: (text: string) => T }
@@ -152,17 +150,17 @@ const foreign = ({
 }
 
 const readAs =
-  <T>(schema: z.ZodType<T>, prepare: (value: unknown) => unknown = (value) => value) =>
+  <T>(schema: z.ZodType<T>) =>
   (text: string): T => {
-    const result = parseKnown(schema, prepare(JSON.parse(text)))
+    const result = parseKnown(schema, JSON.parse(text))
     if (!result.success) throw result.error
     return result.data
   }
 
 const stateAs = <T>(schema: z.ZodType<T>): Text<T> => ({
   key: 'state',
-  expected: `a state that meshstep wrote, version ${VERSION} or lower`,
-  read: readAs(schema, migrate),
+  expected: `a state that meshstep wrote, version ${VERSION}`,
+  read: readAs(schema),
 })
 
 const TEXTS = {
@@ -170,12 +168,18 @@ const TEXTS = {
   shown: stateAs(PublicState),
 } as const
 
-/** Describes a memory of a newer version. This program must not change it, because it does not know its format. */
-const newer = ({ metadata: { namespace, name } }: KubernetesObject, version: number): ConfigurationError =>
+/** Describes a memory of another version. This program must not change it, because it does not know its format. */
+const ofOtherVersion = ({ metadata: { namespace, name } }: KubernetesObject, version: number): ConfigurationError =>
   new ConfigurationError(
-    `ConfigMap ${namespace}/${name}: data.state has version ${version}, as a newer meshstep wrote it, and this one reads version ${VERSION} or lower. ` +
-      'It was left as it is and nothing was changed. Run that version of meshstep, or a later one, and send the event again.',
+    `ConfigMap ${namespace}/${name}: data.state has version ${version}, as another meshstep wrote it, and this one reads version ${VERSION}. ` +
+      'It was left as it is and nothing was changed. Run a meshstep that reads that version, and send the event again.',
   )
+
+/** Returns the version of a state that has another one. */
+const otherVersion = (text: string): number | undefined => {
+  const { version } = (JSON.parse(text) ?? {}) as { version?: unknown }
+  return typeof version === 'number' && version !== VERSION ? version : undefined
+}
 
 const parse = <T>(stored: KubernetesObject, { key, expected, read }: Text<T>, memo: Memo): T => {
   const { data, metadata } = stored
@@ -192,7 +196,8 @@ const parse = <T>(stored: KubernetesObject, { key, expected, read }: Text<T>, me
   try {
     return memo(text, read)
   } catch (error) {
-    if (error instanceof NewerVersion) throw newer(stored, error.version)
+    const version = key === 'state' && error instanceof z.ZodError ? otherVersion(text) : undefined
+    if (version !== undefined) throw ofOtherVersion(stored, version)
     throw unreadable(error instanceof z.ZodError ? describeIssues(error) : (error as Error).message, error)
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Mark } from '../../platform/base/event-order.ts'
+import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../../platform/base/names.ts'
 import { changed } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
@@ -74,8 +74,8 @@ export const RelationEntry = z.strictObject({
   status: z.enum(['established', 'ended']),
   /** Its place in the order of events. */
   position: Mark,
-  /** The platform announced it to this side, not to the peer. */
-  announcedHere: z.boolean(),
+  /** The place of the last announcement to this side. `endpoint` and `remote` follow it. Absent if only the peer was told. */
+  told: Mark.optional(),
   /** The time at which the last end became known here. It stays when the relation is announced again. */
   endedAt: z.iso.datetime().optional(),
   /** The ConfigMap document that declares the relation. */
@@ -178,6 +178,10 @@ export const relationsIn = <R extends Pick<Relation, 'id'>>(
     .filter(([, relation]) => isMeant(relation))
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
+
+/** Tells if the last announcement of the platform was to this side. */
+export const isToldLast = ({ told, position }: Pick<RelationEntry, 'told' | 'position'>): boolean =>
+  told !== undefined && compareMarks(told, position) >= 0
 
 /** Tells if the platform has emptied a databag that it had sent. */
 export const isEmptied = ({ remote }: Pick<RelationEntry, 'remote'>): boolean =>

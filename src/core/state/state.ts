@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { Mark } from '../../platform/base/event-order.ts'
+import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { ObjectName } from '../../platform/base/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { isSameTarget, type LabelTarget, PreviousTarget } from '../../platform/kubernetes/label-target.ts'
@@ -9,8 +9,8 @@ import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
 import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, relationKey } from './relation.ts'
 
-/** The version of stored states. A program leaves memories with a higher version untouched. */
-export const VERSION = 3
+/** The version of stored states. A program leaves memories with another version untouched. */
+export const VERSION = 4
 /** The kinds of objects that an application may own. */
 export const OwnedKind = z.enum([
   'AuthorizationPolicy',
@@ -32,10 +32,6 @@ export type ApplicationData = {
   settings?: LeaderSettings | undefined
   databag?: Databags | undefined
 }
-
-/** Drops units of the first form, which had no numbers. The next observation of the pods restores them. */
-const earlierUnits = (units: unknown): unknown =>
-  typeof units === 'object' && units !== null && !Object.hasOwn(units, 'present') ? noUnits() : units
 
 /**
  * A part of the state. When the application is removed, a part is `kept`, `dropped`, or `told`: kept only if it was sent after the removal.
@@ -117,7 +113,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     /** Custom relation data that the leader sets. */
     databag: part(Databags.optional(), 'told', true),
     /** Observed only: the pods restore them. */
-    units: part(z.preprocess(earlierUnits, Units), 'dropped'),
+    units: part(Units, 'dropped'),
     /** The last refusals of the API server: a hash of all, and the first ones by name, with the reason. */
     refused: part(
       z.strictObject({ hash: z.string(), objects: z.record(z.string(), z.string()) }).optional(),
@@ -222,19 +218,17 @@ export const idHolder = (
 
 /**
  * Tells if the last announcement says that the relation exists. For a removed application, only relations of existing documents count, and
- * those that its own platform announced since, until a config brings the application back.
+ * those that the platform announced since, to either side, until a config brings the application back.
  */
 export const isEstablished = (
   { removed, marks }: Pick<State, 'removed' | 'marks'>,
-  {
-    status,
-    announcedHere,
-    position,
-    document,
-  }: Pick<RelationEntry, 'status' | 'announcedHere' | 'position' | 'document'>,
+  { status, position, document }: Pick<RelationEntry, 'status' | 'position' | 'document'>,
 ): boolean =>
   status === 'established' &&
-  (removed === undefined || document !== undefined || (announcedHere && position.at > (marks?.application?.at ?? -1)))
+  (removed === undefined || document !== undefined || isAfterRemoval(position, marks?.application))
+
+const isAfterRemoval = (position: Mark, removal: Mark | undefined): boolean =>
+  removal === undefined || compareMarks(position, removal) > 0
 
 /** Tells if the application was removed and has not come back. */
 export const isRemoved = (state: State): boolean =>

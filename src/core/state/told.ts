@@ -8,9 +8,9 @@ export const isToldDifferently = (before: State, after: State): boolean =>
 /** Returns what was told, without what steps note for themselves: the order of events, dates, progress, and what was seen in the cluster. */
 const toldIn = ({ config, document, settings, databag, leader, pending, removed, units, ...state }: State) => ({
   ...{ config, document, settings, databag, leader, pending, isRemoved: removed !== undefined },
-  relations: Object.entries(state.relations).map(([key, { endpoint, remote, status, announcedHere, document }]) => [
+  relations: Object.entries(state.relations).map(([key, { endpoint, remote, status, told, document }]) => [
     key,
-    { endpoint, remote, status, announcedHere, document },
+    { endpoint, remote, status, isTold: told !== undefined, document },
   ]),
   ends: Object.keys(state.tombstones ?? {}),
   units: Object.entries(units.present).flatMap(([uid, { report, databag }]) =>

@@ -7,10 +7,10 @@ import type { Config } from '../state/config.ts'
 import { specWarnings } from './accepted.ts'
 import { heldMessages } from './churn/data-churn.ts'
 import { churnMessage, findChurn } from './churn/evidence.ts'
-import { ownWorkload, type PodWorkload } from './config.ts'
+import { ownWorkload } from './config.ts'
 import { givenProblems } from './given.ts'
 import { workloadTargets } from './label-targets.ts'
-import { isOwnAccount, isOwnName, isReserved, nameProblem, usedBy } from './names.ts'
+import { isOwnAccount, isOwnName, usedBy } from './names.ts'
 import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts'
 import { workloadConfig, workloadState } from './schema.ts'
 import { storeName } from './secrets.ts'
@@ -45,15 +45,12 @@ export const workload = {
     return own ? ownedWorkloadKinds(own) : []
   },
   desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
-    const asked = ownWorkload(state.config)
-    const own = asked && withoutReserved(asked)
-    const misnamed = asked && nameProblem(subject.application, asked)
+    const own = ownWorkload(state.config)
     const churning = findChurn(state.configChurn)
     const messages = [
       ...churning.map(churnMessage),
       ...(churning.length > 0 ? [] : specWarnings(state, subject.application)),
       ...heldMessages(state),
-      ...(misnamed === undefined ? [] : [`${misnamed}; objects that an earlier version accepted stay until then`]),
     ]
     if (own === undefined) return { messages }
     const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
@@ -77,18 +74,6 @@ const namedObjects = ({ namespace, application }: Subject, { workload: given, se
   ...(given && 'name' in given && !isOwnName(application, given.name) ? [{ ...given, namespace }] : []),
   ...(service && !isOwnName(application, service) ? [{ kind: 'Service' as const, namespace, name: service }] : []),
 ]
-
-/**
- * Leaves out objects with reserved names. An earlier version may have remembered some, and they would overwrite a memory or a secret store.
- */
-const withoutReserved = (workload: PodWorkload): PodWorkload => ({
-  ...workload,
-  ...(workload.configMaps && { configMaps: withoutReservedNames(workload.configMaps) }),
-  ...(workload.secrets && { secrets: withoutReservedNames(workload.secrets) }),
-})
-
-const withoutReservedNames = <T>(named: Readonly<Record<string, T>>): Record<string, T> =>
-  Object.fromEntries(Object.entries(named).filter(([name]) => !isReserved(name)))
 
 const storeReference = ({ namespace, application }: Subject): Reference => ({
   kind: 'Secret',

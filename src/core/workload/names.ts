@@ -7,7 +7,7 @@ import { storeName } from './secrets.ts'
 const RESERVED = /^(meshstep|juju-service-mesh)(-|$)/
 
 /** Tells if a name is reserved for meshstep's own objects. */
-export const isReserved = (name: string): boolean => RESERVED.test(name)
+const isReserved = (name: string): boolean => RESERVED.test(name)
 
 /** Tells if a name belongs to the application: its own name, or a name that begins with that and a hyphen. */
 export const isOwnName = (application: string, name: string): boolean =>

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { carryOn, retryOnLostRace, type StepProgress } from '../../../src/core/reconcile/attempts.ts'
 import type { Memory } from '../../../src/core/state/memory.ts'
-import type { State } from '../../../src/core/state/state.ts'
+import { type State, VERSION } from '../../../src/core/state/state.ts'
 import { Unavailable } from '../../../src/platform/base/errors.ts'
 
 const SUBJECT = { namespace: 'shop', application: 'db' }
-const STATE = { version: 3, relations: {}, units: {} } as unknown as State
+const STATE = { version: VERSION, relations: {}, units: {} } as unknown as State
 const memoryWith = (writeToken?: string): Memory =>
   ({ state: { ...STATE, writeToken }, labels: {} }) as unknown as Memory
 const BEGUN: StepProgress = { changes: [], before: STATE, dropped: ['a'], writes: [] }

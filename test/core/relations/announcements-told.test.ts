@@ -121,7 +121,7 @@ describe('an announcement', () => {
       entries(announce(stateOf([entryOf({ document: 'one', ...before })]), entryOf(), at(6)).state)[0]?.document
     expect(document({})).toBe('one')
     expect(document({ status: 'ended' })).toBeUndefined()
-    expect(document({ announcedHere: false })).toBeUndefined()
+    expect(document({ told: undefined })).toBeUndefined()
   })
 
   test('an announcement by a document is late by the relation that the document declared before, and ends that one', () => {
@@ -220,7 +220,7 @@ describe('the end of a relation', () => {
     const held = { ...MESH, document: 'one', waitsForId: true } as const
     const told = { relation: { id: 1, interface: 'sql' }, remote: { application: 'db' }, document: 'one' }
     expect(endedIn(told, { ...DB, waitsForId: undefined }, held)).toEqual([relationKey(held)])
-    expect(endedIn(told, DB, { ...held, announcedHere: false })).toEqual([relationKey(DB)])
+    expect(endedIn(told, DB, { ...held, told: undefined })).toEqual([relationKey(DB)])
     expect(endedIn({ ...told, document: 'two' }, DB, held)).toEqual([relationKey(DB)])
   })
 
@@ -292,8 +292,8 @@ describe('the relations that end with a document', () => {
 
   test('the relations that end with a document are not those of another one, of events, or of the other side', () => {
     expect(ends([{ ...MESH, document: 'two' }, DB], told, 'one')).toEqual([2])
-    expect(ends([{ ...MESH, announcedHere: false }, DB], told, 'one')).toEqual([2])
-    expect(ends([{ ...MESH, announcedHere: false, status: 'ended' }, DB], told, 'one')).toEqual([1, 2])
+    expect(ends([{ ...MESH, told: undefined }, DB], told, 'one')).toEqual([2])
+    expect(ends([{ ...MESH, told: undefined, status: 'ended' }, DB], told, 'one')).toEqual([1, 2])
     expect(ends([entryOf(), DB], told, 'one')).toEqual([2])
     expect(ends([{ ...MESH, document: 'two' }], told, undefined)).toEqual([1])
   })
@@ -301,7 +301,7 @@ describe('the relations that end with a document', () => {
   test('a document that is declared by another one now is handed over to the side of that one', () => {
     const state = stateOf([MESH])
     expect(entries(handDocumentOver(state, relationKey(MESH), 'two'))).toMatchObject([
-      { document: 'two', announcedHere: false, status: 'established' },
+      { document: 'two', position: { at: 2 }, told: { at: 1 }, status: 'established' },
     ])
     expect(handDocumentOver(state, relationKey(DB), 'two')).toBe(state)
   })
@@ -365,38 +365,38 @@ describe('the memory of a peer', () => {
   })
 
   test('the memory of a peer that was not told itself shows that this side was told', () => {
-    expect(entries(merge(stateOf([]), theirs()))).toMatchObject([{ announcedHere: false }])
-    expect(entries(merge(stateOf([]), theirs({ announcedHere: false })))).toMatchObject([{ announcedHere: true }])
+    expect(entries(merge(stateOf([]), theirs()))[0]).not.toHaveProperty('told')
+    expect(entries(merge(stateOf([]), theirs({ told: undefined })))).toMatchObject([{ told: { at: 5 } }])
   })
 
   test('the memory of a peer keeps the end of a relation of an application that was removed since', () => {
     const removed = stateOf([], { marks: { application: { at: 9 } } })
-    const over = theirs({ status: 'ended', endedAt: EARLIER, announcedHere: false, grant: { phase: 'standing' } })
+    const over = theirs({ status: 'ended', endedAt: EARLIER, told: undefined, grant: { phase: 'standing' } })
     expect(entries(merge(removed, over))).toMatchObject([{ status: 'ended', endedAt: EARLIER, position: { at: 5 } }])
-    expect(entries(merge(removed, theirs({ announcedHere: false })))).toMatchObject([
+    expect(entries(merge(removed, theirs({ told: undefined })))).toMatchObject([
       { status: 'ended', endedAt: NOW.toISOString(), position: { at: 9 } },
     ])
     expect(entries(merge(removed, theirs()))).toMatchObject([{ status: 'established' }])
   })
 
   test.each<[string, Partial<RelationEntry>, Partial<RelationEntry>, string | undefined]>([
-    ['declares the relation there', { announcedHere: false }, { document: 'one' }, 'one'],
-    ['no longer declares it there', { announcedHere: false, document: 'one' }, {}, undefined],
+    ['declares the relation there', { told: undefined }, { document: 'one' }, 'one'],
+    ['no longer declares it there', { told: undefined, document: 'one' }, {}, undefined],
     ['declares it here', { document: 'two' }, { document: 'one' }, 'two'],
-    ['declares it at neither', { announcedHere: false }, { document: 'one', announcedHere: false }, undefined],
+    ['declares it at neither', { told: undefined }, { document: 'one', told: undefined }, undefined],
   ])('the memory of a peer tells of the document that %s', (_, own, other, document) => {
     expect(entries(merge(stateOf([entryOf(own)]), theirs(other)))[0]?.document).toBe(document)
   })
 
   test('the memory of a peer that tells nothing new leaves the state as it is', () => {
-    const own = stateOf([entryOf({ announcedHere: false, document: 'one' })])
+    const own = stateOf([entryOf({ told: undefined, document: 'one' })])
     expect(merge(own, theirs({ document: 'one' }))).toBe(own)
   })
 
   test('the memory of a peer with a later status counts, with its document and the marks of both', () => {
     const own = entryOf({ status: 'ended', endedAt: EARLIER, position: { at: 3, ids: ['a'] } })
     expect(entries(merge(stateOf([own]), theirs({ document: 'one' })))).toMatchObject([
-      { status: 'established', announcedHere: false, document: 'one', position: { at: 5, ids: ['a'] } },
+      { status: 'established', told: { at: 3 }, document: 'one', position: { at: 5, ids: ['a'] } },
     ])
     expect(entries(merge(stateOf([own]), theirs()))[0]).not.toHaveProperty('endedAt')
     const over = entries(merge(stateOf([entryOf({ document: 'two' })]), theirs({ status: 'ended', document: 'one' })))
@@ -415,7 +415,7 @@ describe('the removal of an application', () => {
     })
     expect(outcome(entryOf({ position: { at: 6 } }))).toMatchObject({ status: 'established', position: { at: 6 } })
     expect(outcome(entryOf({ document: 'one' }))).toMatchObject({ status: 'established', position: { at: 1 } })
-    expect(outcome(entryOf({ announcedHere: false }))).toMatchObject({ status: 'established', position: { at: 1 } })
+    expect(outcome(entryOf({ told: undefined }))).toMatchObject({ status: 'established', position: { at: 1 } })
     const over = entryOf({ status: 'ended', endedAt: EARLIER })
     expect(outcome(over)).toBe(over)
   })

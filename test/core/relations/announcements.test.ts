@@ -7,17 +7,19 @@ const NOW = new Date('2026-01-02T03:04:05Z')
 const DETAILS = { namespace: 'shop', application: 'details' }
 const BEACON = { namespace: 'shop', application: 'beacon' }
 
-const shared = { id: 1, interface: 'service_mesh', status: 'established', announcedHere: true } as const
+const shared = { id: 1, interface: 'service_mesh', status: 'established' } as const
 
 /** The entry of `details`, told at a moment. */
 const ours = (at: number, others: Partial<RelationEntry> = {}): RelationEntry => ({
-  ...{ ...shared, endpoint: 'service-mesh', role: 'requires', remote: { application: 'beacon' }, position: { at } },
+  ...{ ...shared, endpoint: 'service-mesh', role: 'requires', remote: { application: 'beacon' } },
+  ...{ position: { at }, told: { at } },
   ...others,
 })
 
 /** The entry of `beacon` of the same relation. */
 const theirs = (at: number, others: Partial<RelationEntry> = {}): RelationEntry => ({
-  ...{ ...shared, endpoint: 'service-mesh', role: 'provides', remote: { application: 'details' }, position: { at } },
+  ...{ ...shared, endpoint: 'service-mesh', role: 'provides', remote: { application: 'details' } },
+  ...{ position: { at }, told: { at } },
   ...others,
 })
 
@@ -50,19 +52,19 @@ test.each([
 ])(
   'a relation told here at %i, which only the peer remembers, is %s if the application was removed at 5',
   (at, status) => {
-    expect(merged(REMOVED, theirs(at, { announcedHere: false }))?.status).toBe(status)
+    expect(merged(REMOVED, theirs(at, { told: undefined }))?.status).toBe(status)
   },
 )
 
 test('a relation of a document, which only the peer remembers, stands after the removal of the application', () => {
-  expect(merged(REMOVED, theirs(4, { announcedHere: false, document: 'relation' }))?.status).toBe('established')
+  expect(merged(REMOVED, theirs(4, { told: undefined, document: 'relation' }))?.status).toBe('established')
 })
 
 test('the end of a relation is the word of the side that is told of it, whoever announced the relation', () => {
   const position = { source: 'juju', id: 'end', arrived: 9 }
   const told = { relation: { id: 1 }, remote: { application: 'beacon' } }
-  const { state } = endRelation(stateOf([ours(5, { announcedHere: false })]), told, position, NOW, () => [])
-  expect(Object.values(state.relations)).toMatchObject([{ status: 'ended', announcedHere: true }])
+  const { state } = endRelation(stateOf([ours(5, { told: undefined })]), told, position, NOW, () => [])
+  expect(Object.values(state.relations)).toMatchObject([{ status: 'ended', told: { at: 6 } }])
 })
 
 test.each([
@@ -73,14 +75,14 @@ test.each([
   const told = { ...stateOf([]), tombstones: { 1: { endedAt: NOW.toISOString(), position: { at } } } }
   const { relations, tombstones } = mergePeer(told, DETAILS, BEACON, stateOf([theirs(5)]), NOW)
   expect(Object.values(relations)).toMatchObject([
-    { status, announcedHere: status === 'ended', position: { at: Math.max(at, 5) } },
+    { status, position: { at: Math.max(at, 5) }, ...(status === 'ended' && { told: { at: Math.max(at, 5) } }) },
   ])
   expect(tombstones).toBeUndefined()
 })
 
 test('a relation of which nothing but a late word tells is remembered as ended', () => {
   const position = { source: 'juju', id: 'late', time: 5, arrived: 9 }
-  const { status: _, announcedHere: __, position: ___, ...announced } = ours(5)
+  const { status: _, told: __, position: ___, ...announced } = ours(5)
   const { state, late } = announceRelation(stateOf([]), announced, position, NOW, () => [{ at: 9 }])
   expect([late, Object.values(state.relations)]).toMatchObject([
     'stale',

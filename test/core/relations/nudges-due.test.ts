@@ -82,12 +82,9 @@ describe('a peer with a memory', () => {
 
   test('a peer with a memory is nudged if it was removed, and still has its grant', () => {
     const entry = entryOf()
-    const removed = { removed: NOW.toISOString() }
-    const unsaid = { announcedHere: false }
-    expect(names(stateOf([entry]), observing(entry, { ...unsaid, grant: { phase: 'standing' } }, removed))).toEqual([
-      NUDGE,
-    ])
-    expect(names(stateOf([entry]), observing(entry, unsaid, removed))).toEqual([])
+    const removed = { removed: NOW.toISOString(), marks: { application: { at: 1 } } }
+    expect(names(stateOf([entry]), observing(entry, { grant: { phase: 'standing' } }, removed))).toEqual([NUDGE])
+    expect(names(stateOf([entry]), observing(entry, {}, removed))).toEqual([])
   })
 
   test('a peer with a memory is nudged if it has another status than the merged one', () => {

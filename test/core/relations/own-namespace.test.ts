@@ -1,15 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import {
-  configure,
-  createMesh,
-  edit,
-  enrolled,
-  policiesOf,
-  related,
-  requires,
-  sourcesOf,
-} from '../../helpers/beacon-world.ts'
-import { relationsById } from '../../helpers/relations.ts'
+import { configure, createMesh, enrolled, policiesOf, related, sourcesOf } from '../../helpers/beacon-world.ts'
 import type { World } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
@@ -102,25 +92,5 @@ describe('a relation within the namespace is one, whether the namespace is told'
       { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'mesh', namespace: 'shop', labels }, data },
     ])
     await expectOne(world)
-  })
-
-  test('a relation within the namespace is one, whether the namespace is told in a memory of before, which had it twice', async () => {
-    const world = await createBeacon()
-    await world.send('relation-changed', requires(7, DB))
-    const { relations: _, ...state } = stateOf(world, 'beacon')
-    const { relation, remote } = told('provides', false)
-    const known = { ...relation, remote, word: 'told', mark: { at: 0 }, mine: true }
-    const twin = { ...known, word: 'ended', since: '2026-01-01T00:00:00.000Z' }
-    const twice = {
-      ...{ ...state, version: 2 },
-      relations: { 7: { ...known, remote: { ...remote, namespace: 'shop' } }, '7/service_mesh/db': twin },
-    }
-    edit(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels', {
-      data: { state: JSON.stringify(twice) },
-    })
-    expect(keysOf(world, 'beacon')).toEqual(['7', '7/service_mesh/db'])
-    await world.send('relation-changed', told('provides', false))
-    await expectOne(world)
-    expect(relationsById(stateOf(world, 'beacon'))[7]?.remote).not.toHaveProperty('namespace')
   })
 })

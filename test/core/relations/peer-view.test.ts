@@ -9,7 +9,7 @@ const WORKER = { namespace: 'shop', application: 'worker' }
 
 const entryOf = (others: Partial<RelationEntry>): RelationEntry => ({
   ...{ id: 1, endpoint: 'cluster', interface: 'cluster', role: 'requires', status: 'established' },
-  ...{ announcedHere: true, position: { at: 1 }, remote: { application: 'coordinator' }, labels: 'applied' },
+  ...{ position: { at: 1 }, told: { at: 1 }, remote: { application: 'coordinator' }, labels: 'applied' },
   ...others,
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { readPeers } from '../../../src/core/relations/peers.ts'
 import { memoryName } from '../../../src/core/state/memory.ts'
+import { VERSION } from '../../../src/core/state/state.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import { memoryLabels } from '../../../src/platform/kubernetes/ownership-labels.ts'
 import { fakeClock } from '../../helpers/clock.ts'
@@ -9,7 +10,7 @@ const memory = (application: string) => ({
   metadata: { name: memoryName(application), namespace: 'shop', labels: memoryLabels(application) },
   data: {
     labels: '{}',
-    state: JSON.stringify({ version: 3, relations: {}, published: { [application]: { data: {} } } }),
+    state: JSON.stringify({ version: VERSION, relations: {}, published: { [application]: { data: {} } } }),
   },
 })
 

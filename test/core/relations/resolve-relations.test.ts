@@ -145,7 +145,9 @@ describe('a relation that is over', () => {
   })
 
   test('a relation that is over at the peer is over here', () => {
-    expect(relationOf(entryOf(), stateOf([theirs({ announcedHere: false })], { removed: SINCE }))).toBeUndefined()
+    expect(
+      relationOf(entryOf(), stateOf([theirs()], { removed: SINCE, marks: { application: { at: 9 } } })),
+    ).toBeUndefined()
     expect(relationOf(entryOf(), stateOf([theirs({ status: 'ended' })]))).toBeDefined()
   })
 
@@ -309,7 +311,7 @@ describe('an id', () => {
     expect(
       assigned(
         [entryOf(), WAITING],
-        peersOf({ beacon: stateOf([theirs({ announcedHere: false })], { removed: SINCE }) }),
+        peersOf({ beacon: stateOf([theirs()], { removed: SINCE, marks: { application: { at: 9 } } }) }),
       ),
     ).toEqual(['other'])
     expect(assigned([entryOf({ status: 'ended' }), { ...WAITING, status: 'ended' }])).toEqual(['beacon'])
@@ -329,7 +331,7 @@ describe('an id', () => {
           'relation 1 (service-mesh) with shop/other does not count, as shop/web has the id 1 for service_mesh with shop/beacon until that ends: give one of the two another id',
       },
     ])
-    expect(waits([entryOf(), { ...WAITING, announcedHere: false }])).toEqual([])
+    expect(waits([entryOf(), { ...WAITING, told: undefined }])).toEqual([])
     expect(waits([entryOf(), { ...WAITING, status: 'ended' }])).toEqual([])
     const rival = theirs({ remote: { application: 'rival' } })
     expect(waits([entryOf()], peersOf({ beacon: stateOf([rival]) }))).toMatchObject([
@@ -353,7 +355,7 @@ describe('what identifies a relation', () => {
     expect(opposite({ endpoint: 'require-cmr-mesh' }).endpoint).toBe('provide-cmr-mesh')
     expect(peerEntry(theirs({ document: 'one', endedAt: SINCE }), BEACON)).toEqual({
       ...{ ...entryOf(), remote: { application: 'beacon', endpoint: 'service-mesh' } },
-      ...{ announcedHere: false, document: 'one', endedAt: SINCE },
+      ...{ told: undefined, document: 'one', endedAt: SINCE },
     })
     expect(peerEntry(theirs(), BEACON)).not.toHaveProperty('document')
   })
@@ -396,8 +398,7 @@ describe('what identifies a relation', () => {
     expect(generation([known], { ...known, labels: 'applied' })).toBe('3')
     expect(generation([known], { ...known, status: 'ended' })).toBe('7')
     expect(generation([known], known, { removed: SINCE })).toBe('3')
-    const theirWord = { ...known, announcedHere: false }
-    expect(generation([theirWord], theirWord, { removed: SINCE })).toBe('7')
+    expect(generation([known], known, { removed: SINCE, marks: { application: { at: 9 } } })).toBe('7')
     expect(generation([known], known, { marks: { application: { at: 0 } } })).toBe('7')
     expect(generation([], known)).toBe('7')
   })
@@ -464,7 +465,7 @@ describe('the last readable values', () => {
     ...{ interface: name, remote: { application: 'beacon', data }, ...(lastReadable && { lastReadable }) },
   })
   const kept = (before: ReturnType<typeof platform> | undefined, now: ReturnType<typeof platform>) =>
-    lastReadableValues(before, now, undefined).lastReadable
+    lastReadableValues(before, now, undefined)
 
   test('the last readable values are kept of keys that are unreadable now', () => {
     expect(kept(platform({ policies: '[]' }), platform({ policies: '{' }))).toEqual({ policies: '[]' })

@@ -89,22 +89,6 @@ describe('nobody names an object as one of meshstep', () => {
         written: [],
       })
   })
-
-  test('a memory that an earlier version let a config forge is not written, and that is told', async () => {
-    const world = createEmptyWorld()
-    await world.send('config-changed', deployed({ configMaps: { 'web-settings': { a: '1' } } }))
-    const memory = world.object('ConfigMap', 'juju-service-mesh-web-labels') as KubernetesObject
-    const state = memory.data?.state?.replaceAll('web-settings', 'juju-service-mesh-ghost-labels')
-    world.api.handle({
-      method: 'PATCH',
-      path: `/api/v1/namespaces/${NAMESPACE}/configmaps/${memory.metadata.name}`,
-      headers: { 'content-type': 'application/merge-patch+json' },
-      body: JSON.stringify({ data: { state } }),
-    })
-    const { messages } = await world.send('resync', {})
-    expect(messages.join()).toContain('juju-service-mesh-ghost-labels is reserved')
-    expect(world.memory('ghost')).toBeUndefined()
-  })
 })
 
 describe('what an application makes is named by it', () => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { defined } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Derivation } from '../../feature/feature.ts'
@@ -54,7 +55,7 @@ const withVersions = ({ config: former }: State, state: State): State => {
   if (isDeepStrictEqual(before, versions)) return state
   const relations = Object.entries(state.relations).map(([key, { lastReadable, ...entry }]) => [
     key,
-    { ...entry, ...lastReadableValues({ ...entry, lastReadable }, entry, versions, before ?? {}) },
+    defined({ ...entry, lastReadable: lastReadableValues({ ...entry, lastReadable }, entry, versions, before ?? {}) }),
   ])
   return { ...state, relations: Object.fromEntries(relations) }
 }

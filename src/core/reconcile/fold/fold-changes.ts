@@ -1,7 +1,7 @@
 import type { Clock } from '../../../platform/base/clock.ts'
 import { Refused } from '../../../platform/base/errors.ts'
 import type { Mark } from '../../../platform/base/event-order.ts'
-import { isSameSubject, type Subject } from '../../../platform/base/subject.ts'
+import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../../relations/announcements.ts'
 import { rememberedDocuments } from '../../relations/documents.ts'
@@ -161,12 +161,21 @@ const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
     'state' in peer && peer.subject.namespace === subject.namespace ? marksAt(subject, peer.subject, peer.state) : [],
   )
   const known = Map.groupBy(all, ({ id }) => id)
-  return (id, relation) => {
+  return (id, relation, withRemoval = false) => {
     const remote = relation && remoteSubject(subject, relation)
     const isMeant = ({ peer, interface: name }: PeerMark) =>
       (remote === undefined || isSameSubject(peer, remote)) && [undefined, name].includes(name && relation?.interface)
-    return (known.get(id) ?? []).flatMap((one) => (isMeant(one) ? one.mark : []))
+    return [
+      ...(known.get(id) ?? []).flatMap((one) => (isMeant(one) ? one.mark : [])),
+      ...(withRemoval && remote ? removalOf(peers.get(subjectName(remote))) : []),
+    ]
   }
+}
+
+/** Returns the place of the removal of a peer. Sequences are left out: they order the events of one application. */
+const removalOf = (peer: Peer | undefined): Mark[] => {
+  const removal = peer && 'state' in peer ? peer.state.marks?.application : undefined
+  return removal === undefined ? [] : [{ at: removal.at }]
 }
 
 /** Removes the application because the document of its config is gone. */

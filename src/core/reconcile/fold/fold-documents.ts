@@ -10,7 +10,7 @@ import {
 } from '../../relations/announcements.ts'
 import { type Document, rememberedDocuments } from '../../relations/documents.ts'
 import { isBetween, oppositeIdentity } from '../../relations/peer-entry.ts'
-import { isSameRelation, type RelationEntry, relationName } from '../../state/relation.ts'
+import { isSameRelation, isToldLast, type RelationEntry, relationName } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 
 /** The result of a search for documents: all that name the application, or some by name. */
@@ -90,12 +90,12 @@ export const withoutDocument = (
   const own = documents.found.filter((document) => document.application === application || 'problem' in document)
   const held = new Set(own.map(({ name }) => name))
   return Object.entries(relations).filter(
-    ([, { document, status, announcedHere }]) =>
-      document !== undefined &&
-      status === 'established' &&
-      announcedHere &&
-      !held.has(document) &&
-      isLookedFor(documents, document),
+    ([, entry]) =>
+      entry.document !== undefined &&
+      entry.status === 'established' &&
+      isToldLast(entry) &&
+      !held.has(entry.document) &&
+      isLookedFor(documents, entry.document),
   )
 }
 

@@ -13,7 +13,7 @@ const publishing = (sizes: readonly number[]): State => {
     const digest = contentHash(data)
     const entry: RelationEntry = {
       ...{ id: index + 1, endpoint: 'use', interface: 'http', role: 'provides', remote: { application: 'web' } },
-      ...{ status: 'established', position: { at: 1 }, announcedHere: true, published: { digest } },
+      ...{ status: 'established', position: { at: 1 }, published: { digest } },
     }
     return { digest, data, entry }
   })

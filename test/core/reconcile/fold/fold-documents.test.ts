@@ -86,7 +86,7 @@ describe('a relation whose document is gone', () => {
     ['stands where nobody looked for the document', HELD, { found: [], looked: ['two'], expected: [] }, 'established'],
     ['ends where somebody looked for the document', HELD, { found: [], looked: ['one'], expected: [] }, 'ended'],
     ['stands where the document is on its way', HELD, { found: [], looked: 'all', expected: ['one'] }, 'established'],
-    ['stands where the other side declares it', { ...HELD, announcedHere: false }, all(), 'established'],
+    ['stands where the other side declares it', { ...HELD, told: undefined }, all(), 'established'],
     ['stands where no document declares it', entryOf(), all(), 'established'],
   ])('a relation whose document is gone %s', (_, entry, documents, status) => {
     expect(statuses(fold(stateOf([entry]), documents))).toEqual([status])
@@ -101,7 +101,7 @@ describe('a relation whose document is gone', () => {
 
   test('a relation whose document is gone passes to the document of the other side', () => {
     expect(fold(stateOf([HELD]), all(opposite())).relations[KEY]).toMatchObject({
-      ...{ status: 'established', document: 'two', announcedHere: false },
+      ...{ status: 'established', document: 'two', position: { at: 2 }, told: { at: 1 } },
     })
   })
 

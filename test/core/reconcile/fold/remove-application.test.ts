@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { removeApplication } from '../../../../src/core/reconcile/fold/remove-application.ts'
 import { ownedName } from '../../../../src/core/state/owned-kinds.ts'
-import { OwnedKind, type State } from '../../../../src/core/state/state.ts'
+import { OwnedKind, type State, VERSION } from '../../../../src/core/state/state.ts'
 import { noUnits } from '../../../../src/core/units/units.ts'
 import { features } from '../../../../src/features.ts'
 import { entryOf, stateOf } from '../../../helpers/states.ts'
@@ -28,7 +28,7 @@ describe('the removal of an application', () => {
   test('the removal of an application forgets what was told before, and keeps what other applications see', () => {
     const { state } = remove({ ...TOLD, marks: marked(4) })
     expect(state).toEqual({
-      ...{ version: 3, removed: NOW.toISOString(), units: noUnits(), writeToken: 'token', owned: WORKLOAD },
+      ...{ version: VERSION, removed: NOW.toISOString(), units: noUnits(), writeToken: 'token', owned: WORKLOAD },
       marks: { ...marked(4), application: { at: 5, ids: ['removal'] } },
       relations: expect.any(Object),
     })
