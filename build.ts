@@ -14,7 +14,7 @@ import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/(kubeconfig|fork|otlp|propose|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
+    onResolve({ filter: /\/(kubeconfig|fork|lint|otlp|propose|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
       kind === 'dynamic-import' ? { path: basename(path, '.ts'), namespace: 'beside' } : undefined,
     )
     onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
@@ -62,6 +62,7 @@ const beside = [
   await buildBeside('src/ask/preview/fork.ts', 'dist/fork.mjs', [modelsInside]),
   await buildBeside('src/serve/telemetry/otlp.ts', 'dist/otlp.mjs'),
   await buildBeside('src/serve/page/main.ts', 'dist/page.mjs', [besideTheBundle, uuidsOfNode]),
+  await buildBeside('src/ask/lint/lint.ts', 'dist/lint.mjs'),
   await buildBeside('src/ask/traffic/traffic.ts', 'dist/traffic.mjs'),
   await buildBeside('src/ask/propose/propose.ts', 'dist/propose.mjs'),
 ]

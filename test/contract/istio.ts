@@ -1,6 +1,6 @@
 import { exec } from 'node:child_process'
 import { promisify } from 'node:util'
-import { createLint, type Finding } from '../../src/ask/lint/lint.ts'
+import type { Finding } from '../../src/ask/lint/finding.ts'
 import { features } from '../../src/features.ts'
 import { systemClock as clock } from '../../src/platform/base/clock.ts'
 import { createKubernetes, type Kubernetes } from '../../src/platform/kubernetes/client.ts'
@@ -8,6 +8,7 @@ import { kubeconfigEndpoint } from '../../src/platform/kubernetes/kubeconfig.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { createTransport } from '../../src/platform/kubernetes/transport.ts'
 import { createExplain, type Explanation } from '../../src/serve/http/explain.ts'
+import { createLint } from '../../src/serve/http/lint.ts'
 import { type Cluster, noCluster } from './cluster.ts'
 
 const { KUBECONFIG, MESHSTEP_ISTIOD_DEBUG, MESHSTEP_ISTIOD_STOP, MESHSTEP_ISTIOD_START } = process.env

@@ -75,6 +75,7 @@ describe('Dockerfile', () => {
       [
         'server.cjs',
         'fork.mjs',
+        'lint.mjs',
         'otlp.mjs',
         'page.mjs',
         'propose.mjs',

@@ -1,6 +1,4 @@
-import * as z from 'zod'
-import { type Asker, createAnswerQuery } from '../../core/access/answer-query.ts'
-import type { Authenticate } from '../../core/access/authenticate.ts'
+import type { Asker } from '../../core/access/answer-query.ts'
 import { type AuthorizeAuthor, refusedDocuments } from '../../core/access/document-authors.ts'
 import { lostMemories } from '../../core/events/orphans.ts'
 import type { Features } from '../../core/feature/combine.ts'
@@ -10,9 +8,7 @@ import { type Memories, memoryName } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
-import { parseInput } from '../../platform/base/issues.ts'
 import type { Memo } from '../../platform/base/memo.ts'
-import { Namespace } from '../../platform/base/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
@@ -32,75 +28,58 @@ import { refusedWaypointFindings } from './waypoint-refused.ts'
 import { waypointFindings } from './waypoints.ts'
 import { workloadFindings } from './workloads.ts'
 
-export type { Finding } from './finding.ts'
-
-/** Lists probable mistakes in a namespace. Rejects with Refused if the sender may not send events about the whole namespace. */
-export type Lint = (query: URLSearchParams, authorization: string | undefined) => Promise<Finding[]>
-
-type Dependencies = {
-  connect(deadline: number): Kubernetes
-  authenticate?: Authenticate | undefined
+/** What the findings about a namespace rest on. */
+export type Dependencies = {
   /** Without it, documents of any author are accepted. */
-  authorizeAuthor?: AuthorizeAuthor | undefined
-  features: Features
-  clock: Clock
-  environment: Environment
-  timeoutMilliseconds: number
+  readonly authorizeAuthor?: AuthorizeAuthor | undefined
+  readonly features: Features
+  readonly clock: Clock
+  readonly environment: Environment
 }
 
-const Query = z.strictObject({ namespace: Namespace })
-
-/** Each question reads a whole namespace. */
-const MOST_AT_ONCE = 4
-
-export const createLint = (dependencies: Dependencies): Lint => {
-  const { features, authorizeAuthor, clock, environment } = dependencies
-  const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
-  const lint = async (namespace: string, asker: Asker): Promise<Finding[]> => {
-    const { memories } = features
-    const kubernetes = readingOnce(asker.kubernetes)
-    await asker.sender?.authorize({ namespace })
-    const stored = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
-    const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
-    const states = read.flatMap((one) => ('state' in one ? [one] : []))
-    const cluster = await readCluster(kubernetes, namespace)
-    if (isMissing(cluster, stored)) throw new Refused(404, `Namespace ${namespace} does not exist`)
-    const ofPolicies = policyFindings(cluster)
-    const owners = await ownersIn(kubernetes, namespace)
-    const found: Found[] = [
-      ...meshFindings(cluster),
-      ...cluster.unread.map((message) => ({
-        ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
-      })),
-      ...read.flatMap((one) => ('rule' in one ? [one] : [])),
-      ...lostFindings(owners, namespace, stored),
-      ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
-      ...states.flatMap(({ subject, state }) => relationEndpointFindings(subject, state)),
-      ...(await waitFindings(
-        { features, kubernetes, clock, environment, owners: async () => owners },
-        states.map(({ subject }) => subject),
-      )),
-      ...workloadFindings(features, cluster, states),
-      ...ofPolicies,
-      ...peerAuthenticationFindings(cluster.peerAuthentications ?? []),
-      ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies, (one) =>
-        isTold(one, ofPolicies),
-      )),
-      ...[...cluster.policies, ...(cluster.peerAuthentications ?? []), ...(cluster.home ? [cluster.home] : [])].flatMap(
-        (one) => unknownAllowed(one),
-      ),
-      ...(await accountFindings(kubernetes, cluster)),
-      ...shadowingFindings(cluster),
-      ...(await waypointFindings(kubernetes, cluster)),
-      ...refusedWaypointFindings(cluster),
-      ...(await expectationFindings(memories, kubernetes, states)),
-    ]
-    return unallowed(found, cluster.home)
-  }
-  return async (query, authorization) => {
-    const { namespace } = parseInput(Query, Object.fromEntries(query), 'query')
-    return await answerQuery(authorization, (asker) => lint(namespace, asker))
-  }
+/** Lists probable mistakes in a namespace. Rejects with Refused if the asker may not send events about the whole namespace, or it does not exist. */
+export const lintNamespace = async (
+  { features, authorizeAuthor, clock, environment }: Dependencies,
+  namespace: string,
+  asker: Asker,
+): Promise<Finding[]> => {
+  const { memories } = features
+  const kubernetes = readingOnce(asker.kubernetes)
+  await asker.sender?.authorize({ namespace })
+  const stored = await kubernetes.list('ConfigMap', namespace, MEMORY_SELECTOR)
+  const read = stored.flatMap((memory) => stateIn(memories, namespace, memory, kubernetes.memo))
+  const states = read.flatMap((one) => ('state' in one ? [one] : []))
+  const cluster = await readCluster(kubernetes, namespace)
+  if (isMissing(cluster, stored)) throw new Refused(404, `Namespace ${namespace} does not exist`)
+  const ofPolicies = policyFindings(cluster)
+  const owners = await ownersIn(kubernetes, namespace)
+  const found: Found[] = [
+    ...meshFindings(cluster),
+    ...cluster.unread.map((message) => ({
+      ...{ rule: 'partly-read' as const, about: `Namespace ${namespace}`, message },
+    })),
+    ...read.flatMap((one) => ('rule' in one ? [one] : [])),
+    ...lostFindings(owners, namespace, stored),
+    ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
+    ...states.flatMap(({ subject, state }) => relationEndpointFindings(subject, state)),
+    ...(await waitFindings(
+      { features, kubernetes, clock, environment, owners: async () => owners },
+      states.map(({ subject }) => subject),
+    )),
+    ...workloadFindings(features, cluster, states),
+    ...ofPolicies,
+    ...peerAuthenticationFindings(cluster.peerAuthentications ?? []),
+    ...(await unenforcedFindings({ features, kubernetes, clock }, cluster.policies, (one) => isTold(one, ofPolicies))),
+    ...[...cluster.policies, ...(cluster.peerAuthentications ?? []), ...(cluster.home ? [cluster.home] : [])].flatMap(
+      (one) => unknownAllowed(one),
+    ),
+    ...(await accountFindings(kubernetes, cluster)),
+    ...shadowingFindings(cluster),
+    ...(await waypointFindings(kubernetes, cluster)),
+    ...refusedWaypointFindings(cluster),
+    ...(await expectationFindings(memories, kubernetes, states)),
+  ]
+  return unallowed(found, cluster.home)
 }
 
 /** Findings that already give a reason why Istio refuses a policy. */

@@ -22,7 +22,7 @@ const joins = (application: string, id: number): Told => ({
 
 const policies = (relation: string) => ({ policies: [{ type: 'app', relation, endpoints: [POLICY] }] })
 
-/** The events of the README in their order, for the example in the embedded API. */
+/** The events of docs/how-to/first-steps.md in their order, for the example in the embedded API. */
 export const story: readonly Story[] = [
   { title: 'beacon runs the mesh', event: config('beacon', { mesh: {} }), isPlanned: false },
   { title: 'details says what may be asked of it', event: config('details', policies('details')), isPlanned: false },

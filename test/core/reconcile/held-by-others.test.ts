@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { Finding } from '../../../src/ask/lint/finding.ts'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { BEACON, configure, createMesh, edit, objectsOf, remove, requires } from '../../helpers/beacon-world.ts'
 import type { World } from '../../helpers/world.ts'

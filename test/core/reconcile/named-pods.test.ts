@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { Finding } from '../../../src/ask/lint/finding.ts'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { configure, createMesh, edit, related, requires } from '../../helpers/beacon-world.ts'
 import type { World } from '../../helpers/world.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { Finding } from '../../../src/ask/lint/finding.ts'
 import { unlabelledWaits } from '../../../src/core/reconcile/record/unlabelled-pods.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'

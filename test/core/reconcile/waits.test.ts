@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { Finding } from '../../../src/ask/lint/finding.ts'
 import { beginnings, isDatedAnew, waitsOf } from '../../../src/core/reconcile/record/waits.ts'
 import { emptyState } from '../../../src/core/state/state.ts'
 import { describeWait } from '../../../src/platform/base/wait.ts'

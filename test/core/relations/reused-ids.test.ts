@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/lint.ts'
+import type { Finding } from '../../../src/ask/lint/finding.ts'
 import type { World } from '../../helpers/world.ts'
 import {
   atEveryWrite,
