@@ -35,7 +35,7 @@ export type ObservedCluster = {
   readonly gateways: readonly KubernetesObject[] | undefined
   readonly peerAuthentications?: readonly KubernetesObject[] | undefined
   readonly gatewayClasses?: GatewayClasses | undefined
-  /** Istio's own config: that of the destination's istiod, and of its waypoints' if theirs is another one. */
+  /** Istio's own config: that of the destination's istiod, and of its waypoints' and its client's if theirs is another one. */
   readonly meshConfigs?: FoundMeshConfigs | undefined
   /** The policies and Services that Istio has not taken yet. @default none */
   readonly untaken?: readonly Unenforced[] | undefined
@@ -88,8 +88,12 @@ export const observeForQuery = async (
     withMarks(kubernetes, receiver, to.namespace, toNamespace),
   ])
   const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
-  const members = meshMembers(to.namespace, toNamespace, service ? [service] : [])
-  const known = lookupsOf([...(toNamespace ? [toNamespace] : []), ...(gateways ?? [])])
+  // a pod has one identity, of the trust domain of its own istiod
+  const members = [
+    ...meshMembers(to.namespace, toNamespace, service ? [service] : []),
+    ...(from && from.namespace !== to.namespace ? [{ namespace: from.namespace }] : []),
+  ]
+  const known = lookupsOf([toNamespace, fromNamespace, ...(gateways ?? [])].filter((one) => one !== undefined))
   const meshConfigs = await readMeshConfigs(kubernetes, members, said, known)
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
   return {

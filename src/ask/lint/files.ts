@@ -1,3 +1,4 @@
+import { nearestName } from '../../platform/base/nearest-name.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { readDocumentsAtOnce } from '../../platform/base/text-documents.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -24,11 +25,35 @@ export const fileFindings = (text: string, file: string, known = podsIn(text)): 
     const { line } = document
     if ('problem' in document) return [{ rule: 'document-refused', about: file, message: document.problem, file, line }]
     const comments = commentsOf(document.text)
+    const misspelt = kindProblem(document.value)
+    if (misspelt !== undefined) return [{ rule: 'document-refused', about: file, message: misspelt, file, line }]
     return objectsIn(withoutNulls(document.value), KINDS).flatMap((object) => {
       const found = [...objectFindings(object, known), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
       return unallowed(found, allowing(object, comments)).map((finding) => ({ ...finding, file, line }))
     })
   })
+
+/** Names the documents of a text that are no objects, in which nothing is looked for, by the lines at which they begin. */
+export const otherDocuments = (text: string): number[] =>
+  readDocumentsAtOnce(text).flatMap((document) =>
+    'problem' in document || document.value === null || document.value === undefined || hasKind(document.value)
+      ? []
+      : [document.line],
+  )
+
+const hasKind = (value: unknown): value is { apiVersion?: unknown; kind: unknown } =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, 'kind')
+
+/** Names a kind that Istio's group for policies does not have. */
+const kindProblem = (value: unknown): string | undefined => {
+  if (!hasKind(value) || !String(value.apiVersion).startsWith('security.istio.io/')) return undefined
+  const kind = String(value.kind)
+  if ([...POLICIES, ''].some((one) => kind === one || kind === `${one}List`)) return undefined
+  const near = nearestName(kind, POLICIES)
+  return `${value.apiVersion} has no kind ${kind}${near === undefined ? '' : `, did you mean ${near}?`}`
+}
+
+const POLICIES = ['AuthorizationPolicy', 'PeerAuthentication', 'RequestAuthentication']
 
 /** Removes null fields as an API server does before it validates an object. Nulls in lists stay. */
 const withoutNulls = (value: unknown): unknown => {
@@ -54,8 +79,11 @@ const objectIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] 
 const NO_METADATA = {} as KubernetesObject['metadata']
 
 const objectsIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] => {
-  const items = (value as { items?: unknown } | null)?.items
-  return (Array.isArray(items) ? items : [value]).flatMap((one) => objectIn(one, kinds))
+  const { items, kind = '' } = (value ?? {}) as { items?: unknown; kind?: unknown }
+  if (!Array.isArray(items)) return objectIn(value, kinds)
+  // a typed list, as the API server answers it, says the kind of its items once
+  const itemKind = String(kind).replace(/List$/, '')
+  return items.flatMap((one) => objectIn({ ...(itemKind !== '' && { kind: itemKind }), ...one }, kinds))
 }
 
 /** Reads the comments of a document. They become an object, so that they count as the annotations of a Namespace do in a cluster. */

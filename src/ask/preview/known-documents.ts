@@ -1,3 +1,5 @@
+import { readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import { policyProblems } from '../../mesh/istio/validation.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import {
   apiVersionOf,
@@ -31,16 +33,27 @@ export const knownDocuments = (
 ): KnownDocuments => {
   const decidesNothing = (one: KubernetesObject) => isOfNoAccess(isDeletion ? (servedBy(one) ?? one) : one)
 
-  const isFollowed = (one: KubernetesObject) => isKnown(one, isServed)
+  const refused = (one: KubernetesObject) => (isDeletion ? undefined : refusal(one))
+  const isFollowed = (one: KubernetesObject) => isKnown(one, isServed) && refused(one) === undefined
   const unknown = documents.filter((one) => !isFollowed(one))
   const [deciding, others] = [unknown.filter((one) => !decidesNothing(one)), unknown.filter(decidesNothing)]
   return {
     objects: documents.filter(isFollowed).map((one) => placed(one, namespace)),
     incomplete: deciding.map(
-      (one) => `whether access changes by ${titleOf(one)} is not known: a plan follows no objects of ${typeOf(one)}`,
+      (one) =>
+        refused(one) ??
+        `whether access changes by ${titleOf(one)} is not known: a plan follows no objects of ${typeOf(one)}`,
     ),
     messages: others.map((one) => `${titleOf(one)} is not planned: no access depends on objects of ${typeOf(one)}`),
   }
+}
+
+/** Tells why Istio's webhook would refuse a policy. */
+const refusal = (object: KubernetesObject): string | undefined => {
+  const read = object.kind === 'AuthorizationPolicy' ? readAuthorizationPolicy(object) : undefined
+  const problems = read && 'policy' in read ? policyProblems(read.policy) : []
+  const reasons = problems.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  return reasons.length === 0 ? undefined : `${titleOf(object)} is not planned: Istio refuses it: ${reasons.join('; ')}`
 }
 
 /**

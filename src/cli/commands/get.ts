@@ -95,9 +95,13 @@ const rowOf = (view: Row): string[] => {
     problem === undefined ? status.status : 'unreadable',
     meshOf(view),
     String(relations.filter(({ stands }) => stands).length),
-    problem ?? status.message,
+    problem ?? messageOf(view),
   ]
 }
+
+/** What the application waits for, or what is not known of it. */
+const messageOf = ({ status, policies }: Row): string =>
+  status.message || (policies === undefined ? 'its policies are not known: the server may not list them' : '')
 
 /** Tells if an application is on a mesh: `waiting` with labels that its pods do not have yet, or that do not put them there. */
 const meshOf = ({ labels = {}, config, waiting = [] }: Row): string => {

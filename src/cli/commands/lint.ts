@@ -1,14 +1,14 @@
 import { relative } from 'node:path'
 import type { Command } from 'commander'
 import { joinPods } from '../../ask/lint/file-objects.ts'
-import { type FileFinding, fileFindings, podsIn } from '../../ask/lint/files.ts'
+import { type FileFinding, fileFindings, otherDocuments, podsIn } from '../../ask/lint/files.ts'
 import type { Finding } from '../../ask/lint/finding.ts'
 import { RULES } from '../../ask/lint/rules.ts'
 import { sarif } from '../../ask/lint/sarif.ts'
 import { Failure } from '../failure.ts'
 import { readFiles } from '../input.ts'
 import { FORMATS, outputOf, withServer } from '../options.ts'
-import { print, printAs, table } from '../output.ts'
+import { print, printAs, say, table } from '../output.ts'
 
 type Found = Finding | FileFinding
 
@@ -46,6 +46,9 @@ const fromHere = (found: Found): Found => ('file' in found ? { ...found, file: r
 
 const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
   const files = await readFiles(paths)
+  for (const { path, text } of files)
+    for (const line of otherDocuments(text))
+      say(`${path}:${line}: nothing is looked for in it: it is no object with a kind`)
   // a policy may select pods of another file
   const known = joinPods(files.map(({ text }) => podsIn(text)))
   return files.flatMap(({ path, text }) => fileFindings(text, path, known))

@@ -8,6 +8,7 @@ import { readGuards } from './guarded-databag.ts'
 import { ELSEWHERE_KEY } from './mesh-labels.ts'
 import { readPolicies } from './policies-databag.ts'
 import { readData } from './relation-data.ts'
+import { readScrapeJobs, SCRAPE, SCRAPE_JOBS } from './scrape-jobs.ts'
 
 const Labels = z.record(z.string(), z.unknown())
 
@@ -22,6 +23,7 @@ const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
     [ELSEWHERE_KEY]: (databag) => readValue(databag, ELSEWHERE_KEY, Labels),
   },
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
+  [SCRAPE]: { [SCRAPE_JOBS]: readScrapeJobs },
 }
 
 /** The platform's data of the peer, with the last readable values. */

@@ -7,9 +7,7 @@ import type { RelationEntry } from '../state/relation.ts'
 import { relationKey, withPublished } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
 
-/** The interface by which a provider tells a requirer what to scrape, and the entry of its databag. */
-export const SCRAPE = 'prometheus_scrape'
-export const SCRAPE_JOBS = 'scrape_jobs'
+import { SCRAPE, SCRAPE_JOBS } from './scrape-jobs.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 

@@ -1,7 +1,7 @@
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import { type Databag, hasData, isEmptied, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
+import { hasData, isEmptied, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
 import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
 import { sharedIds } from './ids.ts'
@@ -136,7 +136,7 @@ const resolve = (
     peerLabels: labels,
     isConfigured: flag(own !== undefined && !own.partial),
     requested: requested && 'data' in requested ? requested.data : undefined,
-    ownData: ownDataIn(entry, theirs),
+    ...ownDataIn(entry, theirs),
     customData: selectCustomData(entry.interface, published),
     isUnknown: flag(isUnknown),
     isLeaving: flag(isOver),
@@ -144,6 +144,9 @@ const resolve = (
   return { relation, read }
 }
 
-/** Returns the databag of this side as the peer was told. What is told in another namespace needs no right in this one, and does not count. */
-const ownDataIn = ({ remote: { namespace } }: RelationEntry, theirs: RelationEntry | undefined): Databag | undefined =>
-  namespace === undefined ? theirs?.remote.data : undefined
+/** Returns the databag of this side as the peer was told, and its last readable values. What is told in another namespace needs no right in this one, and does not count. */
+const ownDataIn = (
+  { remote: { namespace } }: RelationEntry,
+  theirs: RelationEntry | undefined,
+): Pick<Relation, 'ownData' | 'ownLastReadable'> =>
+  namespace === undefined && theirs ? { ownData: theirs.remote.data, ownLastReadable: theirs.lastReadable } : {}

@@ -149,7 +149,9 @@ export type Relation = RelationIdentity & {
   /** The relation has ended, but its requirer still carries its labels. */
   readonly isLeaving?: true
   /** The databag of this side, as the platform told the peer in the same namespace. */
-  readonly ownData?: Databag
+  readonly ownData?: Databag | undefined
+  /** The last readable values of keys of it that the platform now sends unreadable. */
+  readonly ownLastReadable?: Databag | undefined
   /** The peer's custom data, outside the protocol. */
   readonly customData?: CustomData
   /** The application that its labels wait for. */

@@ -68,11 +68,11 @@ const ownTarget = (
 export const guardTitle = ({ namespace, application }: Subject, { type, service }: Guarded): string =>
   type === 'app' ? `${namespace}/${service ?? application}` : `the pods of ${namespace}/${application}`
 
-/** Reports that a guarded target is closed to all clients, with the reason. */
+/** Reports that a guarded target is closed to all clients, with the reason. Policies that others write may let in somebody. */
 export const nobodyMayReach = (subject: Subject, guarded: Guarded): string => {
   const { unrelated } = guarded
   const reason = unrelated?.length ? noRelation(unrelated) : 'nothing is granted there'
-  return `nobody may reach ${guardTitle(subject, guarded)}: ${reason}`
+  return `by its relations nobody may reach ${guardTitle(subject, guarded)}: ${reason}`
 }
 
 const noRelation = (endpoints: readonly string[]): string =>

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { Port } from '../../core/policies/endpoint.ts'
 import { RELATED } from '../../core/policies/models.ts'
-import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
-import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/peer-entry.ts'
+import { readValue } from '../../core/relations/databag.ts'
 import { DEFAULT_POLICIES_KEY } from '../../core/relations/policies-databag.ts'
+import { readScrapeJobs, SCRAPE, SCRAPE_JOBS } from '../../core/relations/scrape-jobs.ts'
 import { OF_MESH, relationsWith } from '../../core/relations/select.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
@@ -55,17 +55,16 @@ const groupsOf = (relations: readonly Relation[]) =>
     })),
   )
 
-const Job = z.object({
-  scheme: z.string().optional(),
-  static_configs: z.array(z.object({ targets: z.array(z.string()).optional() })).optional(),
-})
-
-const readJobs = ({ interface: name, ownData = {} }: Relation): DatabagValue<z.infer<typeof Job>[]> =>
-  name === SCRAPE ? readValue(ownData, SCRAPE_JOBS, z.array(Job)) : { value: undefined }
+/** Reads the scrape jobs of a relation, or the last readable ones. */
+const knownJobs = ({ interface: name, ownData = {}, ownLastReadable = {} }: Relation) => {
+  if (name !== SCRAPE) return { value: undefined }
+  const jobs = readScrapeJobs(ownData)
+  return 'unreadable' in jobs ? readScrapeJobs(ownLastReadable) : jobs
+}
 
 /** The targets of the scrape jobs of a relation, each with the port of pods that it names. */
 const scrapeTargets = (subject: Subject, relation: Relation): { target: string; port: number | undefined }[] => {
-  const jobs = readJobs(relation)
+  const jobs = knownJobs(relation)
   if ('unreadable' in jobs) return []
   return (jobs.value ?? []).flatMap(({ scheme, static_configs: configs = [] }) =>
     configs
@@ -95,8 +94,15 @@ export const unservedJobs = (subject: Subject, state: EffectiveState): string[] 
   !isRelated(state)
     ? []
     : providedRelations(state).flatMap((relation) => {
-        const jobs = readJobs(relation)
-        if ('unreadable' in jobs) return [`${relationName(relation)}: ${jobs.unreadable}; it opens no port of pods`]
+        const jobs = relation.interface === SCRAPE ? readScrapeJobs(relation.ownData ?? {}) : { value: undefined }
+        if ('unreadable' in jobs) {
+          const before = scrapePorts(subject, relation)
+          const still =
+            before.length === 0
+              ? 'it opens no port of pods'
+              : `the ports of before stay open: ${joinAnd(before.map(String))}`
+          return [`${relationName(relation)}: ${jobs.unreadable}; ${still}`]
+        }
         const others = scrapeTargets(subject, relation).filter(
           ({ target, port }) => port === undefined && !isOwnService(subject, state, target),
         )

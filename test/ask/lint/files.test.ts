@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fileFindings } from '../../../src/ask/lint/files.ts'
+import { fileFindings, otherDocuments } from '../../../src/ask/lint/files.ts'
 
 const found = (text: string) =>
   fileFindings(text, 'a.yaml').map(({ rule, about, line, message }) => [rule, about, line, message])
@@ -165,4 +165,34 @@ test('a document that cannot be read is a finding, and the others are judged', (
     ['namespace-missing', 'AuthorizationPolicy a', 4, ANY],
     ['document-refused', 'a.yaml', 7, expect.stringContaining('Map keys must be unique at line 7')],
   ])
+})
+
+describe('what is no policy', () => {
+  const POLICY = '{ metadata: { name: a, namespace: shop }, spec: { action: DENY } }'
+
+  test('items of a typed list have its kind', () => {
+    const list = (kind: string) => `{ apiVersion: security.istio.io/v1, kind: ${kind}, items: [${POLICY}] }`
+    expect(found(list('AuthorizationPolicyList'))).toEqual([['policy-refused', ANY, 1, ANY]])
+    expect(found(list('List'))).toEqual([])
+  })
+
+  test('a kind that Istio does not have is told, with the one that may be meant', () => {
+    expect(found('{ apiVersion: security.istio.io/v1, kind: AuthorizationPolcy, metadata: { name: a } }')).toEqual([
+      [
+        'document-refused',
+        'a.yaml',
+        1,
+        'security.istio.io/v1 has no kind AuthorizationPolcy, did you mean AuthorizationPolicy?',
+      ],
+    ])
+    expect(found('{ apiVersion: security.istio.io/v1, kind: RequestAuthentication, metadata: { name: a } }')).toEqual(
+      [],
+    )
+  })
+
+  test('documents that are no objects are named, and empty ones are not', () => {
+    expect(otherDocuments('hello\n---\n# nothing\n---\npolicies: []\n---\nKind: Pod\n---\nkind: Pod\n')).toEqual([
+      1, 5, 7,
+    ])
+  })
 })

@@ -84,7 +84,9 @@ describe('a plan', () => {
     const place = await related3()
     const plan = await place.plan({ events: [event('config-changed', allowing('sue'))] })
     expect(lines(plan)).toEqual(['- web → db GET :80 /a/*'])
-    expect(JSON.stringify(plan.steps)).toContain('nobody may reach shop/db: no relation of endpoint sue')
+    expect(JSON.stringify(plan.steps)).toContain(
+      'by its relations nobody may reach shop/db: no relation of endpoint sue',
+    )
   })
 
   test('a plan says in the end what still waits, and not what did on the way', async () => {

@@ -8,7 +8,7 @@ const DB = { application: 'db' }
 const WEB = { application: 'web' }
 const NAME = 'app.kubernetes.io/name'
 const LABELS = `pods of StatefulSet shop/db do not have the label ${NAME}: db, by which policies select them, so that none holds for them: add it to labels of the config, or to the template`
-const NOBODY = 'nobody may reach shop/db: no relation in which it provides something'
+const NOBODY = 'by its relations nobody may reach shop/db: no relation in which it provides something'
 
 const STATEFUL_SET = (name: string) => `/apis/apps/v1/namespaces/shop/statefulsets/${name}`
 const TEMPLATE = (metadata: object, spec: object = {}) => ({ spec: { template: { metadata, spec } } })

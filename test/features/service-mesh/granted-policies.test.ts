@@ -66,7 +66,7 @@ describe('what a consumer asks for and may not have', () => {
     const outcome = await ask(world, [bad, wire({ source_app_name: 'cart' })])
     const [first, ...others] = outcome.messages
     expect(first).toMatch(message)
-    expect(others.filter((one) => !one.startsWith('nobody may reach '))).toEqual([])
+    expect(others.filter((one) => !one.startsWith('by its relations nobody may reach '))).toEqual([])
     expect(first).toMatch(/^relation 7 \(service-mesh\) of shop\/db: /)
     expect(first?.length).toBeLessThan(400)
     expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart'])

@@ -40,7 +40,7 @@ describe('a target that an application declares', () => {
     const world = await createShop()
     expect([guardsIn(world), policiesIn(world)]).toEqual([CLOSED, []])
     expect(enrolled(world, 'db')['istio.io/dataplane-mode']).toBe('ambient')
-    const nobody = 'nobody may reach shop/db: no relation of endpoint db'
+    const nobody = 'by its relations nobody may reach shop/db: no relation of endpoint db'
     expect((await world.send('resync', DB)).messages).toEqual([nobody])
     expect((await world.send('resync', BEACON)).messages).toEqual([nobody])
     expect(await (await world.app.request('/applications/shop/db')).json()).toMatchObject({ messages: [nobody] })
@@ -152,7 +152,7 @@ describe('a databag in which something is wrong', () => {
     await configure(world, { mesh: {} })
     expect((await ask(world, [wire(bad)])).messages).toEqual([
       expect.stringMatching(/shop\/db: policies\[0\].endpoints\[0\].methods\[0\]: expected a method/),
-      'nobody may reach shop/db: nothing is granted there',
+      'by its relations nobody may reach shop/db: nothing is granted there',
     ])
   })
 

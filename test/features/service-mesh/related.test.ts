@@ -23,7 +23,7 @@ const CART = { application: 'cart' }
 const PROMETHEUS = { application: 'prometheus' }
 const CLOSED = ['Service db: nobody', 'pods db: waypoint']
 const USE = related(3, 'db', WEB, DB)
-const NOBODY = 'nobody may reach shop/db: no relation in which it provides something'
+const NOBODY = 'by its relations nobody may reach shop/db: no relation in which it provides something'
 
 /** `db` is on the mesh, with this config and that of its beacon. */
 const createShop = async (config: Record<string, unknown> | undefined, mesh: Record<string, unknown> = {}) => {
@@ -256,14 +256,25 @@ describe('scrape jobs', () => {
     expect(admitted(world)).toEqual({ service: ['shop/prometheus'], pods: ['shop/prometheus 443,9090,9187'] })
   })
 
-  test('scrape jobs that change are followed, and what cannot be read opens no port', async () => {
+  test('scrape jobs that change are followed, and what cannot be read changes nothing', async () => {
     const world = await createRelated()
     await world.send('relation-changed', USE)
     await world.send('relation-changed', scrape(JOBS))
     await world.send('relation-changed', scrape([{ static_configs: [{ targets: ['*'] }] }]))
     expect(admitted(world)).toEqual({ service: ['shop/prometheus', 'shop/web'], pods: ['shop/prometheus 80'] })
     await world.send('relation-changed', scrape('[{'))
+    expect(admitted(world)).toEqual({ service: ['shop/prometheus', 'shop/web'], pods: ['shop/prometheus 80'] })
+    expect((await resync(world)).messages).toEqual([
+      expect.stringMatching(/^relation 6 \(metrics-endpoint\): scrape_jobs: .*; the ports of before stay open: 80$/),
+    ])
+    await world.send('relation-changed', scrape([]))
     expect(admitted(world)).toEqual({ service: ['shop/prometheus', 'shop/web'], pods: [] })
+  })
+
+  test('scrape jobs that could never be read open no port', async () => {
+    const world = await createRelated()
+    await world.send('relation-changed', scrape('[{'))
+    expect(admitted(world)).toEqual({ service: ['shop/prometheus'], pods: [] })
     expect((await resync(world)).messages).toEqual([
       expect.stringMatching(/^relation 6 \(metrics-endpoint\): scrape_jobs: .*; it opens no port of pods$/),
     ])

@@ -166,7 +166,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await has(page, '#plan h2', 'What would a typo do?')
     await has(page, '#plan', 'Access is lost (2)')
     await has(page, '#plan', '- productpage → details GET :9080 /details/*')
-    await has(page, '#plan', 'nobody may reach bookinfo/details: no relation of endpoint detials')
+    await has(page, '#plan', 'by its relations nobody may reach bookinfo/details: no relation of endpoint detials')
     expect((await drawn(page))[EDGE]).toContain('lost')
     await button('Discard').click()
     expect(await page.locator('#plan').isVisible()).toBe(false)
