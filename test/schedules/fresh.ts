@@ -44,9 +44,20 @@ const keyOf = (fact: Told): string =>
 const inOrder = (words: readonly Word[]): Word[] =>
   words.toSorted((one, other) => (keyOf(one.fact) < keyOf(other.fact) ? -1 : 1))
 
+/** Tells if a side of the relation was removed after it was told by event: a word after the removal would bring the side back. */
+const isBeforeRemoval = ({ fact, at }: Word, removals: readonly Word[]): boolean =>
+  'relation' in fact &&
+  fact.form === 'event' &&
+  removals.some((word) => sidesOf(fact.relation).includes(word.fact.side) && word.at >= at)
+
 /** What a cluster becomes that only the last words were told to, one after another, without faults. */
 export const buildFresh = (kind: Kind, { relations, configs }: Truth): Promise<Snapshot> => {
-  const words = [...inOrder(configs), ...inOrder(relations)]
+  const removals = configs.filter(({ fact }) => fact.kind === 'removed')
+  const [before, since] = [true, false].map((isBefore) =>
+    inOrder(relations.filter((word) => isBeforeRemoval(word, removals) === isBefore)),
+  )
+  const told = inOrder(configs.filter(({ fact }) => fact.kind !== 'removed'))
+  const words = [...told, ...(before ?? []), ...inOrder(removals), ...(since ?? [])]
   const facts = words.flatMap((word) => tellBoth(word, words))
   const key = [kind.variant, kind.isRolling, ...facts.map(keyOf)].join('\n')
   const found = known.get(key) ?? build(kind, facts)

@@ -19,6 +19,7 @@ import { isDue } from './fold/derive.ts'
 import { fold } from './fold.ts'
 import { type KnownMemories, withKnownMemories } from './observe/known-memories.ts'
 import { createListBudget } from './observe/list-budget.ts'
+import { isOwner } from './observe/owners.ts'
 import { type Prefetch, prefetch, prefetchForKnown } from './observe/prefetch.ts'
 import { isStranger } from './observe/stranger.ts'
 import { loadMemory, observe, observeFolded } from './observe.ts'
@@ -148,7 +149,8 @@ const runStages = async (
   const taken = progress.taken ?? folded.taken
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
   const observed = await observeFolded(context, observation, folded.state, changes)
-  if (isStranger(subject, changes, observation, observed))
+  const mayEnd = changes.some(({ isEnd }) => isEnd)
+  if (isStranger(subject, changes, observation, observed) && !(mayEnd && (await isOwner(context.kubernetes, subject))))
     return endedWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
   const decision = await decide(context, observation, observed, progress)
   const recorded = await carryOut(context, decision)

@@ -45,6 +45,10 @@ export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promi
   return listed.flat()
 }
 
+/** Tells if an application owns objects, which a lost memory may have known. */
+export const isOwner = async (kubernetes: Kubernetes, { namespace, application }: Subject): Promise<boolean> =>
+  (await ownersIn(kubernetes, namespace)).some((owner) => owner.application === application)
+
 const PREFIX = fieldManager('')
 const WORKLOAD_PREFIX = workloadManager('')
 
