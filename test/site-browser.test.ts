@@ -55,7 +55,7 @@ test.skipIf(chromiumProgram === undefined)('a search leads to the section that h
 
 test.skipIf(chromiumProgram === undefined)('a button copies the commands of a terminal, with their files', async () => {
   const page = await open('docs/how-to/stateful-application.html')
-  const block = page.locator('main > pre').first()
+  const block = page.locator('main > pre', { hasText: 'cat > db.yaml' }).first()
   const text = String(await block.locator('code').textContent())
   await block.locator('button').click()
   const copied = String(await page.evaluate('navigator.clipboard.readText()'))

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { createPlace } from '../../ask/preview/planned.ts'
+import { remove } from '../../helpers/beacon-world.ts'
 import { createWorld, event, meshRelation, service } from '../../helpers/world.ts'
 
 const SQL = { id: 9, endpoint: 'db', interface: 'sql', role: 'provides' }
@@ -28,6 +29,25 @@ describe('an application that nobody has introduced', () => {
     await world.send('relation-changed', { application: 'api', relation: { ...SQL, role: 'requires' }, remote })
     await world.send('relation-broken', { relation: { id: 9 } })
     expect(Object.values(world.memory()?.state.relations ?? {})).toMatchObject([{ status: 'ended' }])
+  })
+
+  test('remembers the end of a relation with an application that is known, as the beginning may be told to that one yet', async () => {
+    const world = createWorld([service('other')])
+    await world.send('config-changed', { application: 'api', config: {} })
+    const [first, last] = [{ time: '2026-01-01T00:00:01Z' }, { time: '2026-01-01T00:00:02Z' }]
+    await world.send('relation-broken', { relation: SQL, remote: { application: 'api' } }, last)
+    const remote = { application: 'web', data: {} }
+    const told = { application: 'api', relation: { ...SQL, role: 'requires' }, remote }
+    expect((await world.send('relation-changed', told, first)).status).toBe('stale')
+    expect(Object.values(world.memory('api')?.state.relations ?? {})).toMatchObject([{ status: 'ended' }])
+  })
+
+  test('remembers the end of a relation while objects of its own stand, as its memory was lost', async () => {
+    const world = createWorld([service('other')])
+    await world.send('config-changed', { application: 'beacon', config: { mesh: {}, workload: null, service: null } })
+    remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels')
+    await world.send('relation-broken', { application: 'beacon', relation: { id: 7 } })
+    expect(Object.keys(world.memory('beacon')?.state.tombstones ?? {})).toEqual(['7'])
   })
 
   test('remembers its end while a workload of its name runs', async () => {

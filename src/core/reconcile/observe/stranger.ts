@@ -1,4 +1,4 @@
-import type { Subject } from '../../../platform/base/subject.ts'
+import { isSameSubject, type Subject } from '../../../platform/base/subject.ts'
 import { isRelatedTo, type Peer } from '../../relations/peers.ts'
 import type { Change } from '../change.ts'
 import type { FoldedObservation, Observation } from '../observe.ts'
@@ -6,7 +6,7 @@ import { isDeployed } from './cluster.ts'
 
 /**
  * Tells if no platform, document or workload has introduced the application. If other memories merely name it, the name may be an alias.
- * If none does, there is nothing that could end. No memory is created.
+ * If none does, and the event names no application with a memory, there is nothing that could end. No memory is created.
  */
 export const isStranger = (
   subject: Subject,
@@ -17,12 +17,21 @@ export const isStranger = (
   memory.stored === undefined &&
   changes.every(({ nudge, look, isEnd }) => nudge !== undefined || look?.isResync || isEnd) &&
   (changes.some(({ isEnd }) => isEnd)
-    ? ![...peers.values()].some((peer) => isRelatedTo(peer, subject) || isRecovering(peer))
+    ? ![...peers.values()].some(
+        (peer) => isRelatedTo(peer, subject) || isRecovering(peer) || isNamed(subject, peer, changes),
+      )
     : Object.keys(state.relations).length > 0) &&
   (state.previousTargets ?? []).length === 0 &&
   observed.owned.kinds.every(({ live = [], problem }) => live.length === 0 && problem === undefined) &&
   !documents.found.some((one) => one.application === subject.application && !('isForbidden' in one)) &&
   !isDeployed(observed)
+
+/** Tells if an event names a peer that has a memory: the relation of both may be told to the peer yet, as events come in any order. */
+const isNamed = ({ namespace: own }: Subject, { subject, ...peer }: Peer, changes: readonly Change[]): boolean =>
+  'state' in peer &&
+  changes.some(({ look }) =>
+    look?.remotes?.some(({ namespace = own, application }) => isSameSubject({ namespace, application }, subject)),
+  )
 
 /** Tells if an application does not know, after its memory was lost, whose labels it carries. The end may be that of their relation. */
 const isRecovering = (peer: Peer): boolean => 'state' in peer && peer.state.recovering === true
