@@ -16,8 +16,10 @@ export const WAYPOINT = 'shop-beacon-waypoint'
 
 /** What Istio makes of the beacon's Gateway; its pods are ready. */
 export const waypoint = (replicas = 1): KubernetesObject => {
-  const object = workload('Deployment', WAYPOINT)
-  return { ...object, spec: { ...object.spec, replicas } }
+  const { spec, ...object } = workload('Deployment', WAYPOINT)
+  const { template, ...others } = spec as { template: { metadata: { labels: object } } }
+  const labels = { ...template.metadata.labels, 'gateway.networking.k8s.io/gateway-name': WAYPOINT }
+  return { ...object, spec: { ...others, replicas, template: { ...template, metadata: { labels } } } }
 }
 
 /** A namespace in which the beacon's waypoint serves, and the applications in it, each with a StatefulSet and a Service. */

@@ -43,6 +43,19 @@ test('an ALLOW of pods that leaves out the waypoint of their Service is told, wi
   ])
 })
 
+test('a waypoint that some of the pods refuse is told as that', () => {
+  const next = {
+    ...pod('pay'),
+    metadata: {
+      ...pod('pay').metadata,
+      name: 'pay-2',
+      labels: { ...forPods('pay').selector.matchLabels, version: 'v2' },
+    },
+  }
+  const one = policy('allow', { selector: { matchLabels: { version: 'v2' } }, rules: [from(account('web'))] })
+  expect(found([next, one])[0]?.[2]).toContain('no request to some of its pods through its waypoint shop/w is answered')
+})
+
 describe('a waypoint that is refused at pods is told', () => {
   test.each<[string, KubernetesObject[], Partial<Cluster>?]>([
     ['by an ALLOW of nobody in the namespace', [policy('nothing', {})]],

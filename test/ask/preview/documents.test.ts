@@ -90,6 +90,27 @@ describe('a document that a cluster takes', () => {
   )
 })
 
+describe('a CustomResourceDefinition', () => {
+  const definition = (group: string, kind: string) =>
+    object('apiextensions.k8s.io/v1', 'CustomResourceDefinition', { spec: { group, names: { kind } } })
+
+  test.each([
+    ['security.istio.io', 'AuthorizationPolicy'],
+    ['gateway.networking.k8s.io', 'Gateway'],
+    ['example.com', 'Widget'],
+  ])('takes its objects with it, which may decide: %s %s', async (group, kind) => {
+    const plan = await planOf([definition(group, kind)], undefined, true)
+    expect(plan.incomplete).toEqual([
+      expect.stringContaining('whether access changes by CustomResourceDefinition shop/x is not known'),
+    ])
+    expect((await planOf([definition(group, kind)])).incomplete).toEqual([])
+  })
+
+  test('whose objects decide nothing decides nothing', async () => {
+    expect(await planOf([definition('cert-manager.io', 'Issuer')], undefined, true)).toMatchObject({ incomplete: [] })
+  })
+})
+
 describe('a document that cannot be planned is named with the reason, and the others are planned:', () => {
   const policy = object('security.istio.io/v1', 'AuthorizationPolicy', CLOSED)
   const named = (kind: string, name: string, more: Partial<KubernetesObject> = {}) =>
@@ -105,6 +126,14 @@ describe('a document that cannot be planned is named with the reason, and the ot
       'one that the API server refuses',
       named('Service', 'y', { spec: { ports: [{ port: 'many' }] } }),
       'Service shop/y is not planned',
+    ],
+    [
+      'a policy that Istio refuses',
+      object('security.istio.io/v1', 'AuthorizationPolicy', {
+        metadata: { name: 'y', namespace: 'shop' },
+        spec: { action: 'DENY' },
+      }),
+      'AuthorizationPolicy shop/y is not planned: Istio refuses it: ',
     ],
     [
       'one in a namespace that does not exist',

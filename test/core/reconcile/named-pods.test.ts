@@ -131,3 +131,33 @@ test('a client is let in that runs as the ServiceAccount which its beacon names 
   expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
   expect((await viewOf(world, 'web')).waiting).toEqual([])
 })
+
+test('lint names a client that is granted access and has no identity, as it is outside of the mesh', async () => {
+  const world = await createShop()
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', related(3, 'db', WEB, DB))
+  const found = async () => (await lintOf(world)).filter(({ rule }) => rule === 'grant-without-effect')
+  expect(await found()).toMatchObject([
+    { about: 'StatefulSet shop/web', message: expect.stringContaining('have no identity outside of the mesh') },
+  ])
+  await world.send('relation-changed', requires(8, WEB))
+  expect(await found()).toEqual([])
+})
+
+test('nobody is said to be kept out of pods in the network of their node, where no policy holds', async () => {
+  const world = await createShop()
+  edit(world, STATEFUL_SET('db'), TEMPLATE({}, { hostNetwork: true }))
+  await world.send('relation-changed', requires(7, DB))
+  const told = [
+    await world.send('resync', { application: 'beacon' }),
+    await world.send('resync', DB),
+    await viewOf(world),
+  ]
+  expect(JSON.stringify(told)).toContain('hostNetwork')
+  expect(JSON.stringify(told)).not.toContain('nobody may reach')
+})
+
+test('lint of a namespace that does not exist is refused', async () => {
+  const { status } = await (await createShop()).app.request('/lint?namespace=nowhere')
+  expect(status).toBe(404)
+})

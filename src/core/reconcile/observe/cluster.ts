@@ -9,7 +9,7 @@ import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/lab
 import { type Lookups, observeLookups } from '../../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, referenceTo } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../../../platform/kubernetes/ownership-labels.ts'
-import { podLabels, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
+import { isOnHost, podLabels, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import { isServiceOf } from '../../../platform/kubernetes/services.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { ClusterView } from '../../feature/feature.ts'
@@ -94,13 +94,16 @@ export const seenIn = ({ lookups, running, owned: { kinds } }: Observed): Cluste
   owned: kinds,
 })
 
-/** Selects the part of the running application that features see: of the workload only the labels of its template, which seldom change. */
+/** Selects the part of the running application that features see: of the workload only the labels of its template and its network, which seldom change. */
 export const podsSeenIn = ({ workload, pods }: Running): Pick<ClusterView, 'template' | 'pods'> => ({
   pods,
   ...(workload && {
     template: {
       of: nameOf({ ...workload.metadata, kind: workload.kind }),
-      pod: { metadata: { labels: podLabels(podTemplate(workload)) } },
+      pod: {
+        metadata: { labels: podLabels(podTemplate(workload)) },
+        ...(isOnHost(podTemplate(workload)) && { spec: { hostNetwork: true } }),
+      },
     },
   }),
 })
