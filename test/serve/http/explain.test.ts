@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createAuthenticate } from '../../../src/core/access/authenticate.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
+import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { features } from '../../../src/features.ts'
 import {
   externalAuthorizer,
@@ -534,6 +535,42 @@ describe('an answer knows what the beacon remembers', () => {
     expect(await world.explain({ to: 'shop/reviews', rootNamespace: 'istio-system' })).toMatchObject({ allowed: true })
     expect(await world.explain({ to: 'shop/reviews', rootNamespace: 'mesh' })).toMatchObject({ allowed: false })
   })
+})
+
+test('a pod has one identity: where client and destination have istiods of two trust domains, no answer is certain', async () => {
+  const revised: KubernetesObject = {
+    ...istioConfig,
+    metadata: { ...istioConfig.metadata, name: 'istio-blue', labels: { 'istio.io/rev': 'blue' } },
+    data: { mesh: 'trustDomain: other.example' },
+  }
+  const caller = application('caller').map((one) => ({ ...one, metadata: { ...one.metadata, namespace: 'away' } }))
+  const home = (labels: Record<string, string>) => ({
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'away', labels },
+  })
+  const principals = ['cluster.local/ns/away/sa/caller']
+  const policy = custom('callers', { ...pods('details'), rules: [{ from: [{ source: { principals } }] }] })
+  const asked = { from: 'away/caller', to: 'shop/details', port: '9080', via: 'pod' }
+  const answer = async (labels: Record<string, string>) =>
+    await createMesh([home(labels), ...bookinfo, ...caller, policy, istioConfig, revised]).explain(asked)
+  expect(await answer({})).toMatchObject({ allowed: true, decided: true })
+  expect(await answer({ 'istio.io/rev': 'blue' })).toMatchObject({ decided: false })
+})
+
+test('a Service without pods has none that could be reached', async () => {
+  const nothing: KubernetesObject = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'nothing', namespace: 'shop' },
+    spec: { ports: [{ port: 80 }] },
+  }
+  const { status, message } = await createMesh([...bookinfo, nothing]).explain({
+    to: 'shop/nothing',
+    port: '80',
+    via: 'pod',
+  })
+  expect([status, message]).toEqual([404, expect.stringContaining('nor a Service that selects pods')])
 })
 
 describe('pods that no workload has', () => {
