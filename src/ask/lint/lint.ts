@@ -28,7 +28,7 @@ import { refusedWaypointFindings } from './waypoint-refused.ts'
 import { waypointFindings } from './waypoints.ts'
 import { workloadFindings } from './workloads.ts'
 
-/** What the findings about a namespace rest on. */
+/** The sources of the findings about a namespace. */
 export type Dependencies = {
   /** Without it, documents of any author are accepted. */
   readonly authorizeAuthor?: AuthorizeAuthor | undefined

@@ -99,7 +99,7 @@ const rowOf = (view: Row): string[] => {
   ]
 }
 
-/** What the application waits for, or what is not known of it. */
+/** Returns the wait of an application, or the reason why its policies are not known. */
 const messageOf = ({ status, policies }: Row): string =>
   status.message || (policies === undefined ? 'its policies are not known: the server may not list them' : '')
 
