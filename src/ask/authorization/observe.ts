@@ -88,11 +88,7 @@ export const observeForQuery = async (
     withMarks(kubernetes, receiver, to.namespace, toNamespace),
   ])
   const said = rootNamespace ?? findMesh([memory, beacon])?.rootNamespace
-  // a pod has one identity, of the trust domain of its own istiod
-  const members = [
-    ...meshMembers(to.namespace, toNamespace, service ? [service] : []),
-    ...(from && from.namespace !== to.namespace ? [{ namespace: from.namespace }] : []),
-  ]
+  const members = [...meshMembers(to.namespace, toNamespace, service ? [service] : []), ...clientMembers(from, to)]
   const known = lookupsOf([toNamespace, fromNamespace, ...(gateways ?? [])].filter((one) => one !== undefined))
   const meshConfigs = await readMeshConfigs(kubernetes, members, said, known)
   const seen = { policies, gateways, peerAuthentications, services, fromNamespace, toNamespace }
@@ -102,6 +98,10 @@ export const observeForQuery = async (
     meshConfigs,
   }
 }
+
+/** Returns the client's namespace, if it is another one: a pod has one identity, of the trust domain of its own istiod. */
+const clientMembers = (from: Side | undefined, to: Side): MeshMember[] =>
+  from && from.namespace !== to.namespace ? [{ namespace: from.namespace }] : []
 
 /** Lists of whom the istiod decides about Services of a namespace, and about its pods: of the namespace, and of the waypoints that labels name. */
 export const meshMembers = (

@@ -1,7 +1,7 @@
 import { captureOf, ifCaptured, isEnrolled, isMarked, SIDECAR_STATUS } from '../../mesh/istio/capture.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
+import { isOnHost, type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isLive, isPodOf } from '../../platform/kubernetes/pods.ts'
 
 /** https://istio.io/latest/docs/ambient/usage/add-workloads/ */
@@ -56,7 +56,7 @@ const uncertainty = (
   return capture.is === 'unknown' ? capture.why : undefined
 }
 
-/** Finds the first proxy of their own that the pods, or the next one from their template, have beside the ztunnel, and that is of no Gateway. */
+/** Returns the Envoy of the pods or of their template, if one has an Envoy that serves no Gateway. */
 export const loneProxy = (pods: ObservedPods, namespace: Labels): 'gateway' | 'sidecar' | undefined =>
   allPods(pods)
     .map((pod) => ownProxy(pod, namespace))
@@ -72,6 +72,8 @@ export const ownProxy = (pod: PodLike, namespace: Labels): 'of a Gateway' | 'gat
   const { metadata: { labels, annotations } = {}, spec: { containers = [], initContainers = [] } = {} } = pod
   const isProxy = ({ name }: { readonly name?: string }) => name === 'istio-proxy'
   const isInjected = () => {
+    // the injector leaves out pods in the network of their node (istio: pkg/kube/inject)
+    if (isOnHost(pod)) return false
     if (ownValue(annotations, SIDECAR_STATUS) !== undefined) return true
     const wish = ownValue(labels, INJECT) ?? ownValue(annotations, INJECT)
     if (wish !== undefined) return wish === 'true'

@@ -1,4 +1,4 @@
-import { whyNotGranted } from '../../core/policies/named-pods.ts'
+import { whyNotGranted } from '../../core/policies/missed-pods.ts'
 import { type AuthorizationPolicy, isForPods, readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
 import { captureOf } from '../../mesh/istio/capture.ts'
 import { accountOf } from '../../mesh/istio/names.ts'

@@ -21,8 +21,8 @@ import { type Cluster, readCluster } from './cluster.ts'
 import { type Finding, type Found, unallowed, unknownAllowed } from './finding.ts'
 import { peerAuthenticationFindings } from './peer-authentications.ts'
 import { policyFindings } from './policies.ts'
-import { relationEndpointFindings } from './relation-endpoints.ts'
 import { shadowingFindings } from './shadowing.ts'
+import { unmatchedEndpointFindings } from './unmatched-endpoints.ts'
 import { unenforcedFindings, waitFindings } from './waits.ts'
 import { refusedWaypointFindings } from './waypoint-refused.ts'
 import { waypointFindings } from './waypoints.ts'
@@ -61,7 +61,7 @@ export const lintNamespace = async (
     ...read.flatMap((one) => ('rule' in one ? [one] : [])),
     ...lostFindings(owners, namespace, stored),
     ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
-    ...states.flatMap(({ subject, state }) => relationEndpointFindings(subject, state)),
+    ...states.flatMap(({ subject, state }) => unmatchedEndpointFindings(subject, state)),
     ...(await waitFindings(
       { features, kubernetes, clock, environment, owners: async () => owners },
       states.map(({ subject }) => subject),

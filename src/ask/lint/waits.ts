@@ -1,6 +1,6 @@
 import { type AssessDependencies, assess } from '../../core/reconcile/assess.ts'
 import { meshConfigs, withCauses } from '../../core/reconcile/observe/mesh-acceptance.ts'
-import { GRANTS_OF } from '../../core/reconcile/record/ungranted-pods.ts'
+import { GRANTS_OF } from '../../core/reconcile/record/other-account-pods.ts'
 import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
 import type { Peers } from '../../core/relations/peers.ts'
 import type { Clock } from '../../platform/base/clock.ts'

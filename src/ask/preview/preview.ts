@@ -19,7 +19,7 @@ import type { ComparedAccess } from './compare.ts'
 import type { AccessChange } from './difference/describe-changes.ts'
 import { forkTransport } from './fork-transport.ts'
 import type { Proposal } from './input.ts'
-import { knownDocuments } from './known-documents.ts'
+import { knownDocuments } from './plannable-documents.ts'
 import { rehearse } from './rehearse.ts'
 import { isTelling, type ReportedStep } from './reported-step.ts'
 

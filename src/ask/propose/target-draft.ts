@@ -1,5 +1,5 @@
+import { whyNotSelected } from '../../core/policies/missed-pods.ts'
 import type { Policy } from '../../core/policies/models.ts'
-import { whyNotSelected } from '../../core/policies/named-pods.ts'
 import { ownWorkload } from '../../core/workload/config.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import type { Application } from './cluster.ts'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type DryRunOptions, withDryRun } from '../dry-run.ts'
 import { readDocuments, valueIn } from '../input.ts'
-import { located } from '../locate.ts'
 import { parseApplication, withServer } from '../options.ts'
+import { located } from '../problem-places.ts'
 import { send } from '../send.ts'
 
 export const config = (program: Command): void => {

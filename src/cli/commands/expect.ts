@@ -2,9 +2,9 @@ import type { Command } from 'commander'
 import type { Plan } from '../../ask/preview/preview.ts'
 import { Failure } from '../failure.ts'
 import { readDocuments } from '../input.ts'
-import { located } from '../locate.ts'
 import { autoAllowWaypoint, withServer } from '../options.ts'
 import { printAs, say } from '../output.ts'
+import { located } from '../problem-places.ts'
 import { withQuery } from '../server.ts'
 
 export const expect = (program: Command): void => {

@@ -3,10 +3,10 @@ import type { Plan } from '../../ask/preview/preview.ts'
 import { type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { failOn } from '../dry-run.ts'
 import { readDocuments } from '../input.ts'
-import { located, locateIncomplete } from '../locate.ts'
 import { withTraffic } from '../loss-traffic.ts'
 import { autoAllowWaypoint, withServer } from '../options.ts'
 import { type FailOn, printPlan, whilePlanning } from '../plan.ts'
+import { located, locateIncomplete } from '../problem-places.ts'
 import { withQuery } from '../server.ts'
 
 type Options = PrometheusOptions & {

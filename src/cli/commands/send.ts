@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { type DryRunOptions, withDryRun } from '../dry-run.ts'
 import { readDocuments, valueIn } from '../input.ts'
-import { located } from '../locate.ts'
 import { withServer } from '../options.ts'
+import { located } from '../problem-places.ts'
 import { send as sendEvent } from '../send.ts'
 
 export const send = (program: Command): void => {

@@ -6,8 +6,8 @@ import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Trace } from '../../platform/base/trace.ts'
 import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { counting, followingOwnWrites, type Kubernetes } from '../../platform/kubernetes/client.ts'
-import { misspeltEndpoints } from '../relations/endpoints.ts'
 import type { Peers } from '../relations/peers.ts'
+import { misspeltEndpoints } from '../relations/unmatched-endpoints.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { apply } from './apply.ts'
@@ -21,7 +21,7 @@ import { type KnownMemories, withKnownMemories } from './observe/known-memories.
 import { createListBudget } from './observe/list-budget.ts'
 import { isOwner } from './observe/owners.ts'
 import { type Prefetch, prefetch, prefetchForKnown } from './observe/prefetch.ts'
-import { isStranger } from './observe/stranger.ts'
+import { isUnknownApplication } from './observe/unknown-application.ts'
 import { loadMemory, observe, observeFolded } from './observe.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
@@ -150,7 +150,10 @@ const runStages = async (
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
   const observed = await observeFolded(context, observation, folded.state, changes)
   const mayEnd = changes.some(({ isEnd }) => isEnd)
-  if (isStranger(subject, changes, observation, observed) && !(mayEnd && (await isOwner(context.kubernetes, subject))))
+  if (
+    isUnknownApplication(subject, changes, observation, observed) &&
+    !(mayEnd && (await isOwner(context.kubernetes, subject)))
+  )
     return endedWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
   const decision = await decide(context, observation, observed, progress)
   const recorded = await carryOut(context, decision)

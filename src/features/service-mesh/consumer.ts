@@ -11,10 +11,10 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, nobodyMayReach } from './guards.ts'
-import { arePodsGuarded, type SeenPods, unselectedPods } from './named-pods.ts'
 import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
 import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { unenforceable } from './services.ts'
+import { arePodsGuarded, type SeenPods, unselectedPods } from './unselected-pods.ts'
 
 /** The requests of an application, and the problems in its relations. */
 export type ConsumerPolicies = RequestedPolicies & { messages: string[] }

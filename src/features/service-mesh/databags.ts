@@ -19,9 +19,9 @@ import { beaconLabels } from './beacon.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
 import { declaredGuards } from './guards.ts'
-import { arePodsGuarded, type SeenPods } from './named-pods.ts'
 import { isRelated } from './related.ts'
 import { servicesToLeave } from './services.ts'
+import { arePodsGuarded, type SeenPods } from './unselected-pods.ts'
 
 /**
  * Builds the databag of a mesh relation. Returns undefined for relations of other interfaces. A consumer publishes its requests, a beacon the labels for

@@ -55,11 +55,17 @@ const groupsOf = (relations: readonly Relation[]) =>
     })),
   )
 
+/** Returns why the scrape jobs of a relation cannot be read, if so. */
+const unreadableJobs = ({ interface: name, ownData = {} }: Relation): string | undefined => {
+  const jobs = name === SCRAPE ? readScrapeJobs(ownData) : { value: undefined }
+  return 'unreadable' in jobs ? jobs.unreadable : undefined
+}
+
 /** Reads the scrape jobs of a relation, or the last readable ones. */
-const knownJobs = ({ interface: name, ownData = {}, ownLastReadable = {} }: Relation) => {
+const knownJobs = (relation: Relation) => {
+  const { interface: name, ownData = {}, ownLastReadable = {} } = relation
   if (name !== SCRAPE) return { value: undefined }
-  const jobs = readScrapeJobs(ownData)
-  return 'unreadable' in jobs ? readScrapeJobs(ownLastReadable) : jobs
+  return readScrapeJobs(unreadableJobs(relation) === undefined ? ownData : ownLastReadable)
 }
 
 /** The targets of the scrape jobs of a relation, each with the port of pods that it names. */
@@ -91,27 +97,22 @@ const portOf = ({ application }: Subject, target: string, byScheme: number): num
 
 /** Names the scrape jobs that open no port of pods: those that cannot be read, and targets that are neither pods of the application nor its Service. */
 export const unservedJobs = (subject: Subject, state: EffectiveState): string[] =>
-  !isRelated(state)
-    ? []
-    : providedRelations(state).flatMap((relation) => {
-        const jobs = relation.interface === SCRAPE ? readScrapeJobs(relation.ownData ?? {}) : { value: undefined }
-        if ('unreadable' in jobs) {
-          const before = scrapePorts(subject, relation)
-          const still =
-            before.length === 0
-              ? 'it opens no port of pods'
-              : `the ports of before stay open: ${joinAnd(before.map(String))}`
-          return [`${relationName(relation)}: ${jobs.unreadable}; ${still}`]
-        }
-        const others = scrapeTargets(subject, relation).filter(
-          ({ target, port }) => port === undefined && !isOwnService(subject, state, target),
-        )
-        return others.length === 0
-          ? []
-          : [
-              `${relationName(relation)}: ${SCRAPE_JOBS}: ${joinAnd(others.map(({ target }) => printValue(target)))} ${others.length === 1 ? 'opens' : 'open'} no port of pods: expected "*:PORT", or the DNS name of a unit of ${subject.application} with a port`,
-            ]
-      })
+  isRelated(state) ? providedRelations(state).flatMap((relation) => unservedIn(subject, state, relation) ?? []) : []
+
+const unservedIn = (subject: Subject, state: EffectiveState, relation: Relation): string | undefined => {
+  const unreadable = unreadableJobs(relation)
+  const known = scrapeTargets(subject, relation)
+  if (unreadable !== undefined) {
+    const ports = known.flatMap(({ port }) => port ?? [])
+    const still =
+      ports.length === 0 ? 'it opens no port of pods' : `the ports of before stay open: ${joinAnd(ports.map(String))}`
+    return `${relationName(relation)}: ${unreadable}; ${still}`
+  }
+  const others = known.filter(({ target, port }) => port === undefined && !isOwnService(subject, state, target))
+  return others.length === 0
+    ? undefined
+    : `${relationName(relation)}: ${SCRAPE_JOBS}: ${joinAnd(others.map(({ target }) => printValue(target)))} ${others.length === 1 ? 'opens' : 'open'} no port of pods: expected "*:PORT", or the DNS name of a unit of ${subject.application} with a port`
+}
 
 /** Tells if a target is the Service of the application, which whoever scrapes may use on each of its ports. */
 const isOwnService = ({ namespace, application }: Subject, { config }: EffectiveState, target: string): boolean => {

@@ -12,8 +12,8 @@ import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernete
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { hasNoPort, isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
-import { leadsElsewhere, type SeenPods } from './named-pods.ts'
 import { isRelated } from './related.ts'
+import { leadsElsewhere, type SeenPods } from './unselected-pods.ts'
 
 /** The limit of named Services. Each costs a read in every step, here and at the beacon. */
 const MOST_NAMED_SERVICES = 20

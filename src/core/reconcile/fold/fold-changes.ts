@@ -11,8 +11,8 @@ import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../../rela
 import { resolveRelations } from '../../relations/resolve-relations.ts'
 import type { Config, SpecSource } from '../../state/config.ts'
 import { type Memory, tooLarge } from '../../state/memory.ts'
+import { hasNews } from '../../state/news.ts'
 import type { PublicState, State } from '../../state/state.ts'
-import { isToldDifferently } from '../../state/told.ts'
 import type { Conceal } from '../../workload/conceal.ts'
 import type { Change, ChangeResult, Folded } from '../change.ts'
 import type { Surroundings } from '../observe/surroundings.ts'
@@ -112,7 +112,7 @@ export const foldChanges = async (
     withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now),
     peers,
   )
-  const isNews = isToldDifferently(memory.state, next)
+  const isNews = hasNews(memory.state, next)
   return {
     state: next,
     taken: taken.map((one, index) => withNews(toldOf(one, changes[index], unread), isNews)),

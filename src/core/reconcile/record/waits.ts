@@ -14,7 +14,7 @@ import type { Plan } from '../decide/plan.ts'
 import type { Running } from '../observe/units.ts'
 import { waitsForHolders } from './held-by-others.ts'
 import { offMeshWaits } from './off-mesh.ts'
-import { ungrantedWaits } from './ungranted-pods.ts'
+import { otherAccountWaits } from './other-account-pods.ts'
 import { unlabelledWaits } from './unlabelled-pods.ts'
 
 export type WaitsInput = {
@@ -59,7 +59,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...unlabelledWaits(subject, running, desired.labels.labels),
     ...unnoticed,
     ...offMeshWaits({ mesh, subject, state: resolved.state, desired: desired.labels }, running),
-    ...ungrantedWaits(subject, resolved.state, peers, running),
+    ...otherAccountWaits(subject, resolved.state, peers, running),
   ]
   return withBeginnings(waits, state)
 }

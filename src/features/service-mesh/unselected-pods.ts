@@ -1,5 +1,5 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
-import { whyNotSelected } from '../../core/policies/named-pods.ts'
+import { whyNotSelected } from '../../core/policies/missed-pods.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
@@ -32,7 +32,7 @@ export const unselectedPods = (
   ]
 }
 
-/** Tells if policies hold for the pods of the application: they select them, and a mesh can capture them. */
+/** Tells if policies hold for the pods of the application: they select them, and these are not in the network of their node. */
 export const arePodsGuarded = (subject: Subject, state: EffectiveState, seen: SeenPods): boolean =>
   unselectedPods(subject, state, seen).length === 0 && !podsIn(seen).some(isOnHost)
 

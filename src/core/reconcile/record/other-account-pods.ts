@@ -3,7 +3,7 @@ import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import { nameOf } from '../../../platform/kubernetes/objects.ts'
 import { isOnHost, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
-import { whyNotGranted } from '../../policies/named-pods.ts'
+import { whyNotGranted } from '../../policies/missed-pods.ts'
 import { readValue } from '../../relations/databag.ts'
 import type { Peers } from '../../relations/peers.ts'
 import { ACCOUNT_KEY, readPolicies } from '../../relations/policies-databag.ts'
@@ -15,8 +15,8 @@ import type { Running } from '../observe/units.ts'
 /** The beginning of `held` in this wait. */
 export const GRANTS_OF = 'the grants to '
 
-/** Returns the wait for pods that what other applications grant does not let in: they run as another ServiceAccount than the grants name. */
-export const ungrantedWaits = (
+/** Returns the wait for pods that run as another ServiceAccount than the grants to them name. */
+export const otherAccountWaits = (
   { namespace, application }: Subject,
   { relations }: Pick<EffectiveState, 'relations'>,
   peers: Peers,

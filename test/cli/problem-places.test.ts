@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { composed, documentsOf, readDocuments, readFiles, valueIn } from '../../src/cli/input.ts'
-import { locate } from '../../src/cli/locate.ts'
+import { locate } from '../../src/cli/problem-places.ts'
 
 const files = (...texts: string[]) => documentsOf(texts.map((text, index) => ({ path: `${index}.yaml`, text })))
 

@@ -8,7 +8,7 @@ import { type State, stands } from '../state/state.ts'
  * An endpoint that only one of config and relations has, at `where`. Unknown to the relations, its part of the config has no effect. Unknown to
  * a config that lists policies by endpoint, its relation grants nothing.
  */
-export type UnknownEndpoint = {
+export type UnmatchedEndpoint = {
   readonly to: 'relations' | 'config'
   readonly where: string
   readonly endpoint: string
@@ -17,13 +17,13 @@ export type UnknownEndpoint = {
 }
 
 /** Lists the unknown endpoints of both sides. Two that are near each other are one mistake, which the config's side tells. */
-export const unknownEndpoints = (state: State): UnknownEndpoint[] => {
+export const unmatchedEndpoints = (state: State): UnmatchedEndpoint[] => {
   const named = unrelated(state)
   return [...named, ...unnamed(state).filter(({ endpoint }) => !named.some(({ near }) => near === endpoint))]
 }
 
 /** Lists the endpoints that the config names, and that no relation has. */
-const unrelated = (state: State): UnknownEndpoint[] => {
+const unrelated = (state: State): UnmatchedEndpoint[] => {
   const { policies, services = {}, databag = {} } = state.config ?? {}
   const present = new Set(relationsIn(state).flatMap((entry) => (stands(state, entry) ? [entry.endpoint] : [])))
   const named = [
@@ -40,7 +40,7 @@ const unrelated = (state: State): UnknownEndpoint[] => {
 const OF_THE_MESH = ['service_mesh', 'cross_model_mesh']
 
 /** Lists the endpoints of relations that a config with policies by endpoint names nowhere. A coordinator derives policies of its own. */
-const unnamed = (state: State): UnknownEndpoint[] => {
+const unnamed = (state: State): UnmatchedEndpoint[] => {
   const policies = listedPolicies(state.config?.policies)
   if (policies.length === 0 || state.config?.coordinator) return []
   const config = JSON.stringify(state.config)
@@ -54,18 +54,18 @@ const unnamed = (state: State): UnknownEndpoint[] => {
     }))
 }
 
-const nearestTo = (endpoint: string, others: Iterable<string>): Pick<UnknownEndpoint, 'near'> => {
+const nearestTo = (endpoint: string, others: Iterable<string>): Pick<UnmatchedEndpoint, 'near'> => {
   const near = nearestName(endpoint, [...others])
   return near === undefined ? {} : { near }
 }
 
 /** Describes the unknown endpoints that nearly match one of the other side, a sentence each. Others may still be related, or be meant for no traffic. */
 export const misspeltEndpoints = (subject: Subject, state: State): string[] =>
-  unknownEndpoints(state)
+  unmatchedEndpoints(state)
     .filter(({ near }) => near !== undefined)
-    .map((unknown) => `${subjectName(subject)}: ${describeUnknownEndpoint(unknown)}`)
+    .map((unknown) => `${subjectName(subject)}: ${describeUnmatchedEndpoint(unknown)}`)
 
-export const describeUnknownEndpoint = ({ to, where, endpoint, near }: UnknownEndpoint): string => {
+export const describeUnmatchedEndpoint = ({ to, where, endpoint, near }: UnmatchedEndpoint): string => {
   const what =
     to === 'relations'
       ? `${where} names the endpoint ${endpoint}, and no relation has it`

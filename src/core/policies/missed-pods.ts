@@ -1,10 +1,10 @@
 import { ownValue } from '../../platform/base/own-value.ts'
-import { isOnHost, type PodLike, podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
+import { type PodLike, podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 
 /**
  * The policies of an application know its pods by two names: they select pods by a label with the name of the application, and let in pods that run as the
- * ServiceAccount of that name. Both answers are said of several pods.
+ * ServiceAccount of that name. Both reasons continue a sentence that begins with `pods`.
  */
 
 /** Tells why the policies of an application do not select a pod. Undefined if they do. */
@@ -15,8 +15,6 @@ export const whyNotSelected = (application: string, pod: PodLike): string | unde
 
 /** Tells why a grant to an application does not let in a pod. `account` is the ServiceAccount that grants name. Undefined if it does. */
 export const whyNotGranted = (application: string, pod: PodLike, account = application): string | undefined => {
-  if (isOnHost(pod))
-    return `are in the network of their node, where the mesh gives them no identity, and what is granted to ${application} does not let them in: run them without hostNetwork`
   const own = serviceAccountName(pod)
   return own === account
     ? undefined

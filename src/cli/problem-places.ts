@@ -1,4 +1,4 @@
-import { type Document, isMap, isNode, isScalar, isSeq, type Node, type ParsedNode, type Scalar } from 'yaml'
+import { type Document, isMap, isNode, isScalar, isSeq, type Node, type Scalar } from 'yaml'
 import { PLAIN } from '../platform/base/structured-text.ts'
 import { composeAtOnce, InvalidYaml } from '../platform/base/yaml.ts'
 import { Failure } from './failure.ts'
@@ -53,17 +53,23 @@ const rootIn = (message: string, [document]: readonly Document.Parsed[], root: s
 /** Finds the object that a message names. */
 const namedIn = (message: string, documents: readonly Document.Parsed[]): Found | undefined => {
   const [, kind, name = ''] = /^([A-Z]\w*) (\S+?):? /.exec(message) ?? []
-  const node = documents.flatMap(({ contents }) => objectsIn(contents)).find((one) => isNamed(one, kind, name))
-  return node === undefined ? undefined : { node, root: `${kind} ${name}: `, problems: message }
+  const listed = documents.flatMap(({ contents }) => objectsIn(contents)).find((one) => isNamed(one, kind, name))
+  return listed === undefined ? undefined : { node: listed.node, root: `${kind} ${name}: `, problems: message }
 }
 
-const objectsIn = (node: ParsedNode | null): unknown[] => {
+type Listed = { readonly node: unknown; readonly kind: unknown }
+
+/** Lists the objects of a document. A typed list says the kind of its items once. */
+const objectsIn = (node: unknown, known?: unknown): Listed[] => {
+  const kind = (isMap(node) ? node.get('kind') : undefined) ?? known
   const items = isMap(node) ? node.get('items') : undefined
-  return isSeq(items) ? items.items : [node]
+  return isSeq(items)
+    ? items.items.flatMap((one) => objectsIn(one, String(kind).replace(/List$/, '')))
+    : [{ node, kind }]
 }
 
-const isNamed = (node: unknown, kind: string | undefined, name: string): boolean => {
-  if (!isMap(node) || node.get('kind') !== kind) return false
+const isNamed = ({ node, kind: listed }: Listed, kind: string | undefined, name: string): boolean => {
+  if (!isMap(node) || listed !== kind) return false
   const [own, namespace = ''] = name.split('/').toReversed()
   return node.getIn(['metadata', 'name']) === own && [undefined, namespace].includes(namespaceOf(node))
 }

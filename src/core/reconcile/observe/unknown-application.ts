@@ -5,10 +5,10 @@ import type { FoldedObservation, Observation } from '../observe.ts'
 import { isDeployed } from './cluster.ts'
 
 /**
- * Tells if no platform, document or workload has introduced the application. If other memories merely name it, the name may be an alias.
- * If none does, and the event names no application with a memory, there is nothing that could end. No memory is created.
+ * Tells if only other applications speak of this one: no platform, document or workload has introduced it, and the name may be an alias.
+ * Then nothing of it is saved, unless an event ends something that another application knows, or may be told yet.
  */
-export const isStranger = (
+export const isUnknownApplication = (
   subject: Subject,
   changes: readonly Change[],
   { memory, found: { documents, peers } }: Observation,

@@ -53,7 +53,9 @@ const refusal = (object: KubernetesObject): string | undefined => {
   const read = object.kind === 'AuthorizationPolicy' ? readAuthorizationPolicy(object) : undefined
   const problems = read && 'policy' in read ? policyProblems(read.policy) : []
   const reasons = problems.map(({ path, message }) => `${path.join('.')}: ${message}`)
-  return reasons.length === 0 ? undefined : `${titleOf(object)} is not planned: Istio refuses it: ${reasons.join('; ')}`
+  return reasons.length === 0
+    ? undefined
+    : `${titleOf(object)} is not planned: ${reasons.join('; ')} (Istio refuses it)`
 }
 
 /**

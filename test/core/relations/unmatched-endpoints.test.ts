@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { misspeltEndpoints, unknownEndpoints } from '../../../src/core/relations/endpoints.ts'
+import { misspeltEndpoints, unmatchedEndpoints } from '../../../src/core/relations/unmatched-endpoints.ts'
 import { features } from '../../../src/features.ts'
 import { createMesh, related } from '../../helpers/beacon-world.ts'
 import { entryOf, stateOf } from '../../helpers/states.ts'
@@ -72,7 +72,7 @@ describe('a step of an application whose config names an endpoint', () => {
 
 /** The endpoint that is meant, where a relation has `present` and a config names `named`. */
 const meant = (present: string, named: string): string | undefined =>
-  unknownEndpoints(
+  unmatchedEndpoints(
     stateOf([entryOf({ endpoint: present })], { config: features.config.parse({ databag: { [named]: { a: 'b' } } }) }),
   )[0]?.near
 
@@ -99,7 +99,7 @@ test('an endpoint is unknown where its relation has ended, and is not a misspelt
   const state = stateOf([entryOf({ endpoint: 'db', status: 'ended' }), entryOf({ id: 2, endpoint: 'web' })], {
     config: features.config.parse({ ...policiesFor('web', 'db'), services: { other: { name: 'a', port: 1 } } }),
   })
-  expect(unknownEndpoints(state)).toEqual([
+  expect(unmatchedEndpoints(state)).toEqual([
     { to: 'relations', where: 'policies[1]', endpoint: 'db' },
     { to: 'relations', where: 'services', endpoint: 'other' },
   ])

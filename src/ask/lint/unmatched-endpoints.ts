@@ -1,12 +1,12 @@
-import { describeUnknownEndpoint, unknownEndpoints } from '../../core/relations/endpoints.ts'
+import { describeUnmatchedEndpoint, unmatchedEndpoints } from '../../core/relations/unmatched-endpoints.ts'
 import type { State } from '../../core/state/state.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Found } from './finding.ts'
 
 /** Reports endpoints that the config names and no relation has, and those that only a relation has. */
-export const relationEndpointFindings = (subject: Subject, state: State): Found[] =>
-  unknownEndpoints(state).map((unknown) => ({
+export const unmatchedEndpointFindings = (subject: Subject, state: State): Found[] =>
+  unmatchedEndpoints(state).map((unknown) => ({
     rule: unknown.to === 'relations' ? 'endpoint-unknown' : 'endpoint-unnamed',
     about: subjectName(subject),
-    message: describeUnknownEndpoint(unknown),
+    message: describeUnmatchedEndpoint(unknown),
   }))

@@ -2,8 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { State } from './state.ts'
 
 /** Tells if two states differ in what was told by events and documents, for this application or for a peer of it. */
-export const isToldDifferently = (before: State, after: State): boolean =>
-  !isDeepStrictEqual(toldIn(before), toldIn(after))
+export const hasNews = (before: State, after: State): boolean => !isDeepStrictEqual(toldIn(before), toldIn(after))
 
 /** Returns what was told, without what steps note for themselves: the order of events, dates, progress, and what was seen in the cluster. */
 const toldIn = ({ config, document, settings, databag, leader, pending, removed, units, ...state }: State) => ({
