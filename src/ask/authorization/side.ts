@@ -40,10 +40,12 @@ export const parseSide = (text: string): Side => {
 }
 
 /** Reports that no pods of a side exist. */
-export const nothingRuns = ({ kind, namespace, application }: Side): string =>
-  kind === 'pod'
-    ? `there is no pod ${namespace}/${application} that no StatefulSet and no Deployment has`
-    : `there is neither a StatefulSet nor a Deployment nor a Gateway ${namespace}/${application}`
+export const nothingRuns = ({ kind, namespace, application }: Side): string => {
+  const name = `${namespace}/${application}`
+  if (kind === 'pod') return `there is no pod ${name} that no StatefulSet and no Deployment has`
+  if (kind === 'gateway') return `there is no Gateway ${name} that takes traffic from outside`
+  return `there is neither a StatefulSet nor a Deployment nor a Gateway ${name}`
+}
 
 /** Names a side within its namespace. */
 export const nearName = (side: Side): string => sideName(side).slice(side.namespace.length + 1)

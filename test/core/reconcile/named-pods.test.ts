@@ -161,3 +161,12 @@ test('lint of a namespace that does not exist is refused', async () => {
   const { status } = await (await createShop()).app.request('/lint?namespace=nowhere')
   expect(status).toBe(404)
 })
+
+test('a client without a beacon is not said to run as the wrong ServiceAccount, as the beacon of whom it uses may name that one', async () => {
+  const world = await createShop()
+  await world.send('relation-changed', requires(7, DB))
+  edit(world, STATEFUL_SET('web'), TEMPLATE({}, { serviceAccountName: 'runner' }))
+  await configure(world, { mesh: {}, serviceAccounts: { 'shop/web': 'runner' } })
+  await world.send('relation-changed', related(3, 'db', WEB, DB))
+  expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
+})

@@ -24,9 +24,10 @@ export const otherAccountWaits = (
 ): Wait[] => {
   // pods in the network of their node are reported as being off the mesh
   if (workload === undefined || isOnHost(podTemplate(workload))) return []
-  const accounts = relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).map(({ remote }) =>
-    readValue(remote.data, ACCOUNT_KEY, z.string()),
-  )
+  const beacons = relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
+  // the beacon of another application may name an account for this one, and tells it only to its own consumers
+  if (beacons.length === 0) return []
+  const accounts = beacons.map(({ remote }) => readValue(remote.data, ACCOUNT_KEY, z.string()))
   const account = accounts.flatMap((one) => ('value' in one ? (one.value ?? []) : []))[0]
   const problem = whyNotGranted(application, podTemplate(workload), account)
   if (problem === undefined || !isGranted({ namespace, application }, peers)) return []
