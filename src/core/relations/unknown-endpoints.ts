@@ -32,7 +32,7 @@ export const endpointsEndedByPeers = (subject: Subject, peers: Peers): string[] 
  * have a relation, or are known to be over. Until there is a config, the endpoints in `ended` are collected, because peers that know of an
  * end are not read again.
  */
-export const withUnmatchedEndpoints = (state: State, isLost: boolean, ended: readonly string[]): State => {
+export const withUnknownEndpoints = (state: State, isLost: boolean, ended: readonly string[]): State => {
   const { config, removed, relations } = state
   const unknown = state.unknownEndpoints ?? (isLost ? { ended: [] } : undefined)
   if (unknown === undefined || removed !== undefined) return changed(state, { unknownEndpoints: undefined })

@@ -9,7 +9,7 @@ import {
   awaitedEndpoints,
   endpointsEndedByPeers,
   isKnownToPeers,
-  withUnmatchedEndpoints,
+  withUnknownEndpoints,
 } from '../../../src/core/relations/unknown-endpoints.ts'
 import { type Relation, type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
 import type { State } from '../../../src/core/state/state.ts'
@@ -290,7 +290,7 @@ describe('endpoints whose relations are unknown', () => {
   const config = (...endpoints: string[]) =>
     features.config.parse({ policies: endpoints.map((relation) => ({ type: 'app', relation, endpoints: [] })) })
   const leftAfter = (changes: Partial<State>, isLost = true, ended: string[] = [], entries: RelationEntry[] = []) =>
-    withUnmatchedEndpoints(stateOf(entries, changes), isLost, ended).unknownEndpoints
+    withUnknownEndpoints(stateOf(entries, changes), isLost, ended).unknownEndpoints
 
   test('endpoints whose relations are unknown are those of the first config after a loss, without those that are known', () => {
     expect(leftAfter({ config: config('a', 'b', 'a') })).toEqual(['a', 'b'])

@@ -4,7 +4,7 @@ import type { Features } from '../../feature/combine.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/foreign-labels.ts'
 import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recover-labels.ts'
 import { type ResolvedRelations, resolveRelations } from '../../relations/resolve-relations.ts'
-import { endpointsEndedByPeers, isKnownToPeers, withUnmatchedEndpoints } from '../../relations/unknown-endpoints.ts'
+import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/unknown-endpoints.ts'
 import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
@@ -80,7 +80,7 @@ const withLostEndpoints = (
   { observed, found: { peers } }: { observed: Observed; found: Surroundings },
 ): Recovered => {
   const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
-  const known = withUnmatchedEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
+  const known = withUnknownEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
   if (known === state) return { state, resolved }
   const { unknownEndpoints } = known
   return { state: known, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }
