@@ -146,7 +146,11 @@ describe('GET /lint', () => {
       { serviceAccountName: 'shared', serviceAccount: 'shared' },
       /ServiceAccount shared, .*set serviceAccountName: web/,
     ],
-    ['in the network of their node', { hostNetwork: true }, /have no identity outside of the mesh, .*: take hostNetwork out of their template/],
+    [
+      'in the network of their node',
+      { hostNetwork: true },
+      /have no identity outside of the mesh, .*: take hostNetwork out of their template/,
+    ],
   ])('GET /lint names pods %s, which what is granted does not let in', async (_, changes, message) => {
     const place = await granted()
     place.api.handle({
