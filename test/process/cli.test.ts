@@ -163,7 +163,7 @@ describe('the command', () => {
   test('the command plans documents without a namespace in that of -n, and takes what istiod does at waypoints', async () => {
     const { run } = await withMesh()
     const policy =
-      '{ apiVersion: security.istio.io/v1beta1, kind: AuthorizationPolicy, metadata: { name: x }, spec: { action: DENY } }'
+      '{ apiVersion: security.istio.io/v1beta1, kind: AuthorizationPolicy, metadata: { name: x }, spec: { selector: { matchLabels: { a: b } } } }'
     const { code, stdout } = await run(['plan', '--auto-allow-waypoint', 'false', '-f', '-'], policy)
     expect([code, stdout]).toEqual([0, '+ AuthorizationPolicy bookinfo/x\n'])
     const refused = await run(['expect', '--auto-allow-waypoint', 'perhaps', '-f', '-'], policy)

@@ -82,7 +82,7 @@ const updateStrategy: Rule = (value, field) => {
 }
 
 /** Adds a volume to the pods for each claim template. */
-const withClaims = (template: JsonMap, { volumeClaimTemplates }: JsonMap): JsonMap => {
+export const withClaims = (template: JsonMap, { volumeClaimTemplates }: JsonMap): JsonMap => {
   const names = listOf(volumeClaimTemplates).map((claim) => at(claim, 'metadata', 'name'))
   const others = listOf(at(template, 'spec', 'volumes')).filter((volume) => !names.includes(at(volume, 'name')))
   const claims = names.map((name) => ({ name, emptyDir: {} }))

@@ -9,6 +9,7 @@ import { isOver, isReady, stateOf } from '../store/pod-states.ts'
 import { remove } from '../store/remove.ts'
 import { update } from '../store/update.ts'
 import type { World } from '../store/world.ts'
+import { withClaims } from '../validate/workloads.ts'
 import { type Desired, plans } from './pod-plans.ts'
 
 const manager = 'kube-controller-manager'
@@ -35,7 +36,8 @@ const writerOf = (subresource?: string): Pick<Writer, 'manager' | 'operation'> &
 
 const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadata }: Desired): void => {
   const { namespace } = workload.metadata
-  const spec = mapOf(at(workload.spec, 'template', 'spec'))
+  const template = withClaims(mapOf(at(workload.spec, 'template')), mapOf(workload.spec))
+  const spec = mapOf(at(template, 'spec'))
   const named =
     workload.kind === 'StatefulSet' ? { hostname: metadata.name, subdomain: at(workload.spec, 'serviceName') } : {}
   if (typeof metadata.name === 'string' && world.store.get(kind, namespace, metadata.name)) return

@@ -11,13 +11,15 @@ import { isSelecting, NAME_LABEL, type Spec } from '../../platform/kubernetes/se
 /** The pods of an application, as far as they were observed. */
 export type SeenPods = Pick<ClusterView, 'template' | 'pods'>
 
-/** Reports pods without the label by which policies select them, with the remedy. A label of the config is on its way to them. */
+/** Reports pods without the label by which policies select them, with the remedy. A label of the config is on its way to them, unless they have another value. */
 export const unselectedPods = (
   { namespace, application }: Subject,
   { config }: EffectiveState,
   seen: SeenPods,
 ): Wait[] => {
-  if (ownValue(config?.labels, NAME_LABEL) === application) return []
+  const values = podsIn(seen).map((pod) => ownValue(podLabels(pod), NAME_LABEL))
+  const isComing = values.every((value) => value === undefined || value === application)
+  if (isComing && ownValue(config?.labels, NAME_LABEL) === application) return []
   const reason = podsIn(seen)
     .map((pod) => whyNotSelected(application, pod))
     .find((one) => one !== undefined)

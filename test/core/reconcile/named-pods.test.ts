@@ -170,3 +170,28 @@ test('a client without a beacon is not said to run as the wrong ServiceAccount, 
   await world.send('relation-changed', related(3, 'db', WEB, DB))
   expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
 })
+
+test('pods whose name is set by somebody else wait, though the config has another one for them', async () => {
+  const world = await createShop({ policies: 'related', labels: { [NAME]: 'db' } })
+  const labels = { [NAME]: 'platform' }
+  const object = world.api.objects().find(({ kind, metadata }) => kind === 'StatefulSet' && metadata.name === 'db')
+  world.api.handle({ method: 'DELETE', path: STATEFUL_SET('db'), headers: {} })
+  const template = {
+    metadata: { labels },
+    spec: { serviceAccountName: 'db', containers: [{ name: 'c', image: 'x:1' }] },
+  }
+  const spec = { replicas: 1, serviceName: 'db', selector: { matchLabels: labels }, template }
+  world.api.seed(
+    [
+      {
+        apiVersion: 'apps/v1',
+        kind: 'StatefulSet',
+        metadata: { name: 'db', namespace: 'shop', labels: object?.metadata.labels },
+        spec,
+      },
+    ],
+    { manager: 'juju' },
+  )
+  await world.send('relation-changed', requires(7, DB))
+  expect(messagesOf((await world.send('resync', DB)).waiting).join()).toContain('do not have the label')
+})

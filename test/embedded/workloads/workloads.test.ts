@@ -197,3 +197,26 @@ test('an object with finalizers stays until they are gone', () => {
   client.patch(`${path}/a`, 'merge', { metadata: { finalizers: null } })
   expect(client.get(`${path}/a`).status).toBe(404)
 })
+
+test('a StatefulSet whose containers mount its claims has pods', () => {
+  const client = createClient()
+  const { spec, ...object } = workload('StatefulSet', { replicas: 1 })
+  const { template, ...others } = spec as { template: { metadata: object; spec: { containers: object[] } } }
+  const containers = template.spec.containers.map((one) => ({
+    ...one,
+    volumeMounts: [{ name: 'data', mountPath: '/data' }],
+  }))
+  const claim = {
+    metadata: { name: 'data' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+  }
+  client.post(STATEFUL_SETS, {
+    ...object,
+    spec: {
+      ...others,
+      volumeClaimTemplates: [claim],
+      template: { ...template, spec: { ...template.spec, containers } },
+    },
+  })
+  expect(names(client)).toEqual(['web-0'])
+})
