@@ -60,10 +60,14 @@ export const consumerReport = (
 ): Pick<ConsumerPolicies, 'waiting' | 'messages'> & { unserved: string[] } => {
   if (selectBeacons(state).length === 0) return { waiting: [], messages: [], unserved: [] }
   const { waiting, messages } = consumerPolicies(subject, state)
+  const unenforced = unenforceable(subject, state, seen)
   return {
-    waiting: [...waiting, ...unguardable(subject, state, seen), ...unenforceable(subject, state, seen)],
+    waiting: [...waiting, ...unguardable(subject, state, seen), ...unenforced],
     unserved: [...messages, ...unservedJobs(subject, state)],
-    messages: [...withoutService(subject, state), ...closedTargets(subject, state, seen)],
+    messages: [
+      ...withoutService(subject, state),
+      ...(unenforced.length > 0 ? [] : closedTargets(subject, state, seen)),
+    ],
   }
 }
 

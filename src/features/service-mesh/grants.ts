@@ -80,7 +80,11 @@ const grantsTo = (
   const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)
   const { relation: held } = requester
   // the owner of a missing Service is unknown, so nothing is granted there until it exists
-  const own = declared.filter(({ policy }) => !findProblem({ requester, policy }, services, lookups, {}).refused)
+  const judged = declared.map((one) => ({
+    one,
+    ...findProblem({ requester, policy: one.policy }, services, lookups, {}),
+  }))
+  const own = judged.flatMap(({ one, refused }) => (refused === undefined ? [one] : []))
   const requests = granted.map(({ policy }) => policy)
   const isGuarding = mesh.guard !== 'whenGranted'
   const guarded = isGuarding ? own.map(({ policy }) => policy) : requests
@@ -95,7 +99,10 @@ const grantsTo = (
     ),
     unserved: [
       ...problems,
-      ...checked.flatMap(({ refused }) => (refused === undefined ? [] : [`${held}: ${refused}`])),
+      // a target may be refused without a request, before anybody is related
+      ...new Set(
+        [...checked, ...judged].flatMap(({ refused }) => (refused === undefined ? [] : [`${held}: ${refused}`])),
+      ),
     ],
     messages: isGuarding ? unreachable(requester, own, requests) : [],
   }

@@ -79,6 +79,9 @@ export const servicesToLeave = (subject: Subject, state: EffectiveState, lookups
     return place !== undefined && readLabels(place, fieldManager(subject.application)).holders.own.size > 0
   })
 
+/** The part that waits while nothing enforces the policies of a Service. */
+export const UNENFORCED = 'policies'
+
 /** Reports Services without a waypoint, where nothing enforces the grants, and those that lead to other pods, with the remedy. */
 export const unenforceable = (
   subject: Subject,
@@ -90,7 +93,7 @@ export const unenforceable = (
     if (!lookups.has(name) || isUnreadable(lookups, name)) return []
     const service = findLookup(lookups, name)
     const why = service ? whyUnenforceable(subject, state, service, seen) : whyMissing(subject, state, reference)
-    return why === undefined ? [] : [{ held: 'policies', for: [name], message: `${name} ${why}` }]
+    return why === undefined ? [] : [{ held: UNENFORCED, for: [name], message: `${name} ${why}` }]
   })
 
 const whyUnenforceable = (
@@ -102,9 +105,8 @@ const whyUnenforceable = (
   const unreachable = whyUnreachable(service, state)
   if (unreachable !== undefined) return unreachable
   if (isServiceOf(subject, service)) return leadsElsewhere(service, seen) ? ELSEWHERE : undefined
-  return isNamed(subject, state, service.metadata.name)
-    ? `does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets no label of the waypoint, and no policy`
-    : undefined
+  const loss = isNamed(subject, state, service.metadata.name) ? 'no label of the waypoint, and no policy' : 'no policy'
+  return `does not select the pods of ${subject.application} by ${NAME_LABEL}: it gets ${loss}`
 }
 
 /** The labelled Service is reported with its labels, if it is missing. */

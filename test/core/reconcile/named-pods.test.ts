@@ -195,3 +195,26 @@ test('pods whose name is set by somebody else wait, though the config has anothe
   await world.send('relation-changed', requires(7, DB))
   expect(messagesOf((await world.send('resync', DB)).waiting).join()).toContain('do not have the label')
 })
+
+test('a Service of another name that does not select the pods by name is waited for, and nobody is said to be kept out', async () => {
+  const world = await createShop({ policies: 'related', service: 'front' })
+  world.api.seed(
+    [
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: 'front', namespace: 'shop' },
+        spec: { selector: { app: 'db' }, ports: [{ port: 80 }] },
+      },
+    ],
+    { manager: 'juju' },
+  )
+  await world.send('relation-changed', requires(7, DB))
+  const message = `Service shop/front does not select the pods of db by ${NAME}: it gets no policy`
+  const told = await world.send('resync', DB)
+  expect([messagesOf(told.waiting), told.messages.join()]).toEqual([[message], message])
+  const view = await viewOf(world)
+  expect([messagesOf(view.waiting), view.messages, view.status.status]).toEqual([[message], [], 'waiting'])
+  const { messages } = await world.send('resync', { application: 'beacon' })
+  expect(messages.join()).toContain('not granted')
+})
