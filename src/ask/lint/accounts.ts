@@ -16,8 +16,15 @@ import { ownProxy } from '../authorization/pods.ts'
 import { type Cluster, type Istio, unlisted, unreadable } from './cluster.ts'
 import { type Found, foundIn } from './finding.ts'
 
-/** Reports workloads that a grant names but does not let in, and clients in other people's policies that do not exist. */
-export const accountFindings = async (kubernetes: Kubernetes, cluster: Cluster): Promise<Found[]> => {
+/**
+ * Reports workloads that a grant names but does not let in, and clients in other people's policies that do not exist. `named` are the ServiceAccounts that
+ * beacons name for applications.
+ */
+export const accountFindings = async (
+  kubernetes: Kubernetes,
+  cluster: Cluster,
+  named: Readonly<Record<string, string>>,
+): Promise<Found[]> => {
   const policies = cluster.policies.flatMap((object) => {
     const read = readAuthorizationPolicy(object)
     return 'policy' in read ? [read.policy] : []
@@ -25,7 +32,7 @@ export const accountFindings = async (kubernetes: Kubernetes, cluster: Cluster):
   const isOurs = ({ metadata }: KubernetesObject) => ownValue(metadata.labels, APPLICATION_LABEL) !== undefined
   const written = policies.filter((policy) => !isOurs(policy))
   return [
-    ...grantFindings(policies.filter(isOurs), cluster),
+    ...grantFindings(policies.filter(isOurs), cluster, named),
     ...(await unknownAccounts(kubernetes, written, cluster)),
     ...(await unknownNamespaces(kubernetes, written, cluster)),
     ...written.flatMap((policy) => unknownDomains(policy, cluster.istio)),
@@ -36,12 +43,20 @@ const principalsOf = ({ spec: { rules = [] } }: AuthorizationPolicy): string[] =
   ...new Set(rules.flatMap(principalsIn)),
 ]
 
-const grantFindings = (policies: readonly AuthorizationPolicy[], { namespace, home, workloads }: Cluster): Found[] => {
-  const principals = new Set(policies.flatMap(principalsOf))
+const grantFindings = (
+  policies: readonly AuthorizationPolicy[],
+  { namespace, home, workloads }: Cluster,
+  named: Readonly<Record<string, string>>,
+): Found[] => {
+  const principals = [...new Set(policies.flatMap(principalsOf))]
+  // an account that a beacon names for one application says nothing of the application of its name
+  const taken = new Set(Object.values(named))
   return workloads.flatMap((workload) => {
     const { name } = workload.metadata
-    const isGranted = [...principals].some((one) => one.endsWith(`/ns/${namespace}/sa/${name}`))
-    const problem = isGranted ? (whyNotGranted(name, podTemplate(workload)) ?? outside(workload, home)) : undefined
+    const account = ownValue(named, `${namespace}/${name}`) ?? (taken.has(name) ? undefined : name)
+    const isGranted = principals.some((one) => one.endsWith(`/ns/${namespace}/sa/${account}`))
+    if (account === undefined || !isGranted) return []
+    const problem = whyNotGranted(name, podTemplate(workload), account) ?? outside(workload, home)
     return problem === undefined ? [] : [foundIn(workload, 'grant-without-effect', `its pods ${problem}`)]
   })
 }

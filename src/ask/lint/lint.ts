@@ -73,7 +73,7 @@ export const lintNamespace = async (
     ...[...cluster.policies, ...(cluster.peerAuthentications ?? []), ...(cluster.home ? [cluster.home] : [])].flatMap(
       (one) => unknownAllowed(one),
     ),
-    ...(await accountFindings(kubernetes, cluster)),
+    ...(await accountFindings(kubernetes, cluster, accountsNamed(states))),
     ...shadowingFindings(cluster),
     ...(await waypointFindings(kubernetes, cluster)),
     ...refusedWaypointFindings(cluster),
@@ -110,6 +110,10 @@ const lostFindings = (owners: readonly Owner[], namespace: string, stored: reado
 }
 
 type Known = { readonly subject: Subject; readonly state: State }
+
+/** Collects the ServiceAccounts that beacons name for applications. */
+const accountsNamed = (states: readonly Known[]): Record<string, string> =>
+  Object.assign({}, ...states.map(({ state }) => state.config?.serviceAccounts ?? {}))
 
 const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject, memo: Memo): (Known | Found)[] => {
   const application = ownValue(memory.metadata.labels, APPLICATION_LABEL) ?? ''

@@ -1,7 +1,7 @@
 import type { AuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
 import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
+import { podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { isHeadless, isSelecting } from '../../platform/kubernetes/services.ts'
 import { waypointPolicies } from '../authorization/evaluate/attachment.ts'
 import { actionOf } from '../authorization/evaluate/enforcement-point.ts'
@@ -47,7 +47,7 @@ const refusalOf = (
   pod: KubernetesObject,
   snapshot: Snapshot,
 ): string | undefined => {
-  const to = { namespace: service.metadata.namespace ?? '', application: serviceAccountName(pod) }
+  const to = { namespace: service.metadata.namespace ?? '', application: service.metadata.name }
   const workload = { namespace: to.namespace, name: to.application, labels: podLabels(pod), onMesh: true }
   // a DENY without conditions is intended
   const policies = snapshot.policies.filter((policy) => actionOf(policy) !== 'DENY' || !isForEverybody(policy))

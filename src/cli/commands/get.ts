@@ -36,7 +36,11 @@ type Options = { readonly allNamespaces?: true; readonly all?: true }
 
 type What = (typeof WHAT)[number]
 
-const NOUNS: Readonly<Record<What, string>> = { applications: 'application', relations: 'relation', policies: 'policy' }
+const NOUNS: Readonly<Record<What, string>> = {
+  applications: 'application',
+  relations: 'relation',
+  policies: 'policy of meshstep',
+}
 
 const viewsOf = async ({ server, namespace }: Settings, name: string | undefined): Promise<ApplicationView[]> => {
   if (name === undefined) return await server.get(`/applications/${namespace}`)

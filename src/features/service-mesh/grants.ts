@@ -85,6 +85,8 @@ const grantsTo = (
     ...findProblem({ requester, policy: one.policy }, services, lookups, {}),
   }))
   const own = judged.flatMap(({ one, refused }) => (refused === undefined ? [one] : []))
+  // a Service may be refused before anybody is related
+  const unasked = checked.length + problems.length === 0 ? judged : []
   const requests = granted.map(({ policy }) => policy)
   const isGuarding = mesh.guard !== 'whenGranted'
   const guarded = isGuarding ? own.map(({ policy }) => policy) : requests
@@ -99,10 +101,7 @@ const grantsTo = (
     ),
     unserved: [
       ...problems,
-      // a target may be refused without a request, before anybody is related
-      ...new Set(
-        [...checked, ...judged].flatMap(({ refused }) => (refused === undefined ? [] : [`${held}: ${refused}`])),
-      ),
+      ...[...checked, ...unasked].flatMap(({ refused }) => (refused === undefined ? [] : [`${held}: ${refused}`])),
     ],
     messages: isGuarding ? unreachable(requester, own, requests) : [],
   }

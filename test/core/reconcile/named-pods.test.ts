@@ -218,3 +218,17 @@ test('a Service of another name that does not select the pods by name is waited 
   const { messages } = await world.send('resync', { application: 'beacon' })
   expect(messages.join()).toContain('not granted')
 })
+
+test('lint goes by the ServiceAccounts that a beacon names for applications', async () => {
+  const world = await createShop()
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', requires(8, WEB))
+  await world.send('relation-changed', related(3, 'db', WEB, DB))
+  const found = async () => (await lintOf(world)).filter(({ rule }) => rule === 'grant-without-effect')
+  await configure(world, { mesh: {}, serviceAccounts: { 'shop/web': 'db' } })
+  await world.send('resync', DB)
+  await world.send('resync', { application: 'beacon' })
+  expect(await found()).toMatchObject([
+    { about: 'StatefulSet shop/web', message: expect.stringContaining('run as the ServiceAccount web') },
+  ])
+})
