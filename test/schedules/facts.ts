@@ -49,7 +49,7 @@ export const configIn = ({ config, side }: Extract<Fact, { kind: 'config' }>): R
   config ?? CONFIGS[side] ?? {}
 
 export const eventData = (fact: Told): Record<string, unknown> => {
-  if (fact.kind === 'told') return relationData(fact.relation, fact.side)
+  if (fact.kind === 'told') return relationData(fact.relation, fact.side, fact.form === 'event')
   // without an order a side that never heard of the relation could not know whom to ask what came before
   if (fact.kind === 'ended') {
     const { relation, side } = fact

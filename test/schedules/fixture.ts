@@ -26,7 +26,7 @@ export type Relation = {
   requirer: End
   /** What the platform says that the requirer said. */
   data?: Record<string, unknown>
-  /** The platform tells both sides, and each of them its own endpoint alone. */
+  /** By events the platform tells both sides, and each of them its own endpoint alone. */
   isTerse?: true
 }
 
@@ -87,6 +87,7 @@ export const otherSide = ({ provider, requirer }: Relation, side: string): strin
 export const relationData = (
   { id, interface: name, provider, requirer, data = {}, isTerse }: Relation,
   side: string,
+  isByEvent: boolean,
 ) => {
   const isProvider = provider.application === side
   const [own, other] = isProvider ? [provider, requirer] : [requirer, provider]
@@ -96,7 +97,7 @@ export const relationData = (
       application: other.application,
       ...namespaceUnlessSame(other.application, own.application),
       // a platform that tells one side alone says by what name the other one knows it
-      ...(own.endpoint !== other.endpoint && isTerse === undefined && { endpoint: other.endpoint }),
+      ...(own.endpoint !== other.endpoint && !(isTerse && isByEvent) && { endpoint: other.endpoint }),
       data: isProvider ? data : {},
     },
   }

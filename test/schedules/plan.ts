@@ -153,7 +153,7 @@ const configFact = (random: Random, style: Style, kind: 'config' | 'removed', si
 
 /** What is said of a relation to one side, or to both. */
 const speak = (random: Random, style: Style, kind: 'told' | 'ended', relation: Relation): Fact[] => {
-  const form = relation.isTerse ? 'event' : style.formOf(`relation/${relation.id}`, random)
+  const form = style.formOf(`relation/${relation.id}`, random)
   const side = style.sideOf(relation, random)
   const isNear = form === 'event' && !isOfOtherModel(relation)
   // across namespaces each side's word counts for itself; who says what it is called has to be told

@@ -66,12 +66,14 @@ export const announceRelation = (
   const own = [state.marks?.application, tombstone?.position]
   if (entry === undefined)
     return {
-      state: withLateEnd(state, key, announced, tombstone?.position ?? advance(undefined, position, own), now),
+      state: withLateEnd(state, key, announced, tombstone?.position ?? endedMark(state, position), now),
       late: mark,
     }
   const told = mark === 'repeated' ? mark : advance(entry.told, position, own)
-  if (typeof told === 'string')
-    return { state: withToldBeforeRemoval(withLate(state, key, position), key, position, now), late: mark }
+  if (typeof told === 'string') {
+    const late = withToldBeforeRemoval(withLate(state, key, position), key, position, now)
+    return { state: mark === 'repeated' ? withSideAgain(late, key, announced, position) : late, late: mark }
+  }
   const next = withEntry(
     state,
     key,
@@ -81,6 +83,24 @@ export const announceRelation = (
     }),
   )
   return entry.status === 'established' ? { state: next } : { state: next, late: mark }
+}
+
+/**
+ * Restores what a repeated announcement says of this side, unless a later one did. A peer may have remembered the event for a memory that was
+ * lost, and does not know what it said.
+ */
+const withSideAgain = (state: State, key: string, announced: AnnouncedRelation, position: Position): State => {
+  const entry = ownValue(state.relations, key)
+  const isOrdered = position.time !== undefined || position.sequence !== undefined
+  if (entry?.status !== 'established' || !isOrdered || typeof advance(entry.told, position) === 'string') return state
+  return withEntry(state, key, defined({ ...entry, ...sideOf(state, entry, announced) }))
+}
+
+/** Returns the place of the end of a relation that was announced late. One that was announced before the application was removed ended with it. */
+const endedMark = ({ marks }: State, position: Position): Mark | Late => {
+  const mark = advance(undefined, position, [marks?.application])
+  const before = mark === 'stale' ? advance(undefined, position) : mark
+  return typeof before === 'string' ? before : { ...before, at: Math.max(before.at, marks?.application?.at ?? 0) }
 }
 
 /**
@@ -139,7 +159,8 @@ export const endRelation = (
   const entry = key === undefined ? undefined : ownValue(state.relations, key)
   const before = entry ? entry.position : findTombstone(state, id, remote)?.position
   const meant = entry ?? (remote && { interface: relation.interface, remote })
-  const mark = advance(before, position, [state.marks?.application, ...known(id, meant)])
+  // a removal of the application since does not undo an end
+  const mark = advance(before, position, known(id, meant))
   if (typeof mark === 'string') return { state: key === undefined ? state : withLate(state, key, position), late: mark }
   if (key !== undefined) return { state: withEnded(state, key, mark, now) }
   const whole = wholeRelation({ relation, remote })
@@ -377,8 +398,10 @@ const mergeStatus = (state: State, key: string, own: RelationEntry, other: Relat
   const order = compareMarks(own.position, other.position)
   const isLater = order < 0 || (order === 0 && status === 'ended')
   if (!isLater) return state
-  const next = withStatus(state, key, own, { status, position: mergeMarks(own.position, other.position) }, now)
-  return status === 'established' ? withDocumentOf(next, key, next.relations[key] ?? own, other) : next
+  const merged = withStatus(state, key, own, { status, position: mergeMarks(own.position, other.position) }, now)
+  if (status === 'ended') return merged
+  const next = withDocumentOf(merged, key, merged.relations[key] ?? own, other)
+  return withEntry(next, key, sinceRemoval(state, next.relations[key] ?? own, now))
 }
 
 /** Adopts the document that declares the relation at the peer, because the peer may lose its memory. */
@@ -409,7 +432,7 @@ const adopted = (state: State, peer: Subject, other: RelationEntry, key: string,
 const withToldBeforeRemoval = (state: State, key: string, position: Position, now: Date): State => {
   const entry = ownValue(state.relations, key)
   const told = advance(entry?.told, position)
-  if (entry?.status !== 'established' || typeof told === 'string') return state
+  if (entry === undefined || typeof told === 'string') return state
   const since = sinceRemoval(state, { ...entry, told: toldAt(told) }, now)
   return since.status === 'ended' ? withEntry(state, key, since) : state
 }

@@ -224,12 +224,12 @@ describe('the end of a relation', () => {
     expect(endedIn({ ...told, document: 'two' }, DB, held)).toEqual([relationKey(DB)])
   })
 
-  test('the end of a relation is late by what is known of the relation and of the removal of the application', () => {
+  test('the end of a relation is late by what is known of the relation, and not by the removal of the application', () => {
     const known = stateOf([entryOf({ position: { at: 5 } })])
     const told = { relation: { id: 1 } }
     expect(end(known, told, at(4)).late).toBe('stale')
     expect(end(known, told, at(6)).late).toBeUndefined()
-    expect(end({ ...known, marks: { application: { at: 7 } } }, told, at(6)).late).toBe('stale')
+    expect(end({ ...known, marks: { application: { at: 7 } } }, told, at(6)).late).toBeUndefined()
     expect(end(known, told, at(6), () => [{ at: 7 }])).toMatchObject({ late: 'stale' })
     expect(entries(end(known, told, at(6), () => [{ at: 7 }]).state)).toMatchObject([
       { position: { ids: ['event at 6'] } },

@@ -7,6 +7,7 @@ import {
   createPair,
   deliver,
   effects,
+  loseMemory,
   MESH,
   now,
   OFF,
@@ -26,7 +27,7 @@ const ENDPOINTS: Readonly<Record<string, string>> = { details: 'details', produc
 
 const told = (name: string, related: Related, data: Record<string, unknown> = {}): Record<string, unknown> => {
   const { relation, remote } = toldTo(name, related) as { relation: object; remote: object }
-  const endpoint = related.id === USE.id ? { endpoint: ENDPOINTS[name] } : {}
+  const endpoint = related.interface === USE.interface ? { endpoint: ENDPOINTS[name] } : {}
   return { application: name, relation: { ...relation, ...endpoint }, remote: { ...remote, data } }
 }
 
@@ -166,4 +167,41 @@ describe('an application that its platform speaks of again after its removal is 
       expect(effects(world)).toEqual(OFF)
     },
   )
+
+  test('an end that was sent before the removal counts, though the application hears it last and was never told of the relation', async () => {
+    const world = await startPair(createPair(), ['beacon'])
+    const broken = word('relation-broken', { application: 'details', relation: { id: MESH.id } }, now(world))
+    const removed = word('application-removed', { application: 'details' }, now(world))
+    const configured = word('config-changed', { application: 'details', config: {} }, now(world))
+    await deliver(world, [removed, configured, broken])
+    await settled(world, ['details', 'beacon'])
+    expect(effects(world).mesh).toBe('off')
+  })
+
+  test('a relation is over by the removal of an application that was told of it before, whatever it hears last', async () => {
+    const world = await startPair(createPair())
+    const ended = word('relation-broken', { application: 'productpage', relation: { id: USE.id } }, now(world))
+    const here = change('details', { ...USE, id: 12 }, now(world))
+    const there = change('productpage', { ...USE, id: 12 }, now(world))
+    const removed = word('application-removed', { application: 'details' }, now(world))
+    await deliver(world, [removed, ended, here, there])
+    await settled(world, ['details', 'productpage'])
+    expect(world.memory('details')?.state.relations).toMatchObject({
+      '12/provides/http/productpage': { status: 'ended' },
+    })
+  })
+})
+
+test('what an event says of a side is known again after the memory was lost, though the peer has remembered the event', async () => {
+  const world = await startPair(createPair())
+  const [here, there] = [
+    change('details', { ...USE, id: 12 }, now(world)),
+    change('productpage', { ...USE, id: 12 }, now(world)),
+  ]
+  await deliver(world, [here, there])
+  loseMemory(world, 'details')
+  await deliver(world, [change('details', MESH, now(world)), here])
+  await settled(world, ['details', 'productpage'])
+  const { relations = {} } = world.memory('details')?.state ?? {}
+  expect(relations).toMatchObject({ '12/provides/http/productpage': { endpoint: 'details' } })
 })
