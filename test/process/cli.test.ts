@@ -149,7 +149,9 @@ describe('the command', () => {
       nothing('no application is known in the namespace loki\n'),
     )
     expect(await run(['get', 'applications', '-n', 'nosuch'])).toMatchObject({ code: 1, stdout: '' })
-    expect(await run(['get', 'policies', 'productpage'])).toEqual(nothing('no policy of meshstep is known of productpage\n'))
+    expect(await run(['get', 'policies', 'productpage'])).toEqual(
+      nothing('no policy of meshstep is known of productpage\n'),
+    )
     expect(await run(['get', 'policies', '-n', 'loki', '-o', 'json'])).toMatchObject({ stdout: '[]\n', stderr: '' })
   })
 
