@@ -107,9 +107,8 @@ const resolveGateway = ({ to, port }: Query, { gateways, services }: ObservedClu
 /** Finds the Service; undefined when the request goes to a pod. */
 const findService = ({ to, via }: Query, { services, to: pods }: ObservedCluster): KubernetesObject | undefined => {
   const name = `${to.namespace}/${to.application}`
-  if (to.kind === 'gateway')
-    throw new Refused(404, `query.to: there is no Gateway ${name} that takes traffic from outside`)
-  if (to.kind === 'pod' && pods === undefined) throw new Refused(404, `query.to: ${nothingRuns(to)}`)
+  if (to.kind === 'gateway' || (to.kind === 'pod' && pods === undefined))
+    throw new Refused(404, `query.to: ${nothingRuns(to)}`)
   if (via === 'pod' && (pods === undefined || allPods(pods).length === 0))
     throw new Refused(
       404,

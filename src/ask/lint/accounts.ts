@@ -54,8 +54,7 @@ const grantFindings = (
   return workloads.flatMap((workload) => {
     const { name } = workload.metadata
     const account = ownValue(named, `${namespace}/${name}`) ?? (taken.has(name) ? undefined : name)
-    const isGranted = principals.some((one) => one.endsWith(`/ns/${namespace}/sa/${account}`))
-    if (account === undefined || !isGranted) return []
+    if (account === undefined || !principals.some((one) => one.endsWith(`/ns/${namespace}/sa/${account}`))) return []
     const problem = whyNotGranted(name, podTemplate(workload), account) ?? outside(workload, home)
     return problem === undefined ? [] : [foundIn(workload, 'grant-without-effect', `its pods ${problem}`)]
   })

@@ -1,6 +1,7 @@
 import { nearestName } from '../../platform/base/nearest-name.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { readDocumentsAtOnce } from '../../platform/base/text-documents.ts'
+import { itemsIn } from '../../platform/kubernetes/list-items.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type KnownPods, knownPods, objectFindings } from './file-objects.ts'
 import { ALLOW, allowedBy, type Finding, unallowed, unknownAllowed } from './finding.ts'
@@ -78,13 +79,8 @@ const objectIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] 
 
 const NO_METADATA = {} as KubernetesObject['metadata']
 
-const objectsIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] => {
-  const { items, kind = '' } = (value ?? {}) as { items?: unknown; kind?: unknown }
-  if (!Array.isArray(items)) return objectIn(value, kinds)
-  // a typed list, as the API server answers it, says the kind of its items once
-  const itemKind = String(kind).replace(/List$/, '')
-  return items.flatMap((one) => objectIn({ ...(itemKind !== '' && { kind: itemKind }), ...one }, kinds))
-}
+const objectsIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] =>
+  itemsIn(value).flatMap((one) => objectIn(one, kinds))
 
 /** Reads the comments of a document. They become an object, so that they count as the annotations of a Namespace do in a cluster. */
 const commentsOf = (text: string): KubernetesObject => {

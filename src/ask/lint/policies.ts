@@ -9,7 +9,7 @@ import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import type { PolicyMistake } from '../../mesh/istio/mistake.ts'
 import { policyMistakes } from '../../mesh/istio/policy-mistakes.ts'
 import type { WaypointPort } from '../../mesh/istio/tcp-mistakes.ts'
-import { policyProblems } from '../../mesh/istio/validation.ts'
+import { policyRefusals } from '../../mesh/istio/validation.ts'
 import { isOlder, LOWEST, versionName } from '../../mesh/istio/version.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -100,7 +100,7 @@ const isNoWaypoint = ({ metadata: { labels } }: KubernetesObject): boolean =>
 
 /** Reports the problems for which Istio would refuse a policy. The policy may exist nevertheless, if it is older than the webhook. */
 export const refusedFindings = (object: KubernetesObject, policy: AuthorizationPolicy): Found[] =>
-  policyProblems(policy).map(({ path, message }) => foundIn(object, 'policy-refused', `${path.join('.')}: ${message}`))
+  policyRefusals(policy).map((reason) => foundIn(object, 'policy-refused', reason))
 
 const referring = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
   // another finding reports targets in other namespaces

@@ -4,6 +4,7 @@ import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues, parseInput } from '../../platform/base/issues.ts'
 import { readDocuments, type TextDocument } from '../../platform/base/text-documents.ts'
 import { type Event, readEvent } from '../../platform/cloudevents/cloud-event.ts'
+import { itemsIn } from '../../platform/kubernetes/list-items.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { Expectation } from '../authorization/expectation.ts'
 
@@ -107,14 +108,6 @@ const isRecord = (value: unknown): value is Record<string, unknown> => typeof va
 
 const eventOf = (value: Record<string, unknown>): Event =>
   readEvent({ headers: { 'content-type': STRUCTURED }, body: Buffer.from(JSON.stringify(value)) })
-
-/** Lists the objects of a List, also of Lists in it. The items of a list of one kind may lack their kind, as the API server answers them. */
-const itemsIn = (value: Record<string, unknown>): unknown[] => {
-  const { apiVersion, kind, items } = value
-  if (!Array.isArray(items) || !String(kind).endsWith('List')) return [value]
-  const own = kind === 'List' ? {} : { apiVersion, kind: String(kind).replace(/List$/, '') }
-  return items.flatMap((item) => (isRecord(item) ? itemsIn({ ...own, ...item }) : [item]))
-}
 
 const objectsOf = (values: readonly unknown[], place: string): Part => {
   const read = values.map((value) => ({ value, ...NamedObject.safeParse(value) }))

@@ -1,5 +1,5 @@
 import { readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
-import { policyProblems } from '../../mesh/istio/validation.ts'
+import { policyRefusals } from '../../mesh/istio/validation.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import {
   apiVersionOf,
@@ -11,7 +11,7 @@ import {
 } from '../../platform/kubernetes/objects.ts'
 
 /** Documents that a plan can follow, and remarks on the others. */
-export type KnownDocuments = {
+export type PlannableDocuments = {
   readonly objects: readonly KubernetesObject[]
   /** The reasons why the comparison of access is incomplete. */
   readonly incomplete: readonly string[]
@@ -25,14 +25,13 @@ type IsServed = (apiVersion: string, kind: string) => boolean
  * Selects the documents that a plan can follow, in the API version that it knows. A document without a namespace gets `namespace`. Throws Refused, 400, if
  * a document needs a namespace and there is none.
  */
-export const knownDocuments = (
+export const plannableDocuments = (
   documents: readonly KubernetesObject[],
   namespace: string | undefined,
   isServed: IsServed,
   isDeletion: boolean,
-): KnownDocuments => {
+): PlannableDocuments => {
   const decidesNothing = (one: KubernetesObject) => isOfNoAccess(isDeletion ? (servedBy(one) ?? one) : one)
-
   const refused = (one: KubernetesObject) => (isDeletion ? undefined : refusal(one))
   const isFollowed = (one: KubernetesObject) => isKnown(one, isServed) && refused(one) === undefined
   const unknown = documents.filter((one) => !isFollowed(one))
@@ -51,8 +50,7 @@ export const knownDocuments = (
 /** Tells why Istio's webhook would refuse a policy. */
 const refusal = (object: KubernetesObject): string | undefined => {
   const read = object.kind === 'AuthorizationPolicy' ? readAuthorizationPolicy(object) : undefined
-  const problems = read && 'policy' in read ? policyProblems(read.policy) : []
-  const reasons = problems.map(({ path, message }) => `${path.join('.')}: ${message}`)
+  const reasons = read && 'policy' in read ? policyRefusals(read.policy) : []
   return reasons.length === 0
     ? undefined
     : `${titleOf(object)} is not planned: ${reasons.join('; ')} (Istio refuses it)`

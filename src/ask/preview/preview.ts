@@ -19,7 +19,7 @@ import type { ComparedAccess } from './compare.ts'
 import type { AccessChange } from './difference/describe-changes.ts'
 import { forkTransport } from './fork-transport.ts'
 import type { Proposal } from './input.ts'
-import { knownDocuments } from './plannable-documents.ts'
+import { plannableDocuments } from './plannable-documents.ts'
 import { rehearse } from './rehearse.ts'
 import { isTelling, type ReportedStep } from './reported-step.ts'
 
@@ -83,7 +83,7 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     const deadline = clock.now() + timeoutMilliseconds
     const { trace = {} } = asked
     const { createFork, isServed, compareAccess, decidesOtherwise } = await import('./fork.ts')
-    const known = knownDocuments(given.objects, asked.namespace, isServed, asked.isDeletion === true)
+    const known = plannableDocuments(given.objects, asked.namespace, isServed, asked.isDeletion === true)
     const authored = sender && !asked.isDeletion ? authoredBy(sender.author, known.objects) : undefined
     const proposal = { ...given, objects: authored?.objects ?? known.objects }
     const fork = createFork(async (path) => {

@@ -1,8 +1,11 @@
 import { Argument, type Command } from 'commander'
 import type { PolicyView } from '../../ask/views/policies.ts'
 import { type RelationView, relationState } from '../../ask/views/relations.ts'
+import { MESH_OF_PODS } from '../../core/reconcile/record/off-mesh.ts'
+import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
 import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
 import { subjectName } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
@@ -108,10 +111,11 @@ const messageOf = ({ status, policies }: Row): string =>
   status.message || (policies === undefined ? 'its policies are not known: the server may not list them' : '')
 
 /** Tells if an application is on a mesh: `waiting` with labels that its pods do not have yet, or that do not put them there. */
-const meshOf = ({ labels = {}, config, waiting = [] }: Row): string => {
+const meshOf = ({ labels = {}, config, waiting = [], runs }: Row): string => {
   if (config?.mesh) return 'beacon'
   if (!areEnrolling(labels)) return 'no'
-  return waiting.some(({ held }) => /^the (mesh|labels) of /.test(held)) ? 'waiting' : 'yes'
+  const isAway = ({ held }: Wait) => held.startsWith(MESH_OF_PODS) || held.startsWith(LABELS_OF_PODS)
+  return !runs || waiting.some(isAway) ? 'waiting' : 'yes'
 }
 
 const applicationTable = (views: readonly Row[]): string => table(COLUMNS, views.map(rowOf))

@@ -19,7 +19,6 @@ import { isDue } from './fold/derive.ts'
 import { fold } from './fold.ts'
 import { type KnownMemories, withKnownMemories } from './observe/known-memories.ts'
 import { createListBudget } from './observe/list-budget.ts'
-import { isOwner } from './observe/owners.ts'
 import { type Prefetch, prefetch, prefetchForKnown } from './observe/prefetch.ts'
 import { isUnknownApplication } from './observe/unknown-application.ts'
 import { loadMemory, observe, observeFolded } from './observe.ts'
@@ -149,11 +148,7 @@ const runStages = async (
   const taken = progress.taken ?? folded.taken
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
   const observed = await observeFolded(context, observation, folded.state, changes)
-  const mayEnd = changes.some(({ isEnd }) => isEnd)
-  if (
-    isUnknownApplication(subject, changes, observation, observed) &&
-    !(mayEnd && (await isOwner(context.kubernetes, subject)))
-  )
+  if (await isUnknownApplication(context.kubernetes, subject, changes, observation, observed))
     return endedWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
   const decision = await decide(context, observation, observed, progress)
   const recorded = await carryOut(context, decision)

@@ -45,6 +45,28 @@ export const lastReadableValues = (
   return Object.keys(lastReadable).length === 0 ? undefined : lastReadable
 }
 
+/**
+ * Reads an entry of a databag with its reader, or the last readable value of it. `unreadable` tells why the present one cannot be read. Without a
+ * `value`, none was ever readable.
+ */
+export const readOrLast = <R extends object>(
+  databag: Databag,
+  lastReadable: Databag | undefined,
+  key: string,
+  reader: (databag: Databag) => R,
+): { readonly value?: Readable<R>; readonly unreadable?: string } => {
+  const latest = reader(databag)
+  if (isReadable(latest)) return { value: latest }
+  const { unreadable } = latest as Unreadable
+  const before = lastReadable && Object.hasOwn(lastReadable, key) ? reader(lastReadable) : latest
+  return isReadable(before) ? { value: before, unreadable } : { unreadable }
+}
+
+type Unreadable = { readonly unreadable: string }
+type Readable<R> = Exclude<R, Unreadable>
+
+const isReadable = <R extends object>(read: R): read is Readable<R> => !('unreadable' in read)
+
 const dataOf = ({ interface: name, remote }: Platform, versions: Versions | undefined): Databag => {
   const data = readData(name, remote.data ?? {}, undefined, versions)
   return 'data' in data ? data.data : {}

@@ -6,7 +6,6 @@ import type { Content, Memory } from '../state/memory.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { relationKey, withPublished } from '../state/relation.ts'
 import { type PublicState, type State, stands } from '../state/state.ts'
-
 import { SCRAPE, SCRAPE_JOBS } from './scrape-jobs.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const

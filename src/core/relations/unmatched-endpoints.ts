@@ -16,7 +16,7 @@ export type UnmatchedEndpoint = {
   readonly near?: string
 }
 
-/** Lists the unknown endpoints of both sides. Two that are near each other are one mistake, which the config's side tells. */
+/** Lists the unmatched endpoints of both sides. Two that are near each other are one mistake, which the config's side tells. */
 export const unmatchedEndpoints = (state: State): UnmatchedEndpoint[] => {
   const named = unrelated(state)
   return [...named, ...unnamed(state).filter(({ endpoint }) => !named.some(({ near }) => near === endpoint))]
@@ -59,7 +59,7 @@ const nearestTo = (endpoint: string, others: Iterable<string>): Pick<UnmatchedEn
   return near === undefined ? {} : { near }
 }
 
-/** Describes the unknown endpoints that nearly match one of the other side, a sentence each. Others may still be related, or be meant for no traffic. */
+/** Describes the unmatched endpoints that nearly match one of the other side, a sentence each. Others may still be related, or be meant for no traffic. */
 export const misspeltEndpoints = (subject: Subject, state: State): string[] =>
   unmatchedEndpoints(state)
     .filter(({ near }) => near !== undefined)

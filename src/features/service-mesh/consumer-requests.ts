@@ -1,5 +1,6 @@
 import { MeshPolicy } from '../../core/policies/models.ts'
 import { type Guarded, readGuards } from '../../core/relations/guarded-databag.ts'
+import { readOrLast } from '../../core/relations/last-readable.ts'
 import { readPolicies } from '../../core/relations/policies-databag.ts'
 import { type Databag, type Relation, requesterName } from '../../core/state/relation.ts'
 import type { Subject } from '../../platform/base/subject.ts'
@@ -45,17 +46,14 @@ type Readable = { readonly problems: string[] }
 
 /** Reads a key, or its last readable value. The value is undefined if it was never readable. */
 const lastReadable = <T extends Readable>(
-  { remote, lastReadable = {} }: Relation,
+  { remote, lastReadable }: Relation,
   key: string,
   reader: (databag: Databag) => T | { unreadable: string },
 ): { value: T | undefined; problems: readonly string[] } => {
-  const latest = reader(remote.data)
-  if (!('unreadable' in latest)) return { value: latest, problems: latest.problems }
-  const before = Object.hasOwn(lastReadable, key) ? reader({ ...lastReadable }) : latest
-  return {
-    value: 'unreadable' in before ? undefined : before,
-    problems: [`${latest.unreadable}; the last readable data stays in effect`],
-  }
+  const { value, unreadable } = readOrLast(remote.data, lastReadable, key, reader)
+  const problems =
+    unreadable === undefined ? value?.problems : [`${unreadable}; the last readable data stays in effect`]
+  return { value, problems: problems ?? [] }
 }
 
 export const declareTargets = (requester: Subject, guards: readonly Guarded[]): DeclaredTarget[] =>

@@ -4,6 +4,7 @@ import { listedPolicies } from '../../core/policies/models.ts'
 import { namesProblem } from '../../core/policies/name-problem.ts'
 import { type CrossModelIdentity, readCrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { readValue } from '../../core/relations/databag.ts'
+import { readOrLast } from '../../core/relations/last-readable.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import { type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
@@ -13,7 +14,7 @@ import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, nobodyMayReach } from './guards.ts'
 import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
 import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
-import { unenforceable } from './services.ts'
+import { UNENFORCED, unenforceable } from './services.ts'
 import { arePodsGuarded, type SeenPods, unselectedPods } from './unselected-pods.ts'
 
 /** The requests of an application, and the problems in its relations. */
@@ -64,10 +65,7 @@ export const consumerReport = (
   return {
     waiting: [...waiting, ...unguardable(subject, state, seen), ...unenforced],
     unserved: [...messages, ...unservedJobs(subject, state)],
-    messages: [
-      ...withoutService(subject, state),
-      ...(unenforced.length > 0 ? [] : closedTargets(subject, state, seen)),
-    ],
+    messages: [...withoutService(subject, state), ...closedTargets(subject, state, seen, unenforced)],
   }
 }
 
@@ -78,8 +76,14 @@ export const unguardable = (subject: Subject, state: EffectiveState, seen: SeenP
 const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
 
-/** Names guarded targets that no relation opens to any client. None is closed if policies do not hold for the pods. */
-export const closedTargets = (subject: Subject, state: EffectiveState, seen: SeenPods): string[] => {
+/** Names guarded targets that no relation opens to any client. None is closed if policies do not hold for the pods, or wait for a Service. */
+export const closedTargets = (
+  subject: Subject,
+  state: EffectiveState,
+  seen: SeenPods,
+  waiting: readonly Wait[],
+): string[] => {
+  if (waiting.some(({ held }) => held === UNENFORCED)) return []
   if (!selectBeacons(state).some(isGuarding) || !arePodsGuarded(subject, state, seen)) return []
   const unrelated = declaredGuards(subject, state, authorPolicies(subject, state)).filter((one) => one.unrelated)
   return unrelated.map((one) => nobodyMayReach(subject, one))
@@ -118,13 +122,13 @@ const byAlias = (known: readonly KnownIdentity[]): Record<string, CrossModelIden
 type Identity = { known?: KnownIdentity; message?: string }
 
 const readIdentity = (relation: Relation): Identity => {
-  const read = readCrossModelIdentity(relation.remote.data)
-  const kept = 'unreadable' in read ? readCrossModelIdentity({ ...relation.lastReadable }) : read
-  const value = 'unreadable' in kept ? undefined : kept.value
+  const { remote, lastReadable } = relation
+  const { value: read, unreadable } = readOrLast(remote.data, lastReadable, 'cmr_data', readCrossModelIdentity)
+  const value = read?.value
   return {
     ...(value && { known: { alias: relation.remote.application, identity: value } }),
-    ...('unreadable' in read && {
-      message: `${relationName(relation)}: ${read.unreadable}; ${value ? 'the last readable data stays in effect' : 'treated as absent'}`,
+    ...(unreadable !== undefined && {
+      message: `${relationName(relation)}: ${unreadable}; ${value ? 'the last readable data stays in effect' : 'treated as absent'}`,
     }),
   }
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Port } from '../../core/policies/endpoint.ts'
 import { RELATED } from '../../core/policies/models.ts'
 import { readValue } from '../../core/relations/databag.ts'
+import { readOrLast } from '../../core/relations/last-readable.ts'
 import { DEFAULT_POLICIES_KEY } from '../../core/relations/policies-databag.ts'
 import { readScrapeJobs, SCRAPE, SCRAPE_JOBS } from '../../core/relations/scrape-jobs.ts'
 import { OF_MESH, relationsWith } from '../../core/relations/select.ts'
@@ -55,24 +56,13 @@ const groupsOf = (relations: readonly Relation[]) =>
     })),
   )
 
-/** Returns why the scrape jobs of a relation cannot be read, if so. */
-const unreadableJobs = ({ interface: name, ownData = {} }: Relation): string | undefined => {
-  const jobs = name === SCRAPE ? readScrapeJobs(ownData) : { value: undefined }
-  return 'unreadable' in jobs ? jobs.unreadable : undefined
-}
-
 /** Reads the scrape jobs of a relation, or the last readable ones. */
-const knownJobs = (relation: Relation) => {
-  const { interface: name, ownData = {}, ownLastReadable = {} } = relation
-  if (name !== SCRAPE) return { value: undefined }
-  return readScrapeJobs(unreadableJobs(relation) === undefined ? ownData : ownLastReadable)
-}
+const readJobs = ({ interface: name, ownData = {}, ownLastReadable }: Relation) =>
+  name === SCRAPE ? readOrLast(ownData, ownLastReadable, SCRAPE_JOBS, readScrapeJobs) : {}
 
 /** The targets of the scrape jobs of a relation, each with the port of pods that it names. */
 const scrapeTargets = (subject: Subject, relation: Relation): { target: string; port: number | undefined }[] => {
-  const jobs = knownJobs(relation)
-  if ('unreadable' in jobs) return []
-  return (jobs.value ?? []).flatMap(({ scheme, static_configs: configs = [] }) =>
+  return (readJobs(relation).value?.value ?? []).flatMap(({ scheme, static_configs: configs = [] }) =>
     configs
       .flatMap(({ targets = [] }) => targets)
       .map((target) => ({ target, port: portOf(subject, target, scheme === 'https' ? 443 : 80) })),
@@ -100,7 +90,7 @@ export const unservedJobs = (subject: Subject, state: EffectiveState): string[] 
   isRelated(state) ? providedRelations(state).flatMap((relation) => unservedIn(subject, state, relation) ?? []) : []
 
 const unservedIn = (subject: Subject, state: EffectiveState, relation: Relation): string | undefined => {
-  const unreadable = unreadableJobs(relation)
+  const { unreadable } = readJobs(relation)
   const known = scrapeTargets(subject, relation)
   if (unreadable !== undefined) {
     const ports = known.flatMap(({ port }) => port ?? [])

@@ -27,6 +27,10 @@ export const policyProblems = ({ metadata, spec = {} }: WrittenPolicy): Problem[
   ),
 ]
 
+/** Lists the reasons for which Istio's webhook would refuse a policy, each with its place. */
+export const policyRefusals = (policy: WrittenPolicy): string[] =>
+  policyProblems(policy).map(({ path, message }) => `${path.join('.')}: ${message}`)
+
 const within =
   (...parents: (string | number)[]) =>
   ({ path, message }: Problem): Problem => ({ path: [...parents, ...path], message })

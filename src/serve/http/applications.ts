@@ -23,7 +23,6 @@ import { currentLeader, type Leader } from '../../core/units/leader.ts'
 import type { ApplicationStatus } from '../../core/units/report.ts'
 import { findUnitNumber, type Units, unitName } from '../../core/units/units.ts'
 import { closedTargets } from '../../features/service-mesh/consumer.ts'
-import { UNENFORCED } from '../../features/service-mesh/services.ts'
 import type { Service } from '../../features/services/announced.ts'
 import { offeredServices } from '../../features/services/offered.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -287,9 +286,7 @@ const viewIn = async (
     runs: running.isAbsent !== true,
     messages: [
       ...unserved,
-      ...(waiting.some(({ held }) => held === UNENFORCED)
-        ? []
-        : closedTargets(subject, resolved.state, podsSeenIn(running))),
+      ...closedTargets(subject, resolved.state, podsSeenIn(running), waiting),
       ...misspeltEndpoints(subject, state),
       ...unguarded,
       ...problems,

@@ -1,30 +1,42 @@
 import { isSameSubject, type Subject } from '../../../platform/base/subject.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { isRelatedTo, type Peer } from '../../relations/peers.ts'
 import type { Change } from '../change.ts'
 import type { FoldedObservation, Observation } from '../observe.ts'
 import { isDeployed } from './cluster.ts'
+import { isOwner } from './owners.ts'
 
 /**
  * Tells if only other applications speak of this one: no platform, document or workload has introduced it, and the name may be an alias.
- * Then nothing of it is saved, unless an event ends something that another application knows, or may be told yet.
+ * Then nothing of it is saved, unless an event ends something that another application knows, or may be told yet, or objects of its own show that
+ * its memory was lost.
  */
-export const isUnknownApplication = (
+export const isUnknownApplication = async (
+  kubernetes: Kubernetes,
   subject: Subject,
   changes: readonly Change[],
-  { memory, found: { documents, peers } }: Observation,
+  observation: Observation,
+  folded: FoldedObservation,
+): Promise<boolean> => {
+  if (isIntroduced(subject, changes, observation, folded)) return false
+  if (!changes.some(({ isEnd }) => isEnd)) return Object.keys(folded.state.relations).length > 0
+  const isKnown = (peer: Peer) => isRelatedTo(peer, subject) || isRecovering(peer) || isNamed(subject, peer, changes)
+  return ![...observation.found.peers.values()].some(isKnown) && !(await isOwner(kubernetes, subject))
+}
+
+/** Tells if a memory, an event, a document or an object of the application introduces it. */
+const isIntroduced = (
+  { application }: Subject,
+  changes: readonly Change[],
+  { memory, found: { documents } }: Observation,
   { state, observed }: FoldedObservation,
 ): boolean =>
-  memory.stored === undefined &&
-  changes.every(({ nudge, look, isEnd }) => nudge !== undefined || look?.isResync || isEnd) &&
-  (changes.some(({ isEnd }) => isEnd)
-    ? ![...peers.values()].some(
-        (peer) => isRelatedTo(peer, subject) || isRecovering(peer) || isNamed(subject, peer, changes),
-      )
-    : Object.keys(state.relations).length > 0) &&
-  (state.previousTargets ?? []).length === 0 &&
-  observed.owned.kinds.every(({ live = [], problem }) => live.length === 0 && problem === undefined) &&
-  !documents.found.some((one) => one.application === subject.application && !('isForbidden' in one)) &&
-  !isDeployed(observed)
+  memory.stored !== undefined ||
+  !changes.every(({ nudge, look, isEnd }) => nudge !== undefined || look?.isResync || isEnd) ||
+  (state.previousTargets ?? []).length > 0 ||
+  observed.owned.kinds.some(({ live = [], problem }) => live.length > 0 || problem !== undefined) ||
+  documents.found.some((one) => one.application === application && !('isForbidden' in one)) ||
+  isDeployed(observed)
 
 /** Tells if an event names a peer that has a memory: the relation of both may be told to the peer yet, as events come in any order. */
 const isNamed = ({ namespace: own }: Subject, { subject, ...peer }: Peer, changes: readonly Change[]): boolean =>

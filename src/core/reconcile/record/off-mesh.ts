@@ -9,6 +9,9 @@ import { relationsWith } from '../../relations/select.ts'
 import type { EffectiveState } from '../../state/state.ts'
 import type { Running } from '../observe/units.ts'
 
+/** The beginning of `held` in this wait. */
+export const MESH_OF_PODS = 'the mesh of the pods of '
+
 type Meant = {
   readonly mesh: Pick<Mesh, 'capture' | 'enrolment'>
   readonly subject: Subject
@@ -31,7 +34,7 @@ export const offMeshWaits = (meant: Meant, { workload, pods = [], unowned = [], 
   const labels = ownValue(desired.labels, key) === value ? {} : { [key]: value }
   const found = made.flatMap((pod) => messageOf(meant, mesh.capture(pod, { labels, isMarking })) ?? [])
   return [...new Set(found)].map((message) => ({
-    held: `the mesh of the pods of ${of}`,
+    held: `${MESH_OF_PODS}${of}`,
     for: [of],
     message: `pods of ${of} ${message}`,
   }))
