@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild'
 import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 import { writeMaterials } from './tools/bundle/materials.ts'
 import { MODELS, modelsInside } from './tools/bundle/models.ts'
-import { common, TOO_OLD, uuidsOfNode } from './tools/bundle/options.ts'
+import { common, TOO_OLD, uuidsOfNode, withoutJsonSchemas } from './tools/bundle/options.ts'
 import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 
 /**
@@ -49,7 +49,7 @@ const { metafile } = await build({
   // CommonJS, as whoever imports node:http reads all that it exports, and so loads undici, http2 and web streams
   format: 'cjs',
   banner: { js: TOO_OLD },
-  plugins: [besideTheBundle, lazyBuiltins, uuidsOfNode],
+  plugins: [besideTheBundle, lazyBuiltins, uuidsOfNode, withoutJsonSchemas],
   inject: ['src/serve/http/response.ts'],
 })
 await build({ ...common, entryPoints: ['src/platform/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })

@@ -31,3 +31,14 @@ export const uuidsOfNode: Plugin = {
     onLoad({ filter: /^/, namespace: 'uuid' }, () => ({ contents: `export { randomUUID as v4 } from 'node:crypto'` }))
   },
 }
+
+/** JSON Schemas are made when the bundle is: what makes them is 36 kB of zod that no event needs. */
+export const withoutJsonSchemas: Plugin = {
+  name: 'without-json-schemas',
+  setup: ({ onLoad }) => {
+    onLoad({ filter: /zod\/v4\/core\/(json-schema-processors|to-json-schema)\.js$/ }, () => ({
+      contents:
+        'module.exports = new Proxy({}, { get: (_, name) => (name === "__esModule" ? true : () => undefined) })',
+    }))
+  },
+}
