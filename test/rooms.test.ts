@@ -98,3 +98,18 @@ test('Istio is named by its mesh and by questions, and elsewhere where the reaso
 test('the docs have the table of wings and rooms', () => {
   expect(readFileSync('docs/contributing.md', 'utf8')).toContain(wingsTable())
 })
+
+test('no file of the core imports one that imports it', () => {
+  const core = Map.groupBy(
+    imports.filter(({ file }) => file.startsWith('src/core/')),
+    ({ file }) => file,
+  )
+  const circle = (file: string, path: readonly string[]): readonly string[] | undefined => {
+    if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+    if (done.has(file)) return undefined
+    done.add(file)
+    return (core.get(file) ?? []).map(({ imported }) => circle(imported, [...path, file])).find(Boolean)
+  }
+  const done = new Set<string>()
+  expect([...core.keys()].map((file) => circle(file, [])).find(Boolean)).toBeUndefined()
+})

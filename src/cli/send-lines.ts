@@ -1,4 +1,4 @@
-import type { Handled } from '../core/events/handle.ts'
+import type { Handled } from '../core/reconcile/outcome.ts'
 import { Failure } from './failure.ts'
 import { type Format, printAs, table } from './output.ts'
 import type { Server } from './server.ts'

@@ -1,5 +1,5 @@
 import type { Plan } from '../ask/preview/preview.ts'
-import type { Handled } from '../core/events/handle.ts'
+import type { Handled } from '../core/reconcile/outcome.ts'
 import { isWithinMemory } from '../core/reconcile/outcome.ts'
 import { eventOf } from '../serve/page/relating.ts'
 import type { DryRunOptions } from './dry-run.ts'

@@ -1,5 +1,6 @@
-import { createHandler, type Handled } from '../../src/core/events/handle.ts'
+import { createHandler } from '../../src/core/events/handle.ts'
 import { createQueue } from '../../src/core/events/queue.ts'
+import type { Handled } from '../../src/core/reconcile/outcome.ts'
 import { createStep } from '../../src/core/reconcile/step.ts'
 import { createEmbeddedApi, type EmbeddedApiOptions } from '../../src/embedded/api/api.ts'
 import { startEmbeddedApi } from '../../src/embedded/api/server.ts'

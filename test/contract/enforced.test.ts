@@ -163,7 +163,7 @@ describe.skipIf(noSwitch)(`an istiod that is away ${noSwitch ?? ''}`, () => {
       expect(pending).not.toEqual([])
       const told = await toldOf(shop)
       const tellers = tellersOf(pending)
-      expect([told.views, told.lint, told.statuses.beacon]).toEqual([tellers, tellers, 'waiting'])
+      expect([told.views, told.lint, told.statuses.db]).toEqual([tellers, tellers, 'waiting'])
       const asked = { from: `${shop.namespace}/web`, to: `${shop.namespace}/db`, port: '9113', method: 'GET' }
       expect(await explain(shop, asked)).toMatchObject({
         decided: false,
@@ -180,7 +180,7 @@ describe.skipIf(noSwitch)(`an istiod that is away ${noSwitch ?? ''}`, () => {
       const nothing = tellersOf([])
       expect(await toldOf(shop)).toMatchObject({
         ...{ outcomes: [], views: nothing, lint: nothing },
-        statuses: { beacon: 'active' },
+        statuses: { beacon: 'active', db: 'active' },
       })
       expect(await explain(shop, asked)).toMatchObject({ allowed: false, decided: true })
     },

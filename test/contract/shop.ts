@@ -89,9 +89,9 @@ export const toldOf = async (cluster: Cluster) => {
   }
 }
 
-/** Says of objects who tells them: the beacon, which wrote them, and db of the policies that guard it. */
+/** Says of objects who tells them: who wrote them, db of the policies that guard it. */
 export const tellersOf = (names: readonly string[]) => ({
-  beacon: names,
+  beacon: names.filter((name) => !name.includes('-policy-db-')),
   db: names.filter((name) => name.includes('-policy-db-')),
   web: [],
   other: [],

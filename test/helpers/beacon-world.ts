@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Handled } from '../../src/core/events/handle.ts'
 import type { MeshPolicy } from '../../src/core/policies/models.ts'
+import type { Handled } from '../../src/core/reconcile/outcome.ts'
 import type { AuthorizationPolicy } from '../../src/mesh/istio/authorization-policy.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { createWorld, isWrite, NAMESPACE, service, type World, workload } from './world.ts'

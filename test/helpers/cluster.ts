@@ -121,12 +121,13 @@ export const toldBy = (world: World, application: string, remote: string): Data 
       .map(([key, value]) => [key, JSON.parse(String(value))]),
   )
 
-/** The coordinator's own policies. */
-export const policies = (world: World, owner = COORDINATOR) =>
+/** The policies that somebody asked for: those of the cluster, or of the coordinator's relation with its beacon. */
+export const policies = (world: World, requester: 'cluster' | 'relation' = 'cluster') =>
   world.api
     .objects()
     .filter(
-      ({ kind, metadata }) => kind === 'AuthorizationPolicy' && metadata.labels?.['meshstep.dev/application'] === owner,
+      ({ kind, metadata }) =>
+        kind === 'AuthorizationPolicy' && metadata.annotations?.['meshstep.dev/requested-by']?.startsWith(requester),
     )
 
 /** Who may reach something by a policy of the coordinator, by the names of their identities. */

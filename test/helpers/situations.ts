@@ -74,9 +74,18 @@ export const situationOf = ({ desired, observed, ...changes }: Changes): Situati
   desired: {
     labels: { labels: {}, unknown: [], required: false, messages: [] },
     annotations: { labels: {}, unknown: [], inherited: {} },
-    ...{ objects: [], unknown: [], waiting: [], unserved: [], messages: [], isAwaitingLabels: false },
+    ...{
+      objects: [],
+      formerly: new Map(),
+      departing: [],
+      unknown: [],
+      waiting: [],
+      unserved: [],
+      messages: [],
+      isAwaitingLabels: false,
+    },
     ...desired,
   },
-  ...{ keptFor: [], unheard: [], unenforced: [], namespaceAwaits: [], servicesAwait: [] },
+  ...{ keptFor: [], leftovers: [], laggards: [], unenforced: [], namespaceAwaits: [] },
   ...changes,
 })

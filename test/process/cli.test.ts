@@ -423,7 +423,7 @@ describe('the command', () => {
     expect(sent).toMatchObject({ code: 0, stdout: expect.stringContaining('bookinfo/beacon') })
     expect((await fetch(`${url}/applications/bookinfo/nobody`)).status).toBe(404)
     expect((await fetch(url, { method: 'POST', body: 'x' })).status).toBe(400)
-    expect((await tail.ended).stdout).toMatch(/details +saved +relation-broken/)
+    expect((await tail.ended).stdout).toMatch(/details +changed +relation-broken/)
     record.child.kill('SIGINT')
     expect((await record.ended).code).toBe(0)
     expect(JSON.parse((await readFile(file, 'utf8')).trim())).toMatchObject({ type: 'dev.meshstep.relation-broken.v1' })

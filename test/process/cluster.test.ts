@@ -44,7 +44,11 @@ const startExample = async () => {
       const service = await find('Service', name)
       return [template?.metadata.labels, service?.metadata.labels]
     },
-    policies: () => kubernetes.list('AuthorizationPolicy', NAMESPACE, 'meshstep.dev/application=tempo'),
+    /** The policies of the cluster. */
+    policies: async () =>
+      (await kubernetes.list('AuthorizationPolicy', NAMESPACE, 'meshstep.dev/application=tempo')).filter(
+        ({ metadata }) => metadata.annotations?.['meshstep.dev/requested-by']?.startsWith('cluster of'),
+      ),
     nginx: async () => (await find('ConfigMap', 'tempo-nginx'))?.data?.['nginx.conf'] ?? '',
     /** What the remote application says to an application. */
     told: async (application: string, remote: string) => {

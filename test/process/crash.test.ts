@@ -32,13 +32,13 @@ const memoryOf = (cluster: Cluster, application: string) => {
   return { labels, state: JSON.parse(state, (key, value) => (key === 'at' ? typeof value : value)) }
 }
 
-type Noted = { readonly peer?: { readonly delivered?: string | null } }
+type Noted = { readonly peer?: { readonly sent?: string | null } }
 
 /** Waits for what follows an answer: that it is noted what was sent. */
 const untilNoted = (cluster: Cluster, application: string) =>
   until('a note', () => {
     const entries: Noted[] = Object.values(memoryOf(cluster, application).state.relations)
-    return entries.some(({ peer }) => typeof peer?.delivered === 'string')
+    return entries.some(({ peer }) => typeof peer?.sent === 'string')
   })
 
 const seenOf = (cluster: Cluster, application: string) => ({

@@ -83,7 +83,7 @@ test('the first steps relate bookinfo, and its answers are the ones that stand t
   expect((await explain(back)).body).toMatchObject({ allowed: true })
   // istiod is not asked what it does with waypoints in front of a closed mesh
   const closed = `${asked}&autoAllowWaypoint=true`
-  expect((await send(6)).body).toMatchObject({ status: 'changed' })
+  expect((await send(6)).body).toMatchObject({ status: 'waiting' })
   expect((await explain(back)).body).toMatchObject({ allowed: false })
   expect((await explain(closed)).body).toMatchObject({ allowed: true })
 

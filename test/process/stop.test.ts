@@ -51,7 +51,7 @@ describe.each(['SIGTERM', 'SIGINT'] as const)('%s', (signal) => {
     release()
     expect(await ended).toEqual({ code: 0, signal: null })
     expect(JSON.stringify(cluster.object('ConfigMap', `juju-service-mesh-${APPLICATION}-labels`))).toMatch(
-      /delivered\\*":\\*"\w/,
+      /sent\\*":\\*"\w/,
     )
   })
 

@@ -1,4 +1,3 @@
-import { NAMESPACE } from './fixture.ts'
 import type { KubernetesObject } from './process.ts'
 
 /** A write, the Service that it is about as it is then, the policies that are there after it, and the beacons of the Service's application. */
@@ -21,13 +20,6 @@ export type Write = {
 /** Tells if the moment of a write is left out of the monitors; each by its name. */
 export type Exclusion = { readonly name: string; readonly isMet: (write: Write) => boolean }
 
-const beaconOf = (object: KubernetesObject): string => object.metadata.labels?.['meshstep.dev/application'] ?? ''
-
-const waypointOf = (object: KubernetesObject): string => `${NAMESPACE}-${beaconOf(object)}-waypoint`
-
-const isOfPods = ({ kind, spec }: KubernetesObject): boolean =>
-  kind === 'AuthorizationPolicy' && spec?.selector !== undefined
-
 /** What a person does, nobody can prevent; what follows from it is mended by the next step that looks there. */
 const BY_HAND: readonly Exclusion[] = [
   { name: 'a person deletes an object, empties it, or changes a label of it', isMet: ({ isByHand }) => isByHand },
@@ -46,37 +38,10 @@ const BY_HAND: readonly Exclusion[] = [
  * Clients may be refused for a moment that they are let in before and after, as these need another order of writes than that of one step.
  * Whoever mends one deletes it here.
  */
-export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
-  ...BY_HAND,
-  {
-    name: 'of two beacons the one to whose waypoint nothing leads guards first, the pods or the Service, and lets in its own waypoint alone',
-    isMet: ({ object, service }) =>
-      object.kind === 'AuthorizationPolicy' &&
-      service?.metadata.labels?.['istio.io/use-waypoint'] !== waypointOf(object),
-  },
-  {
-    name: 'of two beacons the one to whose waypoint the Service leads lets go of the pods first, and the other one lets in its own waypoint alone',
-    isMet: ({ object, isGone, policies }) =>
-      isGone &&
-      isOfPods(object) &&
-      policies.some((other) => isOfPods(other) && waypointOf(other) !== waypointOf(object)),
-  },
-]
+export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = BY_HAND
 
 /** Strangers may get in for a moment, in which what guards by one beacon is there and what guards by another one is not. */
-export const OPEN_FOR_A_MOMENT: readonly Exclusion[] = [
-  ...BY_HAND,
-  {
-    name: 'of two beacons the one that an application leaves lets go of it before the other one guards it',
-    isMet: ({ object, isGone, beacons }) =>
-      isGone && object.kind === 'AuthorizationPolicy' && beacons.length > 0 && !beacons.includes(beaconOf(object)),
-  },
-  {
-    name: 'of two beacons the second lets its waypoint in to the pods before it guards the Service there, as the first did for its own',
-    isMet: ({ object, isGone, policies }) =>
-      !isGone && isOfPods(object) && policies.some((one) => isOfPods(one) && waypointOf(one) !== waypointOf(object)),
-  },
-]
+export const OPEN_FOR_A_MOMENT: readonly Exclusion[] = BY_HAND
 
 /**
  * Ids of relations that no history has at once. A worker of two coordinators is led to one waypoint by both: the coordinator that leaves the

@@ -171,7 +171,6 @@ export const documentHistories: readonly Named[] = [
           memory?.data?.state?.includes('"status":"established"') === true,
           'the beacon does not know the relation',
         )
-        expect(!memory?.data?.state?.includes('"grant"'), 'the beacon says that it grants what it does not')
       },
     }),
   ),

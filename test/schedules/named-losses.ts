@@ -195,15 +195,16 @@ export const lossHistories: readonly Named[] = [
     }),
   ),
   {
-    name: 'what a dead process may still revoke is fenced also where whoever found its mark was overtaken first',
-    act: async ({ run, say, sayOnly, quiet, quietTo, start, runTo, runOut }) => {
+    name: 'what a dead process may still remove is fenced also where whoever found its mark was overtaken first',
+    act: async ({ run, say, send, sayOnly, quiet, start, runTo, runOut }) => {
       await say(...ON)
-      await sayOnly(mesh().ended('details'))
-      const dead = await quietTo(/^DELETE .*authorizationpolicies/)
+      const [end] = send(mesh().ended('details'))
+      const dead = end && (await start(end))
+      if (dead) await runTo(dead, /^DELETE .*authorizationpolicies/)
       const again = dead && run.world.crash(dead, true)
       const actor = again && (await start(again))
-      if (actor === undefined) throw new Error('Expected the beacon to revoke')
-      await runTo(actor, /^PUT .*juju-service-mesh-beacon/)
+      if (actor === undefined) throw new Error('Expected details to remove its policies')
+      await runTo(actor, /^PUT .*juju-service-mesh-details/)
       await sayOnly(mesh().told('details'))
       await runOut(actor)
       await quiet()

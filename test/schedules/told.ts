@@ -87,8 +87,8 @@ const awaitedBy = ({ api }: World, application: string): string[] => {
     ...(awaiting === undefined ? [] : [`awaits ${awaiting}`]),
     ...(recovering ? ['does not know who asked for its labels'] : []),
     ...(unknownEndpoints === undefined ? [] : ['does not know its relations']),
-    ...Object.entries(relations).flatMap(([key, { grant, labels }]) =>
-      grant?.phase === 'revoking' || labels === 'applying' ? [`is about to change relation ${key}`] : [],
+    ...Object.entries(relations).flatMap(([key, { claim }]) =>
+      claim === undefined || claim.phase === 'applied' ? [] : [`is about to change relation ${key}`],
     ),
   ]
 }
@@ -97,7 +97,5 @@ type Awaiting = {
   readonly awaiting?: string
   readonly recovering?: boolean
   readonly unknownEndpoints?: unknown
-  readonly relations?: Readonly<
-    Record<string, { readonly grant?: { readonly phase: string }; readonly labels?: string }>
-  >
+  readonly relations?: Readonly<Record<string, { readonly claim?: { readonly phase: string } }>>
 }

@@ -1,4 +1,4 @@
-import { OF_MESH } from '../../core/relations/select.ts'
+import { INTERFACES } from '../../core/state/interfaces.ts'
 import type { Application } from './cluster.ts'
 import { freeName } from './free-name.ts'
 import type { Seen } from './seen.ts'
@@ -11,7 +11,7 @@ export type Endpoint = Pick<Standing, 'interface' | 'role'> & {
 }
 
 /** Interfaces whose relations mean something else than that two applications are related. */
-const WITH_MEANING: ReadonlySet<string> = new Set([...OF_MESH, 'cluster', 'k8s-service'])
+const WITH_MEANING: ReadonlySet<string> = new Set(Object.keys(INTERFACES))
 
 /**
  * Chooses the endpoint for clients: a present one whose applications are all among them, that no policy names, else a new one. So the policy lets in nobody

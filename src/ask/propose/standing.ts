@@ -1,6 +1,6 @@
 import { type Policy, RELATED } from '../../core/policies/models.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
-import { OF_MESH } from '../../core/relations/select.ts'
+import { isOfMesh } from '../../core/state/interfaces.ts'
 import { type RelationEntry, relationsIn } from '../../core/state/relation.ts'
 import { stands } from '../../core/state/state.ts'
 import { subjectName } from '../../platform/base/subject.ts'
@@ -48,7 +48,7 @@ export const declaresClients = (known: Application): boolean => {
 export const declaredTypes = (target: Application, client: string): PolicyType[] => {
   const relations = standingOf(target).filter(({ remote }) => remote === client)
   if (target.isRelated) {
-    const own = relations.filter((one) => !OF_MESH.includes(one.interface))
+    const own = relations.filter((one) => !isOfMesh(one))
     return own.flatMap(({ role }) => (role === 'requires' ? [] : [role === 'peers' ? 'unit' : 'app']))
   }
   const endpoints = new Set(relations.map(({ endpoint }) => endpoint))

@@ -24,22 +24,15 @@ export type RelationView = {
   readonly says: Databag
   /** The databag in the peer's memory, else the last one that the platform sent. */
   readonly hears: Databag
-  /** At a provider: the request is granted, and the grant is not being revoked. */
-  readonly granted?: boolean
-  /** At a requirer: its workload has or gets labels of the relation. */
-  readonly holds?: boolean
+  /** At a requirer of labels: how far it has taken the offer of its provider. */
+  readonly claim?: 'claiming' | 'applied' | 'leaving'
 }
 
 /** Returns the state of a relation in a word, or a few. */
-export const relationState = ({
-  ended,
-  stands,
-  granted,
-}: Pick<RelationView, 'ended' | 'stands' | 'granted'>): string => {
+export const relationState = ({ ended, stands, claim }: Pick<RelationView, 'ended' | 'stands' | 'claim'>): string => {
   if (ended) return 'ended'
   if (!stands) return 'waits for its id'
-  if (granted === undefined) return 'stands'
-  return granted ? 'granted' : 'changing'
+  return claim === undefined || claim === 'applied' ? 'stands' : 'changing'
 }
 
 export const relationViews = (subject: Subject, state: State, peers: Peers): RelationView[] =>
@@ -56,7 +49,6 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
       document,
       says: own?.data ?? {},
       hears: published?.data ?? remote.data ?? {},
-      granted: entry.grant && entry.grant.phase === 'standing',
-      holds: entry.labels === undefined ? undefined : true,
+      claim: entry.claim?.phase,
     })
   })

@@ -126,7 +126,7 @@ const everyApplicationTable = (views: readonly Row[]): string =>
     views.map((view) => [view.namespace, ...rowOf(view)]),
   )
 
-type Related = Pick<RelationView, 'id' | 'interface' | 'stands' | 'ended' | 'granted'> & {
+type Related = Pick<RelationView, 'id' | 'interface' | 'stands' | 'ended' | 'claim'> & {
   readonly provider: string
   readonly requirer: string
 }
@@ -135,17 +135,17 @@ type Related = Pick<RelationView, 'id' | 'interface' | 'stands' | 'ended' | 'gra
 const relationsIn = (views: readonly ApplicationView[]): Related[] => {
   const byKey = new Map<string, Related>()
   for (const { namespace, application, relations = [] } of views)
-    for (const { id, endpoint, interface: name, role, remote, remoteEndpoint, stands, ended, granted } of relations) {
+    for (const { id, endpoint, interface: name, role, remote, remoteEndpoint, stands, ended, claim } of relations) {
       const own = `${namespace}/${application}:${endpoint}`
       const other = remoteEndpoint === undefined ? remote : `${remote}:${remoteEndpoint}`
       const [provider, requirer] = role === 'provides' ? [own, other] : [other, own]
       const key = `${id} ${[`${namespace}/${application}`, remote].toSorted().join(' ')}`
       const known = byKey.get(key)
-      const is = granted ?? known?.granted
+      const is = claim ?? known?.claim
       byKey.set(key, {
         ...{ id, interface: name, provider, requirer, stands },
         ...(ended && { ended }),
-        ...(is !== undefined && { granted: is }),
+        ...(is !== undefined && { claim: is }),
       })
     }
   return [...byKey.values()].toSorted((one, other) => one.id - other.id)

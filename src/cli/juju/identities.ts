@@ -1,5 +1,5 @@
 import { type CrossModelIdentity, crossModelDatabag } from '../../core/relations/cross-model.ts'
-import { OF_MESH } from '../../core/relations/select.ts'
+import { isOfMesh } from '../../core/state/interfaces.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
 
 /** A relation with an application of another model, as a document tells it. */
@@ -28,7 +28,7 @@ export const identityId = (id: number): number => FIRST_ID + id
  */
 export const identityRelations = (crossed: readonly Crossed[]) => {
   const named = new Set(crossed.filter(isNaming).map(pairOf))
-  const clients = crossed.filter((one) => one.role === 'provides' && !OF_MESH.includes(one.interface))
+  const clients = crossed.filter((one) => one.role === 'provides' && !isOfMesh(one))
   const unnamed = clients.filter((one) => !named.has(pairOf(one)))
   return [...Map.groupBy(unnamed, pairOf).values()]
     .flatMap(([first]) => first ?? [])

@@ -9,8 +9,8 @@ import type { Announcement } from '../feature/feature.ts'
 import type { Change } from '../reconcile/change.ts'
 import type { Outbox } from '../reconcile/outbox.ts'
 import { type Delivered, type FollowedStep, isWithinMemory, type Outcome } from '../reconcile/outcome.ts'
+import { noteSent } from '../relations/claims.ts'
 import type { Nudge } from '../relations/nudges.ts'
-import { noteDelivered } from '../relations/progress.ts'
 import type { State } from '../state/state.ts'
 import type { Enqueue } from './queue.ts'
 
@@ -152,7 +152,7 @@ const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[])
 }
 
 const withSent = (state: State, sent: readonly Nudge[]): State =>
-  sent.reduce((before, { key, shows }) => noteDelivered(before, key, shows), state)
+  sent.reduce((before, { key, shows }) => noteSent(before, key, shows), state)
 
 type Sent = { message: Message; more?: Followed | undefined; error?: Error }
 

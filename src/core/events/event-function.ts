@@ -6,7 +6,7 @@ import { Application, Namespace } from '../../platform/base/names.ts'
 import { suggestKeys } from '../../platform/base/nearest-name.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
-import { ECHO, parseSource } from '../../platform/cloudevents/source.ts'
+import { parseSource } from '../../platform/cloudevents/source.ts'
 import type { Change, Folded, Look } from '../reconcile/change.ts'
 import type { KnownMarks } from '../relations/announcements.ts'
 import type { State } from '../state/state.ts'
@@ -87,7 +87,7 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
       }
       const from = isNudge ? parseSource(event.source) : undefined
       const looks = look(parsed)
-      if (from) return { ...subject, change: nudge(from, event, looks) }
+      if (from) return { ...subject, change: nudge(from, looks) }
       return {
         ...subject,
         change: {
@@ -103,9 +103,9 @@ export const defineFunction = <Shape extends z.ZodRawShape>({
 }
 
 /** Creates the change of a nudge: a look at the memory of another application, which holds the data. The event itself does not change the memory. */
-const nudge = (from: Subject, { extensions }: Event, { relation }: Look): Change => ({
+const nudge = (from: Subject, { relation }: Look): Change => ({
   observation: true,
-  nudge: { isEcho: extensions[ECHO] !== undefined },
+  isNudge: true,
   look: { remotes: [from], ...(relation !== undefined && { relation }) },
   fold: (state) => ({ state }),
 })

@@ -12,8 +12,8 @@ import { recordEvent } from '../../platform/kubernetes/event-series.ts'
 import { apiVersionOf, type Kind, type KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { Sender } from '../access/authenticate.ts'
 import { maySee } from '../access/visibility.ts'
+import type { Handled } from '../reconcile/outcome.ts'
 import { memoryName } from '../state/memory.ts'
-import type { Handled } from './handle.ts'
 
 /** Reports outcomes that a person has to know as Kubernetes Events, on the document or the workload. Its promises never reject. */
 export type Feedback = {

@@ -19,7 +19,7 @@ import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects
 import type { Authenticate, Sender } from '../access/authenticate.ts'
 import { visibleTo } from '../access/visibility.ts'
 import type { Features } from '../feature/combine.ts'
-import { type FollowedStep, type Outcome, UNCHANGED, withDelivered } from '../reconcile/outcome.ts'
+import { type FollowedStep, type Handled, UNCHANGED, withDelivered } from '../reconcile/outcome.ts'
 import type { Step } from '../reconcile/step.ts'
 import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
@@ -67,9 +67,6 @@ export type DoneStep = Handled & {
   readonly time: string
   readonly milliseconds: number
 }
-
-/** The result of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent if the event names none. */
-export type Handled = { function?: string; namespace?: string; application?: string } & Outcome
 
 /** The delivery of an event, with its Authorization header. `only` limits it to one function. */
 export type Delivery = { only?: string | undefined; authorization?: string | undefined }

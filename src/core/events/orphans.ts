@@ -10,11 +10,11 @@ import { isPodOf } from '../../platform/kubernetes/pods.ts'
 import type { Features } from '../feature/combine.ts'
 import { unlessForbidden } from '../reconcile/observe/cluster.ts'
 import { holdersOf, keptKinds, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
-import { tombstoneOf } from '../relations/announcements.ts'
 import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { endedBy } from '../relations/recover-labels.ts'
 import { takesLabels } from '../relations/requested-labels.ts'
+import { tombstoneOf } from '../relations/tombstones.ts'
 import { memoryName } from '../state/memory.ts'
 import { emptyState, type OwnedKind, stands } from '../state/state.ts'
 import { POD_LABELS } from '../workload/pod-labels.ts'
@@ -103,7 +103,10 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
       owned: [...new Set(kinds)].filter((kind) => !known.kept.includes(kind)),
     }
   })
-  const lost = lostMemories(namespace, owners, new Set(remembered.keys())).map(({ message }) => message)
+  // the resync of an application with documents makes its memory again
+  // the resync of an application with documents makes its memory again
+  const unmade = owners.filter(({ application }) => !documented.has(application))
+  const lost = lostMemories(namespace, unmade, new Set(remembered.keys())).map(({ message }) => message)
   const claimed = new Set(swept.flatMap((one) => one.documents))
   const unclaimed = unread.flatMap(({ name, problem }) => (problem === undefined || claimed.has(name) ? [] : [problem]))
   return { applications: swept, lost, unclaimed, problems }

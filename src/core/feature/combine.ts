@@ -4,7 +4,7 @@ import type { LabelTarget } from '../../platform/kubernetes/label-target.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { Reference } from '../../platform/kubernetes/objects.ts'
 import { type ConfigDocument, configDocument } from '../relations/documents.ts'
-import { withGenerations } from '../relations/peer-entry.ts'
+import { withVersions } from '../relations/peer-entry.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import { type Config, commonConfig } from '../state/config.ts'
 import { createMemories, type Memories } from '../state/memory.ts'
@@ -38,19 +38,18 @@ export type Features = {
   readonly parts: StateParts
   readonly memories: Memories
   /** The leftovers of another program that the application takes over. */
-  leftovers(config?: Config): readonly Leftovers[]
+  leftovers(subject: Subject, resolved: ResolvedRelations): readonly Leftovers[]
   effects(subject: Subject, config: Config): readonly Partial<Record<Effect, unknown>>[]
   uses(subject: Subject, config: Config): readonly Use[]
   targets(application: string, config?: Config): LabelTarget[]
   services(application: string, config?: Config): string[]
-  kinds(config?: Config): OwnedKind[]
+  kinds(state: Related): OwnedKind[]
   lookups(subject: Subject, resolved: ResolvedRelations, seen: Lookups): Reference[]
   labels(subject: Subject, resolved: ResolvedRelations): DesiredLabels
   desire(input: FeatureInput): readonly Contribution[]
   publications(input: FeatureInput): Publications
   keeps(resolved: ResolvedRelations, relation: Relation): boolean
   leaves(state: EffectiveState, relation: Relation): boolean
-  isHeldBack(input: FeatureInput): boolean
   dependsOnUnits(state: Related): boolean
   derive(state: State, derivation: Derivation): State
   plan(state: State, resolved: ResolvedRelations, now: Date): State
@@ -83,13 +82,13 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     givenConfig,
     configDocument: configDocument(givenConfig),
     parts,
-    memories: withGenerationsSaved(createMemories(parts)),
-    leftovers: (given = {}) => features.flatMap((feature) => feature.leftovers?.(given) ?? []),
+    memories: withVersionsSaved(createMemories(parts)),
+    leftovers: (...asked) => features.flatMap((feature) => feature.leftovers?.(...asked) ?? []),
     effects: (subject, given) => features.flatMap((feature) => feature.effects?.(subject, given) ?? []),
     uses: (subject, given) => features.flatMap((feature) => feature.uses?.(subject, given) ?? []),
     targets,
     services,
-    kinds: (given = {}) => [...new Set(features.flatMap((feature) => feature.kinds?.(given) ?? []))],
+    kinds: (state) => [...new Set(features.flatMap((feature) => feature.kinds?.(state) ?? []))],
     lookups: (...asked) => features.flatMap((feature) => feature.lookups?.(...asked) ?? []),
     labels: (subject, resolved) => joinLabels(features.flatMap((feature) => feature.labels?.(subject, resolved) ?? [])),
     desire: (input) => features.flatMap((feature) => feature.desire?.(input) ?? []),
@@ -98,7 +97,6 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
       Object.assign({}, ...features.map((feature) => feature.publications?.(input)).toReversed()),
     keeps: (resolved, relation) => features.some((feature) => feature.keeps?.(resolved, relation)),
     leaves: (state, relation) => features.some((feature) => feature.leaves?.(state, relation)),
-    isHeldBack: (input) => features.some((feature) => feature.isHeldBack?.(input)),
     dependsOnUnits: (state) => features.some((feature) => feature.dependsOnUnits?.(state)),
     derive: (state, derivation) =>
       features.reduce((next, feature) => feature.derive?.(next, derivation) ?? next, state),
@@ -116,12 +114,11 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
   }
 }
 
-/** Saves memories with the generations of their relations. */
-const withGenerationsSaved = (memories: Memories): Memories => ({
+/** Saves memories with the versions of what they show. */
+const withVersionsSaved = (memories: Memories): Memories => ({
   ...memories,
-  isStored: (memory, next) => memories.isStored(memory, withGenerations(memory, next)),
-  save: (kubernetes, subject, memory, next) =>
-    memories.save(kubernetes, subject, memory, withGenerations(memory, next)),
+  isStored: (memory, next) => memories.isStored(memory, withVersions(memory, next)),
+  save: (kubernetes, subject, memory, next) => memories.save(kubernetes, subject, memory, withVersions(memory, next)),
 })
 
 /** Joins desired labels. If two features desire different values of a key, the first counts. */

@@ -59,6 +59,14 @@ export type DesiredLabels = {
   readonly required: boolean
 }
 
+/** Policies that guard the application by the offer of a beacon. They have the names and the identities that the beacon would give them. */
+export type TakenPolicies = {
+  readonly beacon: Subject
+  readonly identities: Config
+  readonly requests: readonly RequestedPolicy[]
+  readonly guards: readonly Guard[]
+}
+
 /** The part of the desired state that one feature contributes. */
 export type Contribution = {
   readonly labels?: DesiredLabels
@@ -67,6 +75,10 @@ export type Contribution = {
   readonly objects?: readonly KubernetesObject[]
   readonly requests?: readonly RequestedPolicy[]
   readonly guards?: readonly Guard[]
+  /** The policies that guard the application by what other applications offer. */
+  readonly taken?: readonly TakenPolicies[]
+  /** The same for relations that are over. What of them stands yet is kept so. */
+  readonly departing?: readonly TakenPolicies[]
   /** Requesters with unknown requests. Objects made for them stay. */
   readonly unknown?: readonly string[]
   /** Requesters whose policies are written as dry runs. */
@@ -105,10 +117,10 @@ export type Derivation = {
 /** Objects that another program left of an application. */
 export type Leftovers = {
   /** Selects them by their labels. */
-  selector(subject: Subject): string
+  readonly selector: string
   /** The field managers of the other program. An object that none of them wrote is no leftover. */
-  managers(subject: Subject): readonly string[]
-  isLeftover(subject: Subject, object: KubernetesObject): boolean
+  readonly managers: readonly string[]
+  isLeftover(object: KubernetesObject): boolean
 }
 
 /**
@@ -122,7 +134,10 @@ export type Effect = 'workload' | 'policies' | 'mesh' | 'root'
 export type Use = Reference & { readonly isOwn?: boolean }
 
 /** A config and the identities of relations, from a stored or an effective state. */
-export type Related = Pick<State, 'config'> & { readonly relations: Readonly<Record<string, RelationIdentity>> }
+export type Related = Pick<State, 'config'> &
+  Partial<Pick<State, 'recovering'>> & {
+    readonly relations: Readonly<Record<string, RelationIdentity>>
+  }
 
 /**
  * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
@@ -140,14 +155,14 @@ export type Feature = {
   effects?(subject: Subject, config: Config): Partial<Record<Effect, unknown>>
   /** The objects that the effect `workload` of a config uses. */
   uses?(subject: Subject, config: Config): readonly Use[]
-  /** The leftovers of another program, while the config takes them over. */
-  leftovers?(config: Config): Leftovers | undefined
+  /** The leftovers of another program that the application takes over: its own, and its beacons'. */
+  leftovers?(subject: Subject, resolved: ResolvedRelations): readonly Leftovers[]
   /** The objects that hold the application's labels. */
   targets?(application: string, config: Config): readonly LabelTarget[]
   /** Names of Services of the application that hold labels as well. */
   services?(application: string, config: Config): readonly string[]
-  /** The kinds of objects that the config may desire. */
-  kinds?(config: Config): readonly OwnedKind[]
+  /** The kinds of objects that config and relations may desire. */
+  kinds?(state: Related): readonly OwnedKind[]
   /** The other owners' objects that the desired state depends on. Those in `seen` may lead to further ones. */
   lookups?(subject: Subject, resolved: ResolvedRelations, seen: Lookups): readonly Reference[]
   labels?(subject: Subject, resolved: ResolvedRelations): DesiredLabels
@@ -158,8 +173,6 @@ export type Feature = {
   keeps?(resolved: ResolvedRelations, relation: Relation): boolean
   /** Tells if a databag without content withdraws nothing. */
   leaves?(state: EffectiveState, relation: Relation): boolean
-  /** Tells if published data or policies have to wait for this step's writes, and follow in the next step. */
-  isHeldBack?(input: FeatureInput): boolean
   /** Tells if published data or the desired state depend on the units. */
   dependsOnUnits?(state: Related): boolean
   /** Derives the consequences of a change. */

@@ -65,6 +65,8 @@ export type Mesh = {
   isGuarding(policy: KubernetesObject, names: readonly string[]): boolean
   /** Returns a key that tells the targets of policies apart. */
   targetOf(policy: KubernetesObject): string
+  /** Tells if labels lead to the object, so that they rest on it whoever carries them. */
+  isBasis(object: KubernetesObject): boolean
   /** Returns the relations that requested the policy. */
   requestersOf(object: KubernetesObject): string[]
   /** Returns the first of several policies of one target, with the peers of all of them. Undefined for a single policy. */

@@ -10,9 +10,13 @@ import type { Features } from '../feature/combine.ts'
 import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
-import { gateEnrolment, unheardBy } from '../relations/gate-enrolment.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
-import { type ResolvedRelations, resolveRelations } from '../relations/resolve-relations.ts'
+import {
+  type ResolvedRelations,
+  resolveRelations,
+  silentProviders,
+  unawareBeacons,
+} from '../relations/resolve-relations.ts'
 import { awaitedConfig } from '../relations/unknown-endpoints.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
@@ -22,10 +26,10 @@ import { dueIn, NOTHING_FAILED, type Plan, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observe/cluster.ts'
+import { withConfigAwaited } from './observe/lost-memory.ts'
 import { meshConfigs, namespaceCause, withCauses } from './observe/mesh-acceptance.ts'
 import { type Owner, orphanWaits } from './observe/owners.ts'
 import { type Running, withUnits } from './observe/units.ts'
-import { unheardRequesters } from './observe/unknown-consumers.ts'
 import { applicationStatus } from './record/application-status.ts'
 import { waitsOf } from './record/waits.ts'
 
@@ -67,9 +71,9 @@ export const assess = async (
   const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
   const { targets, running } = observed
   const state = withUnits(features, subject, remembered, running)
-  const workload = workloadLabelsIn(subject, targets)
-  const resolved = gateEnrolment(subject, state, resolveRelations(subject, state, peers), peers, workload)
-  const requesters = await unheardRequesters(features.mesh, kubernetes, subject, state, peers, observed)
+  const { own = [] } = workloadLabelsIn(subject, targets)
+  const told = withConfigAwaited(features.mesh, subject, resolveRelations(subject, state, peers), observed)
+  const resolved = { ...told, waiting: [...told.waiting, ...silentProviders(subject, state, told, peers, own)] }
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
     list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),
@@ -82,7 +86,6 @@ export const assess = async (
       next: state,
       resolved,
       peers,
-      requesters,
       observed,
       witnesses: live ?? [],
       isWhole: true,
@@ -113,7 +116,7 @@ export const assess = async (
     ...{ running, missing, due: dueNext(planned, state) },
     unnoticed: [
       ...orphanWaits(subject, remembered, await owners(subject.namespace)),
-      ...unheardBy(subject, state, resolved, peers),
+      ...unawareBeacons(subject, state, resolved, peers),
       ...awaitedConfig(subject, state, resolved),
     ],
   })

@@ -44,8 +44,8 @@ export type Change = {
   look?: Look
   /** A hash of the event's source and id. */
   event?: string
-  /** Another application asks this one to look. An echo says that the sender itself found nothing new. */
-  nudge?: { isEcho: boolean }
+  /** Another application asks this one to look. */
+  isNudge?: true
   note?: boolean
   /** The event can only end something. */
   isEnd?: boolean

@@ -1,22 +1,28 @@
+import type { Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput } from '../feature/feature.ts'
+import { withClaims } from '../relations/claims.ts'
 import { withoutForgotten } from '../relations/forget.ts'
-import { gateEnrolment } from '../relations/gate-enrolment.ts'
 import type { Peers } from '../relations/peers.ts'
-import { dueIntents, type Intent } from '../relations/progress.ts'
-import { type ResolvedRelations, withDeparting } from '../relations/resolve-relations.ts'
+import {
+  type ResolvedRelations,
+  resolveRelations,
+  silentProviders,
+  withDeparting,
+} from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { foreignToken, type StepProgress } from './attempts.ts'
 import { isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
-import { limitDatabags, type PublishInput, publicationsIn, publishDatabags } from './decide/databags.ts'
+import { limitDatabags, type PublishInput, publicationsIn, publishDatabags, sayingAsIn } from './decide/databags.ts'
+import { heldOffers } from './decide/offers.ts'
 import { hashOf, headsOf, type Operation } from './decide/operation.ts'
 import { dueIn, NOTHING_FAILED, type Plan, plan, problemKeys } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { type Observed, seenIn, workloadLabelsIn } from './observe/cluster.ts'
-import { unheardRequesters } from './observe/unknown-consumers.ts'
+import { withConfigAwaited } from './observe/lost-memory.ts'
 import type { FoldedObservation, Observation } from './observe.ts'
 
 /** The decision of an attempt: the next memory, and the planned writes. */
@@ -31,16 +37,12 @@ export type Decision = {
   readonly isWhole: boolean
   readonly situation: Situation
   readonly plan: Plan
-  /** The transitions of relations that are saved as intents before they are taken. */
-  readonly intents: readonly Intent[]
   /** `nothing`: there is nothing to write. `retry`: exactly the operations that were refused before are due. `write`: anything else. */
   readonly writeMode: 'nothing' | 'retry' | 'write'
   /** The data that do not fit into the memory, a sentence each. */
   readonly problems: readonly string[]
   /** The units that the published data were computed from. */
   readonly units: State['units']
-  /** Data are held back until the policies of this step stand. */
-  readonly isHeldBack: boolean
   /** Another writer was faster in an earlier attempt of this step. */
   readonly hasLost: boolean
 }
@@ -48,7 +50,7 @@ export type Decision = {
 /** Decides on the next memory and the plan, from the folded state and the cluster. Reads the objects that the plan needs in addition. */
 export const decide = async (
   context: Context,
-  { memory, found, once, now }: Observation,
+  { memory, found, now }: Observation,
   { state, resolved, observed }: FoldedObservation,
   carried: StepProgress,
 ): Promise<Decision> => {
@@ -63,45 +65,65 @@ export const decide = async (
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
   const { state: published, problems } = limitDatabags(memory, state, publishable)
-  const requesters = await unheardRequesters(features.mesh, once, subject, state, peers, observed)
-  const next = isResync(changes)
+  const said = isResync(changes)
     ? withoutForgotten(subject, published, peers, now, unwantedKinds(features, published, observed))
     : published
-  const gated = gateEnrolment(subject, next, resolved, peers, workloadLabelsIn(subject, observed.targets))
-  const about = { memory, next, resolved: gated, peers, observed, isWhole }
+  const { own = [] } = workloadLabelsIn(subject, observed.targets)
+  const again = resolvedAgain(recall, subject, resolved, state, said, peers)
+  const told = withConfigAwaited(features.mesh, subject, again, observed)
+  const gated = { ...told, waiting: [...told.waiting, ...silentProviders(subject, said, told, peers, own)] }
+  const about = { memory, resolved: gated, peers, observed, isWhole }
   const situation = await readSituation(context, {
     ...about,
+    next: said,
     subject,
-    requesters,
     foreignToken: foreignToken(memory, carried),
   })
   // each of these takes tens of milliseconds for large states, so other work has a turn in between
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
-  const intents = dueIntents(subject, memory.state, next, gated, peers)
-  const decided = { ...about, situation, plan: planned, intents }
+  const writeMode = writeModeOf({ memory, situation, plan: planned }, carried)
+  const offered = sayingAsIn(said, state, heldOffers(features.mesh, subject, said, gated, planned))
   return {
-    ...decided,
-    writeMode: writeModeOf(decided, carried),
-    problems,
+    ...{ ...about, situation, plan: planned, writeMode, problems },
+    next: writeMode === 'write' ? withClaims(offered, gated) : offered,
     units: state.units,
-    isHeldBack: features.isHeldBack(input),
     hasLost: carried.hasLost === true,
   }
 }
 
+/** Resolves the relations once more, if what this side publishes has changed: its own policies follow from that. */
+const resolvedAgain = (
+  recall: Context['recall'],
+  subject: Subject,
+  resolved: ResolvedRelations,
+  before: State,
+  said: State,
+  peers: Peers,
+): ResolvedRelations => {
+  const isSame = Object.entries(said.relations).every(
+    ([key, entry]) => before.relations[key]?.published?.digest === entry.published?.digest,
+  )
+  if (isSame) return resolved
+  const again = recall(
+    'said',
+    (given: { state: State; peers: Peers }) => resolveRelations(subject, given.state, given.peers),
+    { state: said, peers },
+  )
+  const { unknownEndpoints } = resolved.state
+  return { ...again, state: { ...again.state, ...(unknownEndpoints && { unknownEndpoints }) } }
+}
+
 /** Tells if there is anything to write, and if it is exactly what was refused before. */
 const writeModeOf = (
-  { memory, situation, plan: planned, intents }: Pick<Decision, 'memory' | 'situation' | 'plan' | 'intents'>,
+  { memory, situation, plan: planned }: Pick<Decision, 'memory' | 'situation' | 'plan'>,
   { hasRetried = false }: StepProgress,
 ): Decision['writeMode'] => {
-  if (memory.state.writeToken !== undefined || !intents.every(isNothing)) return 'write'
+  if (memory.state.writeToken !== undefined) return 'write'
   const due = dueIn(planned)
   if (due.length === 0) return 'nothing'
   return !hasRetried && isKnownRefusal(memory, situation, planned, due) ? 'retry' : 'write'
 }
-
-const isNothing = ({ saves }: Intent): boolean => saves === undefined
 
 /** Tells if all due operations were refused before in exactly this form, and nothing else is due. */
 const isKnownRefusal = (
@@ -119,8 +141,8 @@ const isKnownRefusal = (
 }
 
 /** Lists the kinds of objects that exist, or may exist, and that the config does not want. */
-const unwantedKinds = (features: Features, { config }: State, { owned: { kinds } }: Observed): string[] => {
-  const wanted: readonly string[] = features.kinds(config)
+const unwantedKinds = (features: Features, state: State, { owned: { kinds } }: Observed): string[] => {
+  const wanted: readonly string[] = features.kinds(state)
   return kinds.flatMap(({ kind, live = [], problem }) =>
     !wanted.includes(kind) && (live.length > 0 || problem !== undefined) ? [kind] : [],
   )

@@ -1,4 +1,6 @@
+import { Unavailable } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
+import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Features } from '../feature/combine.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
@@ -13,7 +15,6 @@ import { recoverLostMemory, withLostMemory } from './observe/lost-memory.ts'
 import { type Prefetch, recallResolved } from './observe/prefetch.ts'
 import type { Surroundings } from './observe/surroundings.ts'
 import { dependsOnUnits, withUnits } from './observe/units.ts'
-import { saveUnobserved } from './save.ts'
 
 /** The observation of an attempt before its changes are folded in. */
 export type Observation = {
@@ -61,6 +62,19 @@ export const observeFolded = async (
     (error: unknown) => saveUnobserved(context, memory, state, error),
   )
   return { ...recoverLostMemory(features, memory, subject, { state, resolved }, { observed, found }), observed }
+}
+
+/** Saves a state whose cluster cannot be observed, and throws the problem. The changes are remembered, and take effect once the problem is repaired. */
+const saveUnobserved = async (
+  { subject, features: { memories }, kubernetes }: Context,
+  memory: Memory,
+  state: State,
+  problem: unknown,
+): Promise<never> => {
+  const content = { state, labels: memory.labels }
+  const isPassing = isVersionConflict(problem) || problem instanceof Unavailable
+  if (!isPassing && !memories.isStored(memory, content)) await memories.save(kubernetes, subject, memory, content)
+  throw problem
 }
 
 /** Updates the units from the live pods, because an event about a removed pod may be lost. Units decide on the leader, and on the right to publish. */

@@ -27,9 +27,9 @@ export const outboxAfter = (
   now: Date,
 ): Outbox => {
   const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
-  const isEcho = isSame && changes.every(({ nudge }) => nudge !== undefined)
   const announced = features.announcements(subject, state)
-  if (isEcho && changes.some(({ nudge }) => nudge?.isEcho)) return { nudges: [], announcements: announced }
-  const occasion = { isResync: isResync(changes), isNamespaceResync: isNamespaceResync(changes), isEcho, now }
+  // whoever was told, and has nothing new to say, answers nothing
+  if (isSame && changes.every(({ isNudge }) => isNudge)) return { nudges: [], announcements: announced }
+  const occasion = { isResync: isResync(changes), isNamespaceResync: isNamespaceResync(changes), now }
   return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }
 }

@@ -1,11 +1,10 @@
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import type { ObjectLabelConflict as LabelConflict } from '../../platform/kubernetes/apply-labels.ts'
-import type { ObjectConflict } from '../../platform/kubernetes/apply-objects.ts'
 import { memoryObject } from '../state/memory.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import type { ChangeResult } from './change.ts'
 import type { Drift } from './decide/drift.ts'
+import type { Conflict } from './decide/operation.ts'
 import type { Reconciled } from './record.ts'
 
 /**
@@ -17,9 +16,6 @@ export type Status = 'changed' | 'saved' | 'unchanged' | 'stale' | 'conflict' | 
 
 /** Tells if a step completed and wrote nothing but its memory. */
 export const isWithinMemory = (status: Status): boolean => status === 'saved' || status === 'unchanged'
-
-/** A label, object, or field of one of our objects that another manager holds. */
-export type Conflict = LabelConflict | ObjectConflict
 
 /** The data of a `dev.meshstep.reconciled.v1` event, without the application. */
 export type Outcome = {
@@ -134,3 +130,6 @@ const statusOf = (
   if (written.some((name) => name !== memoryObject(subject))) return 'changed'
   return isNews && written.length > 0 ? 'saved' : 'unchanged'
 }
+
+/** The result of an event: the data of a `dev.meshstep.reconciled.v1`. The names are absent if the event names none. */
+export type Handled = { function?: string; namespace?: string; application?: string } & Outcome

@@ -2,12 +2,15 @@ import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { isTemplate } from '../../platform/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { FeatureInput } from '../feature/feature.ts'
 import { isSettling } from '../policies/unenforced.ts'
-import { isAwaiting } from '../relations/gate-enrolment.ts'
+import { isAwaitedByProvider } from '../relations/awaited-peers.ts'
+import { recordProgress } from '../relations/claims.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/handed-on.ts'
 import { withSending } from '../relations/nudges.ts'
-import { withGenerations } from '../relations/peer-entry.ts'
-import { recordProgress } from '../relations/progress.ts'
+import { withVersions } from '../relations/peer-entry.ts'
+import { grantsLabels } from '../relations/requested-labels.ts'
+import { isAwaiting } from '../relations/resolve-relations.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
@@ -15,13 +18,17 @@ import { isFailed, type Report, skippedMessage } from './apply/execute.ts'
 import type { Applied } from './apply.ts'
 import type { AttemptProgress } from './attempts.ts'
 import type { Context } from './context.ts'
+import { limitDatabags, publishDatabags, sayingAsIn } from './decide/databags.ts'
+import { desiredState } from './decide/desired-state.ts'
+import { restingOn, seenAfter } from './decide/offers.ts'
+import type { Conflict } from './decide/operation.ts'
 import { isLabelOperation } from './decide/operation.ts'
 import type { Plan } from './decide/plan.ts'
 import type { Decision } from './decide.ts'
-import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
+import { type Found, missingIn, observeTargets, seenIn } from './observe/cluster.ts'
 import { withCauses } from './observe/mesh-acceptance.ts'
+import { hasPodsWithout } from './observe/pods-on-mesh.ts'
 import { observeRunning, type Running, withUnits } from './observe/units.ts'
-import type { Conflict } from './outcome.ts'
 import { applicationStatus } from './record/application-status.ts'
 import { finalMemory, withPreviousKinds, withRefusals } from './record/final-memory.ts'
 import { isLeavingPods } from './record/unlabelled-pods.ts'
@@ -59,9 +66,12 @@ export const record = async (
   const running = saved === memory ? observed.running : await observeWritten(context, decision, workload)
   const now = new Date(clock.now())
   const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
-  const content = contentAfter(context, decision, saved, applied, { running, conflicts, now })
+  const isBare = await isBareYet(context, decision)
+  const content = contentAfter(context, decision, saved, applied, { running, conflicts, isBare, now })
+  const input = inputAfter(context, decision, next, reports)
+  const desired = input === undefined ? situation.desired : desiredState(features, input)
   const waits = waitsOf({
-    ...{ mesh: features.mesh, subject, state: next, resolved, peers, desired: situation.desired, plan: planned },
+    ...{ mesh: features.mesh, subject, state: next, resolved, peers, desired, plan: planned },
     ...{ waitForPods, running, missing: missingIn(features, subject, next, targets.current, situation.desired.labels) },
     unenforced: await unenforcedSince(context, decision, reports, now),
   })
@@ -109,7 +119,7 @@ const contentAfter = (
   decision: Decision,
   saved: Memory,
   { plan: planned, reports, targets, waitForPods }: Applied,
-  { running, conflicts, now }: { running: Running; conflicts: readonly Conflict[]; now: Date },
+  { running, conflicts, isBare, now }: { running: Running; conflicts: readonly Conflict[]; isBare: boolean; now: Date },
 ): Content => {
   const { features, subject } = context
   const { memory, next, resolved, peers, situation } = decision
@@ -125,19 +135,66 @@ const contentAfter = (
     ...{ application: subject.application, workload: targets.current[0], isCarried, conflicts },
     ...{ failed: failedLabelling, handedOn },
   })
+  const missing = missingObjects(planned, failed)
   const progressed = recordProgress(subject, held.state, resolved, peers, {
-    requesters: new Set(missingObjects(planned, failed).flatMap(features.mesh.requestersOf)),
+    requesters: new Set(missing.flatMap(features.mesh.requestersOf)),
+    isUnlabelled: isBare || failedLabelling.length > 0,
     mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || isAwaiting(resolved),
   })
   const { units } = withUnits(features, subject, next, running)
   const refused = withRefusals({ ...progressed, units }, planned, reports, memory.state.refused)
-  const { state, labels } = withGenerations(saved, {
-    state: withPreviousKinds(features, refused, next, now),
+  const offered = withOffers(context, decision, refused, reports, missing)
+  const { state, labels } = withVersions(saved, {
+    state: withPreviousKinds(features, offered, next, memory.state, now),
     labels: held.labels,
   })
+  // requirers of relations that are over tell when they have let go
+  const isLeft = Object.values(resolved.state.relations).some((relation) => relation.isLeaving)
   const awaiting =
-    planned.awaiting ?? (isHandedOn || isAwaitingWorkers(context, decision) ? 'labels-applied' : undefined)
+    planned.awaiting ??
+    (isHandedOn || isAwaitingWorkers(context, decision) ? 'labels-applied' : isLeft ? 'labels-removed' : undefined)
   return { state: defined({ ...withSending(subject, state, peers), awaiting }), labels }
+}
+
+/** Tells if pods without the labels are left, where a provider waits for these: a namespace must not let go of them before. */
+const isBareYet = async (
+  { features: { mesh }, kubernetes, subject }: Context,
+  { next, peers, situation }: Decision,
+): Promise<boolean> =>
+  Object.hasOwn(situation.desired.labels.labels, mesh.enrolment.key) &&
+  isAwaitedByProvider(subject, next, peers) &&
+  (await hasPodsWithout(mesh, kubernetes, subject))
+
+/** Returns what a provider of labels decides by after its step has written. Undefined if nothing has changed that it offers, or waits for. */
+const inputAfter = (
+  { subject, environment }: Context,
+  { resolved, observed }: Decision,
+  { relations, refused }: State,
+  reports: readonly Report[],
+): FeatureInput | undefined =>
+  reports.some(({ isWritten }) => isWritten) && Object.values(relations).some(grantsLabels)
+    ? {
+        ...{ subject, environment, resolved: { ...resolved, state: { ...resolved.state, refused } } },
+        seen: seenAfter(seenIn(observed), reports),
+      }
+    : undefined
+
+/** Publishes the offers that rest on nothing that is missing, as the cluster is after the step. */
+const withOffers = (
+  context: Context,
+  decision: Decision,
+  state: State,
+  reports: readonly Report[],
+  missing: readonly KubernetesObject[],
+): State => {
+  const { features, subject } = context
+  const { memory, resolved } = decision
+  const input = inputAfter(context, decision, state, reports)
+  if (input === undefined) return state
+  const content = features.publications(input)
+  const all = publishDatabags(features, { subject, resolved: input.resolved, state, content }, grantsLabels)
+  const held = restingOn(features.mesh, subject, state, resolved, missing)
+  return limitDatabags(memory, state, sayingAsIn(all, state, held)).state
 }
 
 /**

@@ -1,12 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { Unavailable } from '../../platform/base/errors.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { workersAwaited } from '../relations/awaited-peers.ts'
+import { peersToReread } from '../relations/claims.ts'
 import { labelsHandedElsewhere } from '../relations/handed-on.ts'
 import { peerView } from '../relations/peer-view.ts'
 import { readPeers } from '../relations/peers.ts'
-import { withIntents } from '../relations/progress.ts'
 import { type Content, type Memory, memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { AttemptProgress, Lost, ObjectWrite } from './attempts.ts'
@@ -20,20 +19,16 @@ import type { Surroundings } from './observe/surroundings.ts'
 export type Saved = AttemptProgress & { readonly memory: Memory }
 
 /**
- * Saves the memory with its intents and a new write token, before anything else is written (write-ahead). Of two steps that read the same
+ * Saves the memory with its claims and a new write token, before anything else is written (write-ahead). Of two steps that read the same
  * version, the second to save starts over. A step that saves after another one overtakes it: the later saves and writes of the other one
- * fail. Then the peers of the intents are read again. Nothing is saved if there is nothing to write, or only a retry of refused operations:
- * the memory has it already.
+ * fail. Then the offers that it claims, and the claims of offers that it changes, are read again. Nothing is saved if there is nothing to
+ * write, or only a retry of refused operations: the memory has it already.
  */
 export const save = async (context: Context, decision: Decision): Promise<Saved> => {
-  const { memory, intents, next, writeMode } = decision
+  const { memory, next, writeMode } = decision
   if (writeMode !== 'write') return { memory, writes: [] }
   const writeToken = context.clock.random().toString(36).slice(2, 12)
-  const saved = await saveContent(
-    context,
-    memory,
-    writeAheadContent(context, decision, withIntents(next, intents), writeToken),
-  )
+  const saved = await saveContent(context, memory, writeAheadContent(context, decision, next, writeToken))
   if ('lost' in saved) return { memory, writes: [], lost: saved.lost }
   const progress = { memory: saved.memory, writeToken, writes: [memoryWrite(context)] }
   return (await hasPeerMoved(context, decision)) ? { ...progress, lost: {} } : progress
@@ -59,21 +54,18 @@ export const memoryWrite = ({ subject }: Context): ObjectWrite => ({
   isGone: false,
 })
 
-/** Tells if the peer of an intent has moved. If both sides move at once, at least one of them sees the other. */
-const hasPeerMoved = async ({ kubernetes, subject }: Context, { next, peers, intents }: Decision): Promise<boolean> => {
-  const known = intents.filter(({ remote }) => peers.has(subjectName(remote)))
-  const again = new Map(
-    (
-      await readPeers(
-        kubernetes,
-        known.map(({ remote }) => remote),
-      )
-    ).map((peer) => [subjectName(peer.subject), peer]),
-  )
+/** Tells if an offer or a claim has moved. If both sides move at once, at least one of them sees the other. */
+const hasPeerMoved = async ({ kubernetes, subject }: Context, { memory, next, peers }: Decision): Promise<boolean> => {
+  const known = peersToReread(subject, memory.state, next).filter(({ remote }) => peers.has(subjectName(remote)))
+  const remotes = new Map(known.map(({ remote }) => [subjectName(remote), remote]))
+  const read = await readPeers(kubernetes, [...remotes.values()])
+  const again = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
   return known.some(({ key }) => {
     const before = peerView(subject, next, key, peers)
     const now = peerView(subject, next, key, again)
-    return before.shows !== now.shows || !isDeepStrictEqual(before.labels, now.labels)
+    return next.relations[key]?.role === 'provides'
+      ? !isDeepStrictEqual([before.entry?.claim, before.labels], [now.entry?.claim, now.labels])
+      : before.shows !== now.shows
   })
 }
 
@@ -90,19 +82,6 @@ const writeAheadContent = (context: Context, decision: Decision, state: State, w
 /** Tells if workers of the application have yet to carry labels. */
 export const isAwaitingWorkers = ({ subject }: Context, { next, resolved, peers }: Decision): boolean =>
   workersAwaited(subject, next, resolved, peers).length > 0
-
-/** Saves a state whose cluster cannot be observed, and throws the problem. The changes are remembered, and take effect once the problem is repaired. */
-export const saveUnobserved = async (
-  { subject, features: { memories }, kubernetes }: Context,
-  memory: Memory,
-  state: State,
-  problem: unknown,
-): Promise<never> => {
-  const content = { state, labels: memory.labels }
-  const isPassing = isVersionConflict(problem) || problem instanceof Unavailable
-  if (!isPassing && !memories.isStored(memory, content)) await memories.save(kubernetes, subject, memory, content)
-  throw problem
-}
 
 /** Saves notes. They change nothing that is desired, so the step does nothing else. */
 export const saveNotes = async (

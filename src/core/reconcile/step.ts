@@ -106,8 +106,6 @@ type Attempted = {
   readonly peers: Peers
   /** The units that the published data were computed from. */
   readonly units?: State['units']
-  /** Data remain to be published, once the policies of this step stand. */
-  readonly isHeldBack?: boolean
 }
 
 /** Reads the memory, takes the changes unless an earlier attempt did, and runs the stages. */
@@ -155,9 +153,7 @@ const runStages = async (
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
   const { reconciled, lost } = recorded
   if (lost) return { carried, cause: lost.cause }
-  // operations that were refused again have changed nothing
-  const isHeldBack = decision.isHeldBack && carried.hasRetried !== true
-  return { carried, attempted: { reconciled, peers: decision.peers, units: decision.units, isHeldBack } }
+  return { carried, attempted: { reconciled, peers: decision.peers, units: decision.units } }
 }
 
 /** Saves a decision, applies it, and records its progress, as long as no other writer is faster. */
@@ -204,18 +200,14 @@ const conclude = async (
 }
 
 /**
- * Tells if the step has to run once more: data were held back, or the observed pods brought a leader or other units than those published.
+ * Tells if the step has to run once more: the observed pods brought a leader or other units than those published.
  */
-const isToBeRepeated = (
-  features: Context['features'],
-  subject: Subject,
-  { reconciled, units, isHeldBack = false }: Attempted,
-): boolean => {
+const isToBeRepeated = (features: Context['features'], subject: Subject, { reconciled, units }: Attempted): boolean => {
   if (reconciled === undefined) return false
   const { state } = reconciled
   // a unit came or went in an application that publishes its units
   const isUnpublished = features.dependsOnUnits(state) && !isDeepStrictEqual(state.units.present, units?.present)
-  return isHeldBack || isDue(subject, state) || (units !== undefined && isUnpublished)
+  return isDue(subject, state) || (units !== undefined && isUnpublished)
 }
 
 const LIBRARY_KEEPS_IT =

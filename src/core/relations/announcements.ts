@@ -9,7 +9,7 @@ import {
   withEvent,
 } from '../../platform/base/event-order.ts'
 import { defined, ownValue } from '../../platform/base/own-value.ts'
-import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
+import type { Subject } from '../../platform/base/subject.ts'
 import {
   hasData,
   isToldLast,
@@ -22,6 +22,7 @@ import { idHolder, isEstablished, type PublicState, type State } from '../state/
 import { lastReadableValues } from './last-readable.ts'
 import { isBetween, type Named, peerEntry } from './peer-entry.ts'
 import { isEnrolling } from './requested-labels.ts'
+import { findTombstone, tombstoneKey, withoutTombstone, withTombstones } from './tombstones.ts'
 
 /** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
@@ -240,53 +241,6 @@ const heldBy = ({ relations }: State, document: string | undefined): [string, Re
 const isHeldIn = (entry: RelationEntry, document: string | undefined): boolean =>
   document !== undefined && entry.document === document && isToldLast(entry) && entry.status === 'established'
 
-type Tombstones = NonNullable<State['tombstones']>
-
-/** Returns the key of a tombstone: the id, and the remote application if the end named one. */
-const tombstoneKey = (id: number, { application, namespace }: Named): string =>
-  [id, application, ...(namespace === undefined ? [] : [namespace])].join('/')
-
-/** Reads the key of a tombstone in the memory of `subject`. */
-export const tombstoneOf = (subject: Subject, key: string): { id: string; remote?: Subject | undefined } => {
-  const [id = key, application, namespace = subject.namespace] = key.split('/')
-  return { id, remote: application === undefined ? undefined : { namespace, application } }
-}
-
-/** Tells if a state has a tombstone for the id: an end of a relation that it did not know. */
-export const hasTombstone = ({ tombstones = {} }: Pick<PublicState, 'tombstones'>, id: string): boolean =>
-  Object.keys(tombstones).some((key) => key.split('/', 1)[0] === id)
-
-/** Lists the interfaces of relations with `subject` of which `peer` knows only the end; '' for an interface that was not named. */
-export const endsAlone = (
-  subject: Subject,
-  peer: Subject,
-  { tombstones = {} }: Pick<PublicState, 'tombstones'>,
-): string[] =>
-  Object.entries(tombstones).flatMap(([key, { interface: name = '' }]) => {
-    const { remote } = tombstoneOf(peer, key)
-    return peer.namespace === subject.namespace && remote && isSameSubject(remote, subject) ? [name] : []
-  })
-
-/** Lists the possible keys of a relation's tombstone, because the end may have named less of the remote application. */
-const tombstoneKeys = (id: number, remote: Named | undefined): string[] =>
-  remote === undefined
-    ? [String(id)]
-    : [...new Set([String(id), tombstoneKey(id, { application: remote.application }), tombstoneKey(id, remote)])]
-
-/** Returns the tombstone of a relation, with the latest of its marks. */
-const findTombstone = (state: State, id: number, remote: Named | undefined): Tombstones[string] | undefined => {
-  const found = tombstoneKeys(id, remote).flatMap((one) => ownValue(state.tombstones, one) ?? [])
-  const [first, ...others] = found
-  const position = first && others.reduce((one, other) => mergeMarks(one, other.position), first.position)
-  return position && { ...first, ...found.at(-1), position }
-}
-
-const withoutTombstone = (state: State, id: number, remote: Named): State => {
-  const keys = tombstoneKeys(id, remote)
-  const left = Object.entries(state.tombstones ?? {}).filter(([one]) => !keys.includes(one))
-  return withTombstones(state, Object.fromEntries(left))
-}
-
 const mergedMark = (one: Mark | undefined, other: Mark | undefined): Mark | undefined =>
   one && other ? mergeMarks(one, other) : (one ?? other)
 
@@ -350,13 +304,10 @@ const ended = (entry: AnnouncedRelation & Partial<RelationEntry>, mark: Mark, no
 const endOf = ({ status, endedAt }: Partial<RelationEntry>, now: Date): string =>
   (status === 'ended' ? endedAt : undefined) ?? now.toISOString()
 
-const withTombstones = ({ tombstones: _, ...state }: State, tombstones: Tombstones): State =>
-  Object.keys(tombstones).length === 0 ? state : { ...state, tombstones }
-
 /** Keeps the progress of both sides and the last end, whichever side announces the relation again. */
 const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
-  const { published, peer, labels, grant, endedAt, waitsForId } = entry
-  return defined({ published, peer, labels, grant, endedAt, waitsForId })
+  const { published, peer, claim, endedAt, waitsForId } = entry
+  return defined({ published, peer, claim, endedAt, waitsForId })
 }
 
 /**
@@ -421,7 +372,7 @@ const withEntry = (state: State, key: string, entry: RelationEntry): State => {
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
   // an end matters only if the peer waits for it, or if labels of an unknown relation are carried, which may be this one
   const mayBeCarried = state.recovering === true && isEnrolling(other) && other.role === 'provides'
-  const isAwaited = other.grant !== undefined || other.labels !== undefined || mayBeCarried
+  const isAwaited = other.claim !== undefined || mayBeCarried
   if (other.status === 'ended' && !isAwaited) return state
   // an announcement that the platform did not send to the peer was sent to this side, before its memory was lost
   const told = isToldLast(other) ? {} : { told: toldAt(other.position) }

@@ -1,41 +1,17 @@
 import { Refused } from '../../platform/base/errors.ts'
 import { defined, ownValue } from '../../platform/base/own-value.ts'
+import { protocolOf } from '../state/interfaces.ts'
 import type { CustomData, Databags, PublishedData, Relation, RelationIdentity } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import type { LeaderSettings } from '../units/leader-settings.ts'
 import { unitName } from '../units/units.ts'
-import { ELSEWHERE_KEY } from './mesh-labels.ts'
-import { ACCOUNT_KEY, DEFAULT_POLICIES_KEY } from './policies-databag.ts'
 import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './protocol-version-1.ts'
 
 const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
 const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]
 
-/** The keys reserved by the protocol of an interface. */
-const OWNED: Readonly<Record<string, readonly string[]>> = {
-  service_mesh: [
-    ...VERSIONED,
-    'labels',
-    ELSEWHERE_KEY,
-    'mesh_type',
-    'guard',
-    DEFAULT_POLICIES_KEY,
-    ACCOUNT_KEY,
-    'policies',
-    'guarded',
-    'enforcement',
-  ],
-  cross_model_mesh: [...VERSIONED, 'cmr_data'],
-  'k8s-service': [...VERSIONED, 'service-name', 'service-port', 'name', 'port'],
-  cluster: [
-    ...[...VERSIONED, 'role', 'juju_topology', 'address', 'worker_config', 'worker_ports', 'worker_labels'],
-    ...['loki_endpoints', 'charm_tracing_receivers', 'workload_tracing_receivers', 'remote_write_endpoints'],
-    ...['ca_cert', 'server_cert', 's3_tls_ca_chain', 'privkey_secret_id'],
-  ],
-}
-
 const isOwned = (name: string, key: string): boolean =>
-  ANYWHERE.includes(key) || (ownValue(OWNED, name)?.includes(key) ?? false)
+  ANYWHERE.includes(key) || (protocolOf(name)?.keys.concat(VERSIONED).includes(key) ?? false)
 
 const omitProtocolKeys = <T>(name: string, data: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(data).filter(([key]) => !isOwned(name, key)))
@@ -44,7 +20,7 @@ const omitProtocolKeys = <T>(name: string, data: Readonly<Record<string, T>>): R
 export const selectCustomData = (name: string, published: PublishedData | undefined): CustomData | undefined => {
   if (published === undefined) return undefined
   const data = omitProtocolKeys(name, {
-    ...(Object.hasOwn(OWNED, name) && flattenDocument(published.data)),
+    ...(protocolOf(name) && flattenDocument(published.data)),
     ...published.data,
   })
   const units = Object.entries(published.units ?? {})

@@ -1,29 +1,33 @@
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import { isConfigUnknown, type State } from '../state/state.ts'
+import { type EffectiveState, isConfigUnknown, type State } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
-import { leavingWorkers } from './gate-enrolment.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
-import { hasPublished, peerView } from './peer-view.ts'
+import { mayCarryLabels, peerView } from './peer-view.ts'
 import type { Peer, Peers } from './peers.ts'
 import { grantsLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
 /**
  * Lists the applications whose mesh or cluster objects must stay, although this one may no longer run the mesh or cluster: consumers that
- * still carry its labels, workers that still have to leave, and the application's own config while it is unknown.
+ * still carry its labels, and workers that still have to leave.
  */
 export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => [
   ...leavingWorkers(subject, state, resolved, peers),
-  ...(isConfigUnknown(state) ? [`the config of ${subjectName(subject)}`] : []),
   ...Object.entries(state.relations).flatMap(([key, entry]) => {
     if (!grantsLabels(entry) || runsProvider(state, entry)) return []
     const other = peerView(subject, state, key, peers)
-    const isKept = other.hasLabels ?? (entry.grant !== undefined && hasPublished(entry))
-    return isKept ? [subjectName(remoteSubject(subject, entry))] : []
+    return mayCarryLabels(entry, other) ? [subjectName(remoteSubject(subject, entry))] : []
   }),
 ]
+
+/** Lists the consumers that have yet to write their policies by the present offer. Until then nothing else may be denied, and the namespace not enrolled. */
+export const laggards = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): string[] =>
+  Object.values(relations)
+    .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
+    .filter(({ guardsItself, isLeaving, hasApplied }) => guardsItself && !isLeaving && !hasApplied)
+    .map((relation) => subjectName(remoteSubject(subject, relation)))
 
 /** Lists the consumers without labels of their own. The namespace stays on the mesh for them. */
 export const namespaceAwaits = (
@@ -59,6 +63,12 @@ export const awaitedByBeacon = (subject: Subject, state: State, resolved: Resolv
   }))
 }
 
+/** Tells if a provider waits until its labels are carried, by all pods. */
+export const isAwaitedByProvider = (subject: Subject, state: State, peers: Peers): boolean =>
+  Object.values(state.relations).some(
+    (entry) => takesLabels(entry) && awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))),
+  )
+
 const awaitsLabels = (peer: Peer | undefined): boolean =>
   peer !== undefined && 'state' in peer && peer.state.awaiting === 'labels-applied'
 
@@ -75,8 +85,8 @@ const withoutLabels = (
   Object.entries(relations).flatMap(([key, relation]) => {
     if (relation.interface !== name || relation.role !== 'provides' || relation.isLeaving) return []
     const remote = subjectName(remoteSubject(subject, relation))
-    const { hasLabels, entry } = peerView(subject, state, key, peers)
-    const isCarrying = hasLabels === true && isDone(peers.get(remote))
+    const { entry } = peerView(subject, state, key, peers)
+    const isCarrying = relation.hasApplied === true && isDone(peers.get(remote))
     const isAwaited = relation.isUnknown === true || (entry !== undefined && !isCarrying)
     return isAwaited ? [remote] : []
   })
@@ -87,3 +97,13 @@ const isLabelled = (peer: Peer | undefined): boolean => isOnMesh(peer) && !await
 /** Tells if a workload is on the mesh. Labels of its own, or of its cluster, do not mean that. */
 const isOnMesh = (peer: Peer | undefined): boolean =>
   peer !== undefined && 'labels' in peer && Object.hasOwn(peer.labels, ENROLMENT_LABEL)
+
+/** Lists the workers that are still on a mesh that their coordinator has left. Until they leave, they must reach each other. */
+const leavingWorkers = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {
+  if (state.config?.coordinator === undefined || desiredMeshLabels(resolved.state)) return []
+  return Object.entries(state.relations).flatMap(([key, entry]) =>
+    entry.interface === 'cluster' && peerView(subject, state, key, peers).isEnrolled
+      ? [subjectName(remoteSubject(subject, entry))]
+      : [],
+  )
+}

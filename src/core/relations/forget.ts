@@ -3,7 +3,7 @@ import { defined } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
-import { publishedHash } from './peer-entry.ts'
+import { versionOf } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 
@@ -49,7 +49,7 @@ const withoutPreviousKinds = (
 
 /** Tells if both sides have observed the end, and nothing is left. */
 const isForgettable = (subject: Subject, state: State, key: string, entry: RelationEntry, peers: Peers): boolean => {
-  if (entry.labels !== undefined || entry.grant !== undefined) return false
+  if (entry.claim !== undefined) return false
   const { entry: theirs } = peerView(subject, state, key, peers)
-  return theirs === undefined || theirs.peer?.observed === publishedHash(state, entry)
+  return theirs === undefined || theirs.peer?.seen === versionOf(state, entry)
 }

@@ -4,7 +4,6 @@ import type { Versions } from '../state/config.ts'
 import type { Databag, RelationEntry } from '../state/relation.ts'
 import { readCrossModelIdentity } from './cross-model.ts'
 import { readValue } from './databag.ts'
-import { readGuards } from './guarded-databag.ts'
 import { ELSEWHERE_KEY } from './mesh-labels.ts'
 import { readPolicies } from './policies-databag.ts'
 import { readData } from './relation-data.ts'
@@ -18,7 +17,6 @@ type Reader = (databag: Databag) => object
 const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   service_mesh: {
     policies: readPolicies,
-    guarded: readGuards,
     labels: (databag) => readValue(databag, 'labels', Labels),
     [ELSEWHERE_KEY]: (databag) => readValue(databag, ELSEWHERE_KEY, Labels),
   },

@@ -1,12 +1,13 @@
-import { isSameNamespace, isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
-import { applicationSource, ECHO } from '../../platform/cloudevents/source.ts'
-import { parseRequester, type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
+import { applicationSource } from '../../platform/cloudevents/source.ts'
+import { protocolOf } from '../state/interfaces.ts'
+import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
-import { contentHash, hasProtocol, oppositeIdentity, publishedHash, remoteSubject } from './peer-entry.ts'
-import { peerView } from './peer-view.ts'
+import { noteSent } from './claims.ts'
+import { contentHash, oppositeIdentity, remoteSubject, versionOf } from './peer-entry.ts'
+import { hasPublished, peerView } from './peer-view.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
-import { noteDelivered } from './progress.ts'
 import { takesLabels } from './requested-labels.ts'
 
 /**
@@ -16,7 +17,7 @@ import { takesLabels } from './requested-labels.ts'
 export type Nudge = {
   readonly event: Event
   readonly name: string
-  /** The key of the relation, and the hash of its published content. */
+  /** The key of the relation, and the version of what it shows. */
   readonly key: string
   readonly shows: string
   /** The peer has no readable memory, so a record of the sent data is kept. */
@@ -28,7 +29,6 @@ type Occasion = {
   readonly isResync: boolean
   /** All applications of the namespace get a resync of their own. */
   readonly isNamespaceResync: boolean
-  readonly isEcho: boolean
   readonly now: Date
 }
 
@@ -55,11 +55,11 @@ export const withSending = (subject: Subject, state: State, peers: Peers): State
   const isRemote = remoteTest(subject, state)
   const isUntold = (key: string, entry: RelationEntry): boolean => {
     const remote = remoteSubject(subject, entry)
-    const isSettled = entry.peer?.delivered === null || !isRemote(remote) || readableOf(peers, remote) !== undefined
+    const isSettled = entry.peer?.sent === null || !isRemote(remote) || readableOf(peers, remote) !== undefined
     return !isSettled && dueTo(subject, state, key, entry, peers, NO_RESYNC) !== undefined
   }
   const sending = relationsIn(state).filter(({ key, ...entry }) => isUntold(key, entry))
-  return sending.reduce((before, { key }) => noteDelivered(before, key, null), state)
+  return sending.reduce((before, { key }) => noteSent(before, key, null), state)
 }
 
 const NO_RESYNC = { isResync: false, isNamespaceResync: false }
@@ -83,7 +83,7 @@ const dueTo = (
   const remote = remoteSubject(subject, entry)
   const isSame = isSameNamespace(subject, remote)
   // across namespaces, each platform announces relations to its own side
-  if (!isSame && entry.published?.digest === undefined && !hasProtocol(entry)) return undefined
+  if (!isSame && entry.published?.digest === undefined && !protocolOf(entry.interface)) return undefined
   const isForced = isResync && !(isNamespaceResync && isSame)
   const peer = readableOf(peers, remote)
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
@@ -92,8 +92,8 @@ const dueTo = (
 
 /** Tells if the data differ from the last sent ones. Without a memory the peer cannot show what it has observed. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
-  entry.peer?.delivered !== publishedHash(state, entry) &&
-  (stands(state, entry) || entry.peer?.delivered !== undefined || entry.grant !== undefined)
+  entry.peer?.sent !== versionOf(state, entry) &&
+  (stands(state, entry) || entry.peer?.sent !== undefined || hasPublished(entry))
 
 const isUnseen = (
   subject: Subject,
@@ -103,39 +103,28 @@ const isUnseen = (
   peers: Peers,
   peer: PublicState,
 ): boolean => {
-  const { entry: theirs, isOver } = peerView(subject, state, key, peers)
+  const { entry: theirs } = peerView(subject, state, key, peers)
   const isStanding = stands(state, entry)
-  if (theirs === undefined) return isStanding || isKeptFor(subject, entry, peer)
-  // the mesh of a namespace is removed once labels are carried; grants are revoked once they no longer are
-  const isLeft = (isOver || !isStanding) && theirs.grant !== undefined
+  if (theirs === undefined) return isStanding
   // a worker keeps the label of its cluster even if it is off the mesh
-  const isLetGo = entry.labels === undefined || entry.interface === 'cluster'
+  const isLetGo = entry.claim === undefined || entry.interface === 'cluster'
   const isAwaited =
-    (peer.awaiting === 'labels-applied' && takesLabels(entry)) ||
-    (peer.awaiting === 'labels-removed' && isLetGo) ||
-    (entry.labels === undefined && isLeft)
+    (peer.awaiting === 'labels-applied' && takesLabels(entry)) || (peer.awaiting === 'labels-removed' && isLetGo)
   // after the merge, our status is the later one if they differ; across namespaces both may be in effect
   const isLater = isSameNamespace(subject, remoteSubject(subject, entry)) && theirs.status !== entry.status
-  return isAwaited || isLater || theirs.peer?.observed !== publishedHash(state, entry)
+  return isAwaited || isLater || theirs.peer?.seen !== versionOf(state, entry)
 }
-
-/** Tells if a peer that has lost its memory keeps a grant until it hears what became of the relation. */
-const isKeptFor = (subject: Subject, { id }: RelationEntry, { waitingSince = {} }: PublicState): boolean =>
-  Object.keys(waitingSince).some((held) => {
-    const kept = parseRequester(held)
-    return kept?.id === String(id) && isSameSubject(kept.requester, subject)
-  })
 
 const nudge = (
   subject: Subject,
   state: State,
   key: string,
   entry: RelationEntry,
-  { isEcho, now }: Occasion,
+  { now }: Occasion,
   { isRemembered }: Due,
 ): Nudge => {
   const to = remoteSubject(subject, entry)
-  const shows = publishedHash(state, entry)
+  const shows = versionOf(state, entry)
   const isStanding = stands(state, entry)
   return {
     key,
@@ -149,7 +138,7 @@ const nudge = (
       subject: subjectName(to),
       time: now.toISOString(),
       datacontenttype: 'application/json',
-      extensions: { partitionkey: subjectName(to), ...(isEcho && { [ECHO]: 'true' }) },
+      extensions: { partitionkey: subjectName(to) },
       data: { ...to, ...(isStanding ? standing(subject, state, entry) : ended(subject, entry)) },
     },
   }

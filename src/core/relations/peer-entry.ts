@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
+import { endpointOpposite } from '../state/interfaces.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { relationKey, withPublished } from '../state/relation.ts'
@@ -10,16 +11,10 @@ import { SCRAPE, SCRAPE_JOBS } from './scrape-jobs.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const
 
-/** The names of remote endpoints, used if the platform has not sent one. */
-const ENDPOINTS: Readonly<Record<string, string>> = {
-  'require-cmr-mesh': 'provide-cmr-mesh',
-  'provide-cmr-mesh': 'require-cmr-mesh',
-}
-
 /** Returns the identity of a relation at its peer. */
 export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }: RelationEntry) => ({
   id,
-  endpoint: remote.endpoint ?? ownValue(ENDPOINTS, endpoint) ?? endpoint,
+  endpoint: remote.endpoint ?? endpointOpposite(name, endpoint) ?? endpoint,
   interface: name,
   role: OPPOSITE[role],
 })
@@ -91,46 +86,44 @@ export const contentHash = (content: unknown): string =>
   hash('sha256', JSON.stringify(content), 'base64url').slice(0, 12)
 
 /**
- * Hashes the published data, the grant and the existence of a relation, so that the peer notices changes. A relation that was restored
- * never has the hash from before its end. So a peer that has only heard of the end, and writes late, fails its save.
+ * Returns the version of what a side shows its peer: its published data, and that the relation exists. A relation that was restored never
+ * has the version from before its end.
  */
-export const publishedHash = (state: Shown, entry: RelationEntry): string =>
-  contentHash([
-    ...shownIn(state, entry),
-    ...(entry.published?.generation === undefined ? [] : [entry.published.generation]),
-  ])
+export const versionOf = (state: Shown, entry: RelationEntry): string =>
+  entry.published?.version ?? contentHash(shownIn(state, entry))
 
 type Shown = Pick<State, 'removed' | 'marks' | 'relations'>
 
 const shownIn = (state: Shown, entry: RelationEntry) => {
   const isStanding = stands(state, entry)
   const ends = isStanding ? [entry.endedAt, state.marks?.application?.at].filter((end) => end !== undefined) : []
-  return [isStanding, entry.published?.digest ?? null, entry.grant ?? null, ...ends, ...scrapeJobsAt(entry)]
+  return [isStanding, entry.published?.digest ?? null, ...ends, ...toldAt(entry)]
 }
 
-/** The scrape jobs of the peer, which it reads here: its platform tells them to this side. */
-const scrapeJobsAt = ({ interface: name, role, remote: { data } }: RelationEntry) =>
-  name === SCRAPE && role === 'requires' && data?.[SCRAPE_JOBS] !== undefined ? [data[SCRAPE_JOBS]] : []
+/** The data that the peer reads here, as its platform tells them to this side: its scrape jobs, and what a consumer's charm asks for itself. */
+const toldAt = ({ interface: name, role, remote: { data } }: RelationEntry): unknown[] => {
+  if (name === SCRAPE && role === 'requires') return data?.[SCRAPE_JOBS] === undefined ? [] : [data[SCRAPE_JOBS]]
+  return name === 'service_mesh' && role === 'provides' && data !== undefined ? [data] : []
+}
 
 /**
- * Gives each relation whose public data differ from those in the memory a new generation. Data that change and change back get a new hash
- * this way: the peer may be about to record the data in between as observed, or may have observed the data of a memory that was restored
- * since.
+ * Gives each relation whose public data differ from those in the memory a new version. Data that change and change back get a new one as
+ * well: the peer may be about to record the data in between as seen, or may have seen the data of a memory that was restored since.
  */
-export const withGenerations = ({ state: before, stored }: Memory, next: Content): Content => {
-  const resourceVersion = stored?.metadata.resourceVersion
+export const withVersions = ({ state: before, stored }: Memory, next: Content): Content => {
+  const resourceVersion = stored?.metadata.resourceVersion ?? ''
   // usually the entry is identical, and needs no comparison
   const isKept = before.removed === next.state.removed && before.marks?.application === next.state.marks?.application
   const isShownAlike = (known: RelationEntry, entry: RelationEntry) =>
-    (isKept && known === entry) || isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry))
+    known.published?.version !== undefined &&
+    ((isKept && known === entry) || isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry)))
   const relations = Object.entries(next.state.relations).map(([key, entry]) => {
     const known = ownValue(before.relations, key)
-    const generation = known && isShownAlike(known, entry) ? known.published?.generation : resourceVersion
-    return [key, withPublished(entry, { generation })]
+    const version =
+      known && isShownAlike(known, entry)
+        ? known.published?.version
+        : contentHash([resourceVersion, ...shownIn(next.state, entry)])
+    return [key, withPublished(entry, { version })]
   })
   return { ...next, state: { ...next.state, relations: Object.fromEntries(relations) } }
 }
-
-/** Tells if meshstep has a protocol for the interface, so that both sides publish data. */
-export const hasProtocol = ({ interface: name }: Pick<RelationEntry, 'interface'>): boolean =>
-  ['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'].includes(name)

@@ -3,7 +3,7 @@ import { isSameNamespace, type Subject, subjectName } from '../../platform/base/
 import type { PublishedData, RelationEntry } from '../state/relation.ts'
 import { isEstablished, type PublicState, publishedIn, type State } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
-import { findPeerEntry, publishedHash, remoteSubject } from './peer-entry.ts'
+import { findPeerEntry, remoteSubject, versionOf } from './peer-entry.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
 
 /** The peer of a relation, according to its memory. */
@@ -14,13 +14,15 @@ export type PeerView = {
   readonly isOver: boolean
   /** The other relation that has its id there. */
   readonly rival?: RelationEntry | undefined
-  /** The workload carries labels of the relation. Undefined if unknown. */
+  /** The peer has a memory that can be read. */
+  readonly isKnown?: true
+  /** The peer has claimed the labels of the relation, or may carry them. Undefined if unknown. */
   readonly hasLabels?: boolean | undefined
   /** The labels that the workload carries for its relations. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** The workload is on the mesh because of this relation alone. */
   readonly isEnrolled?: true | undefined
-  /** A hash of the peer's public data in the relation. */
+  /** The version of the peer's public data in the relation. */
   readonly shows?: string | undefined
   /** The reason why the memory could not be read. */
   readonly problem?: string | undefined
@@ -42,8 +44,9 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
   const rival = isSameNamespace(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
   // only an application with a lost memory may carry labels of a relation that it does not know
   if (entry === undefined)
-    return { isOver: rival !== undefined, rival, labels, hasLabels: peer.state.recovering === true }
+    return { isKnown: true, isOver: rival !== undefined, rival, labels, hasLabels: peer.state.recovering === true }
   return {
+    isKnown: true,
     entry,
     rival,
     labels,
@@ -52,10 +55,10 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     isOver:
       rival !== undefined ||
       !isEstablished(peer.state, isSameNamespace(subject, peer.subject) ? asEstablished(entry) : entry),
-    hasLabels: entry.labels !== undefined,
+    hasLabels: entry.claim !== undefined,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
-      return publishedHash(peer.state, entry)
+      return versionOf(peer.state, entry)
     },
   }
 }
@@ -81,11 +84,11 @@ const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicStat
 
 const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer, 'labels' | 'state'>): boolean =>
   Object.hasOwn(labels, ENROLMENT_LABEL) &&
-  !Object.values(state.relations).some((other) => other !== entry && other.labels !== undefined)
+  !Object.values(state.relations).some((other) => other !== entry && other.claim !== undefined)
 
 /** Tells if the peer has ever published anything in the relation. If so, and its memory is missing, the relation may be unchanged. */
 export const hasPublished = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>
-  peer?.publishes === true || peer?.observed !== undefined
+  peer?.publishes === true || peer?.seen !== undefined
 
 /** Tells if the requirer may carry labels of the relation. */
 export const mayCarryLabels = (entry: RelationEntry, { hasLabels }: PeerView): boolean =>

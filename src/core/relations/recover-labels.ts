@@ -2,28 +2,24 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
-import { endsAlone, tombstoneOf } from './announcements.ts'
+import { withEntries } from './claims.ts'
 import { remoteSubject } from './peer-entry.ts'
 import type { Peers } from './peers.ts'
-import { withEntries } from './progress.ts'
 import { isEnrolling, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
+import { endsAlone, tombstoneOf } from './tombstones.ts'
 
 /**
  * Restores the state of a memory that was lost while the workload was on the mesh. The enrolment is kept until its relation, or the end of
  * it, is known, because nothing guards the application off the mesh. An ended relation counts as carried until the labels are gone.
  */
 export const withRecoveredLabels = (state: State): State => ({
-  ...withEntries(
-    state,
-    Object.entries(state.relations).flatMap(([key, entry]) =>
-      takesLabels(entry) ? [{ key, entry: recovered(entry) }] : [],
-    ),
-  ),
+  ...withEntries(state, (entry) => (takesLabels(entry) ? recovered(entry) : undefined)),
   recovering: true,
 })
 
-const recovered = ({ peer }: RelationEntry) => ({ labels: 'applied', peer: { ...peer, publishes: true } }) as const
+const recovered = ({ peer, claim }: RelationEntry) =>
+  ({ claim: claim ?? { version: '', phase: 'applied' }, peer: { ...peer, publishes: true } }) as const
 
 /**
  * Lists the providers of relations whose effect on the application's labels is known: labels, none any more, or none because it is over. An
@@ -53,7 +49,8 @@ export const endedBy = (subject: Subject, state: State, peers: Peers): (Subject 
     return isEnrolling({ interface: name }) ? [beacon] : []
   })
   const elsewhere = [...peers.values()].filter(
-    (peer) => 'state' in peer && endsAlone(subject, peer.subject, peer.state).includes('service_mesh'),
+    (peer) =>
+      'state' in peer && endsAlone(subject, peer.subject, peer.state).some((one) => one.interface === 'service_mesh'),
   )
   return [...ended.map((entry) => beaconOf(subject, entry)), ...buried, ...elsewhere.map((peer) => peer.subject)]
 }

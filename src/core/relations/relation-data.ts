@@ -1,7 +1,8 @@
 import type { Interface, Versions } from '../state/config.ts'
+import { INTERFACES } from '../state/interfaces.ts'
 import type { Databag } from '../state/relation.ts'
 import { decodePayload } from './codec.ts'
-import { SUPPORTED, spokenVersions } from './versions.ts'
+import { spokenVersions } from './versions.ts'
 
 /** The data of a relation in the flat keys of its interface, or the reason why they are unknown. */
 export type RelationData = { data: Databag } | { incompatible: string } | { unreadable: string }
@@ -23,4 +24,4 @@ export const readData = (
   return { data: { ...read.data, policies: platform.policies } }
 }
 
-export const isVersioned = (name: string): name is Interface => Object.hasOwn(SUPPORTED, name)
+export const isVersioned = (name: string): name is Interface => Object.hasOwn(INTERFACES, name)

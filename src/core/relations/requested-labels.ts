@@ -1,11 +1,13 @@
 import * as z from 'zod'
+import { protocolOf } from '../state/interfaces.ts'
 import type { Relation, RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { readValue } from './databag.ts'
 
+const offerOf = ({ interface: name }: Pick<Relation, 'interface'>) => protocolOf(name)?.offer
+
 /** Tells if the relation enrols its requirer, with labels and policies. */
-export const isEnrolling = ({ interface: name }: Pick<Relation, 'interface'>): boolean =>
-  name === 'service_mesh' || name === 'cluster'
+export const isEnrolling = (relation: Pick<Relation, 'interface'>): boolean => offerOf(relation) !== undefined
 
 /** Tells if this side is to carry the relation's labels. */
 export const takesLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
@@ -17,12 +19,11 @@ export const grantsLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): 
 
 /** Tells if the config makes the application the beacon or the coordinator of the relation. */
 export const runsProvider = ({ config }: Pick<State, 'config'>, entry: Pick<RelationEntry, 'interface'>): boolean =>
-  Boolean(entry.interface === 'cluster' ? config?.coordinator : config?.mesh)
+  Boolean(config?.[offerOf(entry)?.by ?? 'mesh'])
 
 const Labels = z.record(z.string(), z.unknown())
 
-export const labelsKey = ({ interface: name }: Pick<Relation, 'interface'>): string =>
-  name === 'cluster' ? 'worker_labels' : 'labels'
+export const labelsKey = (relation: Pick<Relation, 'interface'>): string => offerOf(relation)?.labels ?? 'labels'
 
 /** Returns the labels that a relation requests of its requirer. */
 export const requestedLabels = (relation: Relation): Readonly<Record<string, unknown>> => {

@@ -1,15 +1,25 @@
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import { hasData, isEmptied, type Relation, type RelationEntry, relationName } from '../state/relation.ts'
+import {
+  hasData,
+  isEmptied,
+  type PublishedData,
+  type Relation,
+  type RelationEntry,
+  relationName,
+} from '../state/relation.ts'
 import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
+import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { sharedIds } from './ids.ts'
-import { remoteSubject } from './peer-entry.ts'
+import { isApplied } from './offer-and-claim.ts'
+import { remoteSubject, versionOf } from './peer-entry.ts'
 import { mayCarryLabels, type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { type RelationData, readData } from './relation-data.ts'
-import { isEnrolling } from './requested-labels.ts'
+import { grantsLabels, isEnrolling, requestedLabels, takesLabels } from './requested-labels.ts'
+import { endsAlone, tombstoneOf } from './tombstones.ts'
 
 /** The state with each relation's effective data, and the problems found. */
 export type ResolvedRelations = {
@@ -19,12 +29,16 @@ export type ResolvedRelations = {
   readonly problems: readonly string[]
   /** Waits for other applications. */
   readonly waiting: readonly Wait[]
+  /** The memory was lost, and only the config, which is not known yet, says what the policies stand for that guard the application. */
+  readonly isConfigAwaited?: true
+  /** Relations with a beacon that are over, and whose labels may still be carried. What guards the application follows them until then. */
+  readonly departing: Readonly<Record<string, Relation>>
+  /** Relations that are over, with nothing left of them at the peer. Their ids are those that the provider knows. */
+  readonly over: readonly RelationEntry[]
+  /** The ids of relations of which only the end is known. */
+  readonly ended: readonly string[]
   /** Relations with unknown data. Labels and objects that were applied for them stay. */
   readonly unknown: readonly Relation[]
-  /**
-   * Ended relations with beacons whose labels this application still carries. It publishes its requests in them until the labels are gone.
-   */
-  readonly departing: Readonly<Record<string, Relation>>
 }
 
 /**
@@ -40,7 +54,6 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
     ...resolve(entry, other, state, isOver),
   })
   const resolved = all.filter(({ entry, other, isOver }) => !isOver || isLeaving(entry, other)).map(resolveOne)
-  const departing = all.filter(({ entry, isOver }) => isOver && isDeparting(state, entry)).map(resolveOne)
   const { relations: _, marks: _m, ...others } = state
   return {
     state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
@@ -57,34 +70,41 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
       ...resolved.flatMap(({ relation, read, other }) => waitingFor(subject, relation, 'data' in read, other) ?? []),
       ...sharedIds(subject, state, peers),
     ],
+    departing: Object.fromEntries(
+      all
+        .filter(({ entry, isOver }) => isOver && entry.interface === 'service_mesh' && entry.claim !== undefined)
+        .map(resolveOne)
+        .map(({ key, relation }) => [key, relation]),
+    ),
+    ended: endedIds(subject, state, peers),
+    over: all.flatMap(({ entry, other, isOver }) =>
+      isOver && !isLeaving(entry, other)
+        ? [takesLabels(entry) && other.entry ? { ...entry, id: other.entry.id } : entry]
+        : [],
+    ),
     unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
-    departing: Object.fromEntries(departing.map(({ key, relation }) => [key, relation])),
   }
 }
 
-/** Adds the departing relations: the application publishes in them as well. */
-export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations => {
-  const { state, departing } = resolved
-  if (Object.keys(departing).length === 0) return resolved
-  return { ...resolved, state: { ...state, relations: { ...departing, ...state.relations } } }
-}
-
-/** Tells if a consumer still carries labels of an ended relation, and has a config to compute its request from. */
-const isDeparting = ({ config, removed }: State, { interface: name, role, labels }: RelationEntry): boolean =>
-  name === 'service_mesh' &&
-  role === 'requires' &&
-  labels !== undefined &&
-  config !== undefined &&
-  removed === undefined
+/** Lists the ids of relations of which the application itself, or a peer of its namespace, knows only the end. */
+const endedIds = (subject: Subject, { tombstones = {} }: State, peers: Peers): string[] => [
+  ...Object.keys(tombstones).map((key) => tombstoneOf(subject, key).id),
+  ...[...peers.values()].flatMap((peer) =>
+    'state' in peer ? endsAlone(subject, peer.subject, peer.state).map(({ id }) => id) : [],
+  ),
+]
 
 const STAYS = 'the last readable data stays in effect'
 
-/**
- * Tells if the requirer of an ended relation may still carry its labels. With a grant it may, unless its memory says otherwise. Without
- * one, only if its memory says so. A requirer calls such a relation departing, its provider calls it leaving.
- */
+/** Adds the departing relations. */
+export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations => {
+  const { state, departing } = resolved
+  return { ...resolved, state: { ...state, relations: { ...departing, ...state.relations } } }
+}
+
+/** Tells if the requirer of an ended relation may still carry its labels. */
 const isLeaving = (entry: RelationEntry, other: PeerView): boolean =>
-  entry.grant === undefined ? other.entry?.labels !== undefined : mayCarryLabels(entry, other)
+  grantsLabels(entry) && mayCarryLabels(entry, other)
 
 const waitingFor = (
   subject: Subject,
@@ -111,17 +131,11 @@ const flag = (isSet: boolean): true | undefined => isSet || undefined
 
 type Resolved = { relation: Relation; read: RelationData }
 
-const resolve = (
-  entry: RelationEntry,
-  { entry: theirs, published, labels }: PeerView,
-  state: State,
-  isOver: boolean,
-): Resolved => {
+const resolve = (entry: RelationEntry, other: PeerView, state: State, isOver: boolean): Resolved => {
+  const { entry: theirs, published, labels } = other
   const { remote, lastReadable } = entry
   const read = readData(entry.interface, remote.data ?? {}, published?.data, state.config?.versions)
   const own = publishedIn(state, entry)
-  const isRequest = own !== undefined && entry.role === 'requires' && isEnrolling(entry)
-  const requested = isRequest ? readData(entry.interface, own.data, undefined) : undefined
   const data = 'data' in read ? read.data : (lastReadable ?? {})
   const units = published?.units ?? remote.units
   const { id, endpoint, interface: name, role } = entry
@@ -135,7 +149,8 @@ const resolve = (
     isPartial: published?.partial,
     peerLabels: labels,
     isConfigured: flag(own !== undefined && !own.partial),
-    requested: requested && 'data' in requested ? requested.data : undefined,
+    ...(takesLabels(entry) && requirerSide(entry, other, state)),
+    ...(grantsLabels(entry) && providerSide(entry, other, state)),
     ...ownDataIn(entry, theirs),
     customData: selectCustomData(entry.interface, published),
     isUnknown: flag(isUnknown),
@@ -144,9 +159,113 @@ const resolve = (
   return { relation, read }
 }
 
+/** The knowledge of a requirer of labels: the version of the offer, and its own side as the provider reads it. */
+const requirerSide = (
+  entry: RelationEntry,
+  { entry: theirs, published, shows }: PeerView,
+  state: State,
+): Pick<Relation, 'requested' | 'offered' | 'mirror'> => {
+  const own = publishedIn(state, entry)
+  const said = own && readData(entry.interface, own.data, undefined)
+  return defined({
+    requested: said && 'data' in said ? said.data : undefined,
+    offered: theirs && published && shows,
+    mirror: theirs && mirrorOf(theirs, own, state),
+  })
+}
+
+/** This side as its provider knows it. */
+const mirrorOf = (theirs: RelationEntry, own: PublishedData | undefined, state: State): Relation['mirror'] => {
+  const { id, endpoint, remote, lastReadable } = theirs
+  const read = readData(theirs.interface, remote.data ?? {}, own?.data, state.config?.versions)
+  const data = 'data' in read ? read.data : (lastReadable ?? {})
+  // the charm of the application may speak for it, and emptied its databag if it had
+  const isTold = hasData(remote) || (isEmptied(theirs) && theirs.peer?.publishes !== true)
+  const isPartial = !isTold && (own === undefined || own.partial === true)
+  return { id, endpoint, data, ...(isPartial && { isPartial }) }
+}
+
+/** The knowledge of a provider of labels: whether the requirer guards itself, and whether it has applied the offer. */
+const providerSide = (
+  entry: RelationEntry,
+  { entry: theirs, isKnown }: PeerView,
+  state: State,
+): Pick<Relation, 'guardsItself' | 'hasApplied'> => ({
+  ...((isKnown || entry.peer?.publishes) && { guardsItself: true }),
+  ...(isApplied(theirs?.claim, versionOf(state, entry)) && { hasApplied: true }),
+})
+
 /** Returns the databag of this side as the peer was told, and its last readable values. What is told in another namespace needs no right in this one, and does not count. */
 const ownDataIn = (
   { remote: { namespace } }: RelationEntry,
   theirs: RelationEntry | undefined,
 ): Pick<Relation, 'ownData' | 'ownLastReadable'> =>
   namespace === undefined && theirs ? { ownData: theirs.remote.data, ownLastReadable: theirs.lastReadable } : {}
+
+/** Tells if the provider of an enrolling relation has not published anything. */
+export const isSilentProvider = (relation: Relation): boolean =>
+  isEnrolling(relation) &&
+  relation.role === 'requires' &&
+  !relation.publishes &&
+  !relation.emptied &&
+  !hasData(relation.remote)
+
+/** Tells if a provider has yet to offer labels. Until then, labels of another relation stay, even after its end. */
+export const isAwaiting = ({
+  state: { relations },
+  isConfigAwaited,
+}: Pick<ResolvedRelations, 'state' | 'isConfigAwaited'>): boolean =>
+  isConfigAwaited === true || Object.values(relations).some(isSilentProvider)
+
+/**
+ * Lists the waits for providers that have yet to offer labels, if no other source does. Without these labels the application does not join
+ * their mesh, or keeps its present labels.
+ */
+export const silentProviders = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: ResolvedRelations,
+  peers: Peers,
+  own: readonly string[],
+): Wait[] => {
+  const { config } = state
+  const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
+  if (asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))) return []
+  return Object.entries(relations).flatMap(([key, relation]) => {
+    if (relation.isUnknown) return []
+    const remote = subjectName(remoteSubject(subject, relation))
+    if (own.includes(ENROLMENT_LABEL) && isSilentProvider(relation))
+      return [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
+    const asks = 'a beacon of meshstep does once its config has mesh'
+    // a provider that does not know the relation yet may still offer labels
+    return knows(subject, state, key, peers) && isMeshless(relation)
+      ? [relationWait(relation, remote, `waiting for the labels of ${remote}, which asks for none: ${asks}`)]
+      : []
+  })
+}
+
+/**
+ * Lists the waits for beacons that do not know a relation yet. A step that has just told a beacon does not report this wait. Questions do,
+ * if the beacon has not reacted.
+ */
+export const unawareBeacons = (
+  subject: Subject,
+  state: State,
+  { state: { relations } }: ResolvedRelations,
+  peers: Peers,
+): Wait[] =>
+  Object.entries(relations).flatMap(([key, relation]) => {
+    const isMissing = isMeshless(relation) && !relation.emptied && !knows(subject, state, key, peers)
+    if (!isMissing || relation.isUnknown) return []
+    const remote = subjectName(remoteSubject(subject, relation))
+    const ending = `its next event, or a resync of ${remote.split('/')[0]}, tells it`
+    return [relationWait(relation, remote, `waiting for ${remote}, which does not know of the relation yet: ${ending}`)]
+  })
+
+/** Tells if the peer knows the relation as it is now. In its memory one that was established again may still be over, and then it has answered nothing yet. */
+const knows = (subject: Subject, state: State, key: string, peers: Peers): boolean =>
+  peerView(subject, state, key, peers).entry?.status === 'established'
+
+/** Tells if the beacon of a relation has published no labels at all. With its whole namespace on the mesh it publishes an empty set. */
+const isMeshless = ({ interface: name, role, remote }: Relation): boolean =>
+  name === 'service_mesh' && role === 'requires' && !Object.hasOwn(remote.data, 'labels')

@@ -1,6 +1,7 @@
 import { nearestName } from '../../platform/base/nearest-name.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { listedPolicies } from '../policies/models.ts'
+import { isOfMesh } from '../state/interfaces.ts'
 import { relationName, relationsIn } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 
@@ -36,9 +37,6 @@ const unrelated = (state: State): UnmatchedEndpoint[] => {
     .map((one) => ({ to: 'relations', ...one, ...nearestTo(one.endpoint, present) }))
 }
 
-/** The relations of the mesh itself grant nothing by policies of their endpoint. */
-const OF_THE_MESH = ['service_mesh', 'cross_model_mesh']
-
 /** Lists the endpoints of relations that a config with policies by endpoint names nowhere. A coordinator derives policies of its own. */
 const unnamed = (state: State): UnmatchedEndpoint[] => {
   const policies = listedPolicies(state.config?.policies)
@@ -46,7 +44,7 @@ const unnamed = (state: State): UnmatchedEndpoint[] => {
   const config = JSON.stringify(state.config)
   const endpoints = policies.map(({ relation }) => relation)
   return relationsIn(state)
-    .filter((entry) => stands(state, entry) && entry.role === 'provides' && !OF_THE_MESH.includes(entry.interface))
+    .filter((entry) => stands(state, entry) && entry.role === 'provides' && !isOfMesh(entry))
     .filter(({ endpoint }) => !config.includes(JSON.stringify(endpoint)))
     .map((entry) => ({
       ...{ to: 'config', where: relationName(entry), endpoint: entry.endpoint },

@@ -2,19 +2,13 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import { printValue } from '../../platform/base/printed.ts'
 import { readText } from '../../platform/base/structured-text.ts'
 import type { Interface, Version, Versions } from '../state/config.ts'
+import { INTERFACES } from '../state/interfaces.ts'
 import type { Databag } from '../state/relation.ts'
 import { documentIn, isLeftBehind, VERSIONS_KEY } from './protocol-version-1.ts'
 
-/** The supported versions of each interface. */
-export const SUPPORTED: Readonly<Record<Interface, readonly Version[]>> = {
-  service_mesh: [0, 1],
-  cross_model_mesh: [0, 1],
-  cluster: [0, 1],
-  'k8s-service': [0, 1],
-}
 /** Returns the versions of `name` that an application supports. */
 export const spokenVersions = (name: Interface, config: Versions = {}): readonly Version[] =>
-  ownValue(config, name) ?? SUPPORTED[name]
+  ownValue(config, name) ?? INTERFACES[name].versions
 
 /** The common version of both sides, or the reason why there is none: `incompatible` needs a person, `unreadable` may pass. */
 export type Agreement = { version: Version } | { incompatible: string } | { unreadable: string }

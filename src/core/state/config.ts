@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { LeaderSettings } from '../units/leader-settings.ts'
+import { INTERFACES, type InterfaceName } from './interfaces.ts'
 import { Databags } from './relation.ts'
 
 /** A version of the protocol. 0: the flat keys of the charm libraries. 1: the same content as one document. */
@@ -7,7 +8,7 @@ export const Version = z.literal([0, 1], 'expected a version that is spoken here
 
 export type Version = z.infer<typeof Version>
 
-export const Interface = z.enum(['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service'])
+export const Interface = z.enum(Object.keys(INTERFACES) as InterfaceName[])
 
 export type Interface = z.infer<typeof Interface>
 

@@ -53,12 +53,12 @@ export const PublishedData = z.strictObject({
 export type PublishedData = z.infer<typeof PublishedData>
 
 /**
- * The grant of a provider. `standing`: the request with this digest is granted; without a digest, no request is known. `revoking`: saved
- * before anything is revoked.
+ * The part of its provider's offer that a requirer has taken, by the offer's version. `claiming`: saved before anything is written for it. `applied`:
+ * its policies and labels are written. `leaving`: saved before its labels go; it lasts until they and its policies are gone.
  */
-export const Grant = z.strictObject({ phase: z.enum(['standing', 'revoking']), digest: z.string().optional() })
+export const Claim = z.strictObject({ version: z.string(), phase: z.enum(['claiming', 'applied', 'leaving']) })
 
-export type Grant = z.infer<typeof Grant>
+export type Claim = z.infer<typeof Claim>
 
 /**
  * One side's entry of a relation: the platform's last announcement, its own published data, and the progress of both sides. The data of the
@@ -87,11 +87,8 @@ export const RelationEntry = z.strictObject({
     .strictObject({
       /** The key of its data in the state's `published`. */
       digest: z.string().optional(),
-      /**
-       * The resourceVersion of the memory before the data, the grant or the status changed last. So data that are published a second time
-       * do not count as already observed.
-       */
-      generation: z.string().optional(),
+      /** Changes whenever the data or the status do, and never comes back. */
+      version: z.string().optional(),
     })
     .optional(),
   /** The record of the peer. */
@@ -99,19 +96,14 @@ export const RelationEntry = z.strictObject({
     .strictObject({
       /** The peer has published its data. Without its memory they are unknown, whatever the platform sends. */
       publishes: z.literal(true).optional(),
-      /** A hash of its published data when this side last acted on them. */
-      observed: z.string().optional(),
-      /** A hash of the data sent to a peer without a memory. Null while they are on their way. */
-      delivered: z.string().nullable().optional(),
+      /** The version of its data that this side acted on last. */
+      seen: z.string().optional(),
+      /** The version of the own data that was sent to a peer without a memory. Null while it is on its way. */
+      sent: z.string().nullable().optional(),
     })
     .optional(),
-  /**
-   * On a requirer, the labels of the relation on its workload. Absent if there are none. `applying` is an intent: it takes effect if the
-   * provider, read after the save, has not moved. `applied`: the labels may be there.
-   */
-  labels: z.enum(['applying', 'applied']).optional(),
-  /** On a provider, its grant. */
-  grant: Grant.optional(),
+  /** On a requirer of labels. */
+  claim: Claim.optional(),
 })
 
 export type RelationEntry = z.infer<typeof RelationEntry>
@@ -154,12 +146,18 @@ export type Relation = RelationIdentity & {
   readonly ownLastReadable?: Databag | undefined
   /** The peer's custom data, outside the protocol. */
   readonly customData?: CustomData
-  /** The application that its labels wait for. */
-  readonly awaits?: string
+  /** On a provider of labels: its requirer has a memory, and writes the policies that guard it. */
+  readonly guardsItself?: true
+  /** On a provider of labels: its requirer has applied the offer as it is published. */
+  readonly hasApplied?: true
+  /** On a requirer of labels: the data that this side published last. */
+  readonly requested?: Databag
+  /** On a requirer of labels: the version of the offer in the provider's memory. */
+  readonly offered?: string
+  /** On a requirer of labels: this side as the provider knows it, with the data that it reads. */
+  readonly mirror?: Pick<RelationIdentity, 'id' | 'endpoint'> & { readonly data: Databag; readonly isPartial?: true }
   /** This side has published completely. */
   readonly isConfigured?: true
-  /** On a requirer of labels, the data that this side published last. */
-  readonly requested?: Databag
 }
 
 /** Changes the published data of an entry. */

@@ -10,7 +10,7 @@ import type { Config } from './config.ts'
 import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, relationKey } from './relation.ts'
 
 /** The version of stored states. A program leaves memories with another version untouched. */
-export const VERSION = 4
+export const VERSION = 5
 /** The kinds of objects that an application may own. */
 export const OwnedKind = z.enum([
   'AuthorizationPolicy',
@@ -151,17 +151,7 @@ export type PartsOf<P extends Readonly<Record<string, StatePart>>> = z.infer<
 export interface State extends PartsOf<Parts> {}
 
 /** The parts of a state that other applications read. */
-const SHOWN = [
-  'version',
-  'relations',
-  'tombstones',
-  'recovering',
-  'published',
-  'removed',
-  'marks',
-  'awaiting',
-  'waitingSince',
-] as const
+const SHOWN = ['version', 'relations', 'tombstones', 'recovering', 'published', 'removed', 'marks', 'awaiting'] as const
 export type PublicState = Pick<State, (typeof SHOWN)[number]>
 
 const common = commonState(z.unknown() as never) // no part that is shown holds a config
@@ -175,7 +165,6 @@ export const PublicState: z.ZodType<PublicState> = z.object({
   removed: common.removed.schema,
   marks: common.marks.schema,
   awaiting: common.awaiting.schema,
-  waitingSince: common.waitingSince.schema,
 })
 
 /** The state with existing relations and their effective data. The desired state follows from it, regardless of the last event. */

@@ -40,7 +40,7 @@ export const workload = {
   targets: workloadTargets,
   problems: (config) => givenProblems(config).map(({ path, message }) => ({ path: ['workload', ...path], message })),
   lookups: (subject, { state: { config } }) => (ownWorkload(config)?.secrets ? [storeReference(subject)] : []),
-  kinds: (config) => {
+  kinds: ({ config = {} }) => {
     const own = ownWorkload(config)
     return own ? ownedWorkloadKinds(own) : []
   },

@@ -2,6 +2,7 @@ import { canonicalHash } from '../../platform/base/canonical-hash.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { truncateLabelValue } from '../../platform/kubernetes/label-values.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import {
   accountNamed,
   accountOf,
@@ -18,6 +19,12 @@ export const workloadManager = (application: string): string => `meshstep-worklo
 
 /** The kinds of a workload's objects. */
 export const WORKLOAD_KINDS = ['Deployment', 'Service', 'ServiceAccount', 'StatefulSet'] as const
+
+export const isWorkload = (kind: string): boolean => WORKLOAD_KINDS.some((one) => one === kind)
+
+/** Returns the field manager of a kind. Mesh labels and the workload itself have different managers, so the two never conflict. */
+export const managerOf = ({ application }: Subject, kind: string): string =>
+  isWorkload(kind) ? workloadManager(application) : fieldManager(application)
 
 /** The kinds besides a workload that its config may request. A coordinator has a ConfigMap as well. */
 export const BESIDE_WORKLOADS = ['ConfigMap', 'PodDisruptionBudget'] as const

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Environment, OwnSide } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
-import { ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import { desiredMeshLabels } from '../../core/relations/mesh-labels.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'
@@ -19,7 +18,7 @@ import { withFullName } from './full-names.ts'
 import { AUTHORITIES_FILE } from './nginx/http.ts'
 import { directEndpoints, nginxConfiguration, proxiedEndpoints, type Routing } from './nginx/routing.ts'
 import type { CoordinatorUnit, JujuTopology } from './nginx/scrape-jobs.ts'
-import { clusterGuard, clusterRequester } from './policies.ts'
+import { clusterGuard } from './policies.ts'
 import { publishedTelemetry } from './published-telemetry.ts'
 import { type ClusterStatus, coordinatorStatus } from './roles.ts'
 import { clusterPorts, isTls } from './settings.ts'
@@ -146,7 +145,7 @@ const coordinatorDesiredState = (
     coordinatorUnits: podUnits(subject, state, config, surroundings),
   })
   const databags = { ...coordination.databags, ...published.databags }
-  const kept = [...(isLate ? TELEMETRY_KEYS : []), ...keptLabels(subject, state, surroundings)]
+  const kept = isLate ? TELEMETRY_KEYS : []
   return {
     objects: file ? [configMap(subject, file.data)] : [],
     requests: coordination.meshPolicies,
@@ -193,16 +192,6 @@ const TELEMETRY_KEYS = [
   'workload_tracing_receivers',
   'scrape_jobs',
 ] as const
-
-/** Lists the key with labels that enrol workers, if it must keep its value: until policies let the workers reach each other. */
-const keptLabels = (subject: Subject, state: EffectiveState, surroundings: Surroundings): string[] =>
-  awaitsPolicies(subject, state, surroundings) ? ['worker_labels'] : []
-
-/** Tells if the cluster is about to join a mesh, and its policies are not applied yet. */
-export const awaitsPolicies = (subject: Subject, state: EffectiveState, { granted }: Surroundings): boolean =>
-  state.config?.coordinator !== undefined &&
-  Object.hasOwn(desiredMeshLabels(state)?.elsewhere ?? {}, ENROLMENT_LABEL) &&
-  granted?.has(clusterRequester(subject)) === false
 
 /** Reports that the template does not restart pods that are labelled in place. */
 const reloadProblems = ({ config }: EffectiveState): string[] =>

@@ -1,12 +1,6 @@
 import type { Feature, FeatureInput } from '../../core/feature/feature.ts'
 import type { CoordinatorConfig } from './config.ts'
-import {
-  awaitsPolicies,
-  clusterDesiredState,
-  clusterRequesters,
-  clusterStatus,
-  dependsOnUnknown,
-} from './desired-state.ts'
+import { clusterDesiredState, clusterRequesters, clusterStatus, dependsOnUnknown } from './desired-state.ts'
 import { expressionIssues } from './gateway-config.ts'
 import { coordinatedWorkersConfig } from './schema.ts'
 import { clusterPorts, selectWorkerPorts } from './settings.ts'
@@ -26,7 +20,7 @@ export const coordinatedWorkers = {
   effects: (_subject, { coordinator }) =>
     coordinator ? { policies: { cluster: coordinator.leastPrivilege ?? false, ports: openPorts(coordinator) } } : {},
   problems: ({ coordinator }) => expressionIssues(coordinator?.nginx),
-  kinds: ({ coordinator }) => [
+  kinds: ({ config: { coordinator } = {} }) => [
     ...(coordinator ? (['AuthorizationPolicy'] as const) : []),
     ...(coordinator?.telemetryProxy || coordinator?.nginx ? (['ConfigMap'] as const) : []),
   ],
@@ -45,8 +39,6 @@ export const coordinatedWorkers = {
   keeps: ({ state, unknown }) => dependsOnUnknown(state, unknown),
   // a worker with unknown data keeps the data published to it
   leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
-  isHeldBack: ({ subject, resolved: { state }, environment, seen }) =>
-    awaitsPolicies(subject, state, findSurroundings(environment, subject, state, seen)),
   dependsOnUnits: (state) => isPublishingUnits(state) || state.config?.coordinator?.reload !== undefined,
   reports: (subject, { state }) => {
     const status = clusterStatus(subject, state)

@@ -1,5 +1,4 @@
 import type { ClusterView, Environment, Related } from '../../core/feature/feature.ts'
-import { parseRequesters } from '../../core/policies/requested-by.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
@@ -17,8 +16,6 @@ export type Surroundings = Environment & {
   readonly modelUuid?: string | undefined
   /** The hash of each pod's nginx.conf. Undefined if pods were not listed. */
   readonly nginxHashes?: readonly (string | undefined)[] | undefined
-  /** The requesters of the application's applied policies. Undefined unless it is a coordinator. */
-  readonly granted?: ReadonlySet<string> | undefined
 }
 
 type Cluster = Pick<EffectiveState, 'config' | 'relations'>
@@ -48,19 +45,16 @@ export const findSurroundings = (
   environment: Environment,
   { namespace }: Subject,
   { config }: Pick<EffectiveState, 'config'>,
-  { lookups, pods, owned }: ClusterView,
+  { lookups, pods }: ClusterView,
 ): Surroundings => {
   // an annotation does not restart pods that are labelled in place
   const isReloading = config?.coordinator?.reload === true && config.enrolment !== 'in-place'
-  const policies = owned.find(({ kind }) => kind === 'AuthorizationPolicy')?.live ?? []
-  const isCoordinator = config?.coordinator !== undefined
   return {
     ...environment,
     modelUuid: findModelUuid(findLookup(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
       ? pods?.filter(isServing).map(({ metadata }) => ownValue(metadata.annotations, NGINX_HASH))
       : undefined,
-    granted: isCoordinator ? new Set(policies.flatMap(parseRequesters)) : undefined,
   }
 }
 

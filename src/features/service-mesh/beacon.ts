@@ -1,7 +1,11 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
 import { applicationPods } from '../../core/policies/target.ts'
+import { laggards } from '../../core/relations/awaited-peers.ts'
+import { remoteSubject } from '../../core/relations/peer-entry.ts'
+import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Relation } from '../../core/state/relation.ts'
+import { parseRequester, requesterName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import {
@@ -24,15 +28,20 @@ import {
   waypointProblem,
 } from '../../mesh/istio/waypoint.ts'
 import { sortedGroups } from '../../platform/base/sorted-groups.ts'
-import type { Subject } from '../../platform/base/subject.ts'
+import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
-import { type Grants, grantsFor, requestedServices } from './grants.ts'
+import { type Grants, grantsFor, NO_GRANTS, requestedServices } from './grants.ts'
+import { isManaging } from './managing.ts'
+import { isAt } from './offer.ts'
 import { ownGrants } from './own-grants.ts'
 import { rootProblems, unknownRoot } from './root-namespaces.ts'
+import { requestersOn } from './taken.ts'
 import {
   awaitsWaypoint,
+  consumersOf,
+  isOnMeshNow,
   isOnMeshWithNamespace,
   keepingOwnLabels,
   meshInEffect,
@@ -100,21 +109,26 @@ export const beaconDesiredState = (
   seen: ClusterView,
 ): BeaconDesiredState => {
   const { lookups } = seen
-  const { mesh, leading, isSwitching } = meshInEffect(subject, state, config, seen)
-  // while a consumer switches waypoints, clients of its Services are also admitted at its pods, if these are open without a waypoint
-  const isOpening = (relation: Relation) => !config.hardened && isSwitching(relation)
-  const managed = isManaging(mesh) ? managedPolicies(subject, state, mesh, lookups, isOpening) : NOTHING
-  const waypoint = waypointDeployment(subject, config)
-    .map(nameOf)
-    .filter((name) => !isUnreadable(lookups, name))
-    .flatMap((name): Wait[] => {
-      const message = waypointProblem(name, mesh, findLookup(lookups, name))
-      return message === undefined ? [] : [{ held: HELD_WAYPOINT, for: [name], message }]
-    })
+  const { mesh, leading, isSwitching, isDenying } = meshInEffect(subject, state, config, seen)
+  const late = laggards(subject, state)
+  const isOpening = !config.hardened && mesh.guard === 'whenGranted' && consumersOf(state.relations).some(isSwitching)
+  // nothing else is denied before all consumers let in whom they mean to
+  const isDenied = mesh.hardened === true && (isDenying || late.length === 0)
+  const isEnrolled = mesh.modelOnMesh !== true || isOnMeshNow(subject, lookups)
+  const managed = managedPolicies(
+    subject,
+    state,
+    mesh,
+    lookups,
+    (relation) => !config.hardened && isSwitching(relation),
+  )
   return {
     ...managed,
-    guards: [...managed.guards, ...backendGuards(subject, mesh)],
-    objects: [...waypointObjects(subject, mesh, owner.labels), ...staticPolicies(subject, mesh, owner)],
+    guards: [...managed.guards, ...backendGuards(subject, state, mesh)],
+    objects: [
+      ...waypointObjects(subject, mesh, owner.labels),
+      ...staticPolicies(subject, { ...mesh, hardened: isDenied }, owner),
+    ],
     waiting: [
       ...managed.waiting,
       ...keepingOwnLabels(subject, mesh, state, lookups).map((name) => ({
@@ -122,41 +136,48 @@ export const beaconDesiredState = (
         for: [nameOf(ownNamespace(subject))],
         message: `${name} stays on the mesh by labels of its own until ${nameOf(ownNamespace(subject))} has those of the mesh`,
       })),
-      ...waypoint,
-      ...(leading.length > 0
-        ? [
-            {
-              held: HELD_WAYPOINT,
-              for: leading,
-              message: `the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`,
-            },
-          ]
-        : []),
+      ...waypointWaits(subject, config, mesh, lookups),
+      ...(mesh.hardened && !isDenied ? [policiesWait('hardened mode', late)] : []),
+      ...(isEnrolled || late.length === 0 ? [] : [policiesWait(nameOf(ownNamespace(subject)), late)]),
+      ...(leading.length > 0 ? [leadingWait(leading)] : []),
       ...rootProblems(subject, mesh, lookups),
-      ...ingressGateway(subject, mesh)
-        .map(nameOf)
-        .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
-        .map((name) => ({
-          held: 'the policies for external traffic',
-          for: [name],
-          message: `${name} does not exist: until it does, no policy guards traffic from outside`,
-        })),
+      ...gatewayWaits(subject, mesh, lookups),
     ],
     messages: [...managed.messages, ...unknownRoot(subject, mesh, lookups)],
-    isAwaitingLabels: leading.length > 0 || managed.isOpening,
+    isAwaitingLabels:
+      leading.length > 0 || isOpening || (late.length > 0 && (mesh.modelOnMesh === true || mesh.hardened === true)),
   }
 }
 
 const HELD_WAYPOINT = 'the waypoint'
 
-/** Tells if the beacon grants the requests of its relations. */
-export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
-  manageAuthorizationPolicies !== false
+const leadingWait = (leading: readonly string[]): Wait => ({
+  ...{ held: HELD_WAYPOINT, for: leading },
+  message: `the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`,
+})
 
-const NOTHING: Grants = {
-  ...{ requests: [], guards: [], unknown: [] },
-  ...{ waiting: [], unserved: [], messages: [], isOpening: false },
-}
+const waypointWaits = (subject: Subject, config: MeshConfig, mesh: MeshConfig, lookups: Lookups): Wait[] =>
+  waypointDeployment(subject, config)
+    .map(nameOf)
+    .filter((name) => !isUnreadable(lookups, name))
+    .flatMap((name) => {
+      const message = waypointProblem(name, mesh, findLookup(lookups, name))
+      return message === undefined ? [] : [{ held: HELD_WAYPOINT, for: [name], message }]
+    })
+
+const gatewayWaits = (subject: Subject, mesh: MeshConfig, lookups: Lookups): Wait[] =>
+  ingressGateway(subject, mesh)
+    .map(nameOf)
+    .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
+    .map((name) => ({
+      ...{ held: 'the policies for external traffic', for: [name] },
+      message: `${name} does not exist: until it does, no policy guards traffic from outside`,
+    }))
+
+const policiesWait = (held: string, late: readonly string[]): Wait => ({
+  ...{ held, for: late },
+  message: `${held} waits for the policies of ${late.join(', ')}`,
+})
 
 const managedPolicies = (
   subject: Subject,
@@ -165,6 +186,7 @@ const managedPolicies = (
   lookups: Lookups,
   isOpening: (relation: Relation) => boolean,
 ): Grants => {
+  if (!isManaging(mesh)) return NO_GRANTS
   const grants = grantsFor(subject, state, lookups, mesh, isOpening)
   const own = ownGrants(subject, state, mesh)
   return {
@@ -179,12 +201,13 @@ const managedPolicies = (
 }
 
 /** Guards the pods of backends. A policy that admits the ingress gateway would otherwise refuse the waypoint. */
-const backendGuards = (subject: Subject, mesh: MeshConfig): Guard[] => {
+const backendGuards = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Guard[] => {
+  const guarding = guardingThemselves(subject, state)
   const principals = waypointPrincipals(subject, mesh)
   if (principals.length === 0) return []
   const { namespace, application } = subject
   return mergeBackends(subject, mesh.backends ?? [])
-    .filter(({ ports }) => ports.length > 0)
+    .filter(({ ports, ...backend }) => ports.length > 0 && !guarding.some((one) => isSameSubject(one, backend)))
     .map((backend) => ({
       target: applicationPods(backend.namespace, backend.application),
       relation: `config of ${namespace}/${application}`,
@@ -214,3 +237,37 @@ const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backe
     backends.map(({ namespace = subject.namespace, ...backend }) => ({ namespace, ...backend })),
     ({ namespace, application }) => `${namespace}/${application}`,
   ).flatMap(([, same]) => same.slice(0, 1).map((one) => ({ ...one, ports: same.flatMap(({ ports }) => ports) })))
+
+/** Lists the consumers that write the policies at their targets, among them those that the beacon's own config asks for. */
+const guardingThemselves = (subject: Subject, { relations }: EffectiveState): Subject[] =>
+  consumersOf(relations).flatMap((relation) => (relation.guardsItself ? [remoteSubject(subject, relation)] : []))
+
+/** The requests of the config itself, without those that consumers take with the offer. */
+export const customRequests = (subject: Subject, state: EffectiveState): RequestedPolicy[] => {
+  const { namespace, application } = subject
+  const guarding = guardingThemselves(subject, state)
+  return (state.config?.meshPolicies ?? [])
+    .filter((policy) => !guarding.some((consumer) => isAt(policy, consumer)))
+    .map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))
+}
+
+/** Lists the requesters on the beacon's own policies that stay: of relations that are not known, and of consumers that have yet to take them over. */
+export const keptRequests = (
+  subject: Subject,
+  { state, over, ended }: Pick<ResolvedRelations, 'state' | 'over' | 'ended'>,
+  { owned }: ClusterView,
+): string[] => {
+  const relations = consumersOf(state.relations)
+  const late = new Set(
+    relations.flatMap((one) => (one.guardsItself && !one.hasApplied ? [requesterName(subject, one)] : [])),
+  )
+  const known = [...relations, ...over].map((one) => `${one.id} ${subjectName(remoteSubject(subject, one))}`)
+  return requestersOn(owned).filter((name) => {
+    const parsed = parseRequester(name)
+    if (parsed === undefined || isSameSubject(parsed.requester, subject)) return false
+    const { id, requester } = parsed
+    const isKnown =
+      state.removed !== undefined || ended.includes(id) || known.includes(`${id} ${subjectName(requester)}`)
+    return late.has(name) || !isKnown
+  })
+}

@@ -1,9 +1,9 @@
 import { MeshPolicy } from '../../core/policies/models.ts'
-import { type Guarded, readGuards } from '../../core/relations/guarded-databag.ts'
 import { readOrLast } from '../../core/relations/last-readable.ts'
 import { readPolicies } from '../../core/relations/policies-databag.ts'
 import { type Databag, type Relation, requesterName } from '../../core/state/relation.ts'
 import type { Subject } from '../../platform/base/subject.ts'
+import type { Guarded } from './guards.ts'
 
 /** A consumer, and the name of its relation in messages and in annotations of policies. */
 export type Requester = Subject & { readonly relation: string }
@@ -12,7 +12,7 @@ export type Requester = Subject & { readonly relation: string }
  * A target, as a policy in which the requester itself is the source. `unrelated` lists the endpoints without a relation, for a message that nothing is
  * granted there.
  */
-export type DeclaredTarget = { readonly policy: MeshPolicy; readonly unrelated?: string[] }
+export type DeclaredTarget = { readonly policy: MeshPolicy; readonly unrelated?: readonly string[] }
 
 /** The requests of a consumer, and its declared targets. These include the targets of unreadable requests. */
 export type ConsumerRequests = {
@@ -22,23 +22,27 @@ export type ConsumerRequests = {
   readonly problems: readonly string[]
   readonly isUnknown: boolean
 }
-/** Reads a consumer's databag. An unreadable key keeps its last readable value. */
-export const readRequests = (subject: Subject, relation: Relation): ConsumerRequests => {
+
+/** Reads a consumer's databag. An unreadable key keeps its last readable value. The consumer itself declares targets by its config as well. */
+export const readRequests = (
+  subject: Subject,
+  relation: Relation,
+  declared: readonly Guarded[] = [],
+): ConsumerRequests => {
   const { namespace = subject.namespace, application } = relation.remote
   const requester = { namespace, application, relation: requesterName(subject, relation) }
   const requests = lastReadable(relation, 'policies', readPolicies)
-  const guards = lastReadable(relation, 'guarded', readGuards)
   const { policies = [], invalid = [] } = requests.value ?? {}
   return {
     requester,
     policies,
     declared: [
-      ...declareTargets(requester, guards.value?.guards ?? []),
+      ...declareTargets(requester, declared),
       ...policies.map((policy) => ({ policy: { ...policy, ...policySource(requester) } })),
       ...invalid.flatMap((element) => findTargets(requester, element)),
     ],
-    problems: [...requests.problems, ...guards.problems].map((problem) => `${requester.relation}: ${problem}`),
-    isUnknown: requests.value === undefined || guards.value === undefined,
+    problems: requests.problems.map((problem) => `${requester.relation}: ${problem}`),
+    isUnknown: requests.value === undefined,
   }
 }
 

@@ -97,7 +97,6 @@ const Labels = z.record(z.string(), z.unknown())
 
 const fromRelation = ({ namespace }: Subject, relation: Relation, key: ForeignKey): Source => {
   const name = relationName(relation)
-  if (relation.awaits !== undefined) return { name }
   const { data, application, namespace: home = namespace } = relation.remote
   const meshType = readValue(data, 'mesh_type', MeshType)
   if ('unreadable' in meshType) return { name, unreadable: meshType.unreadable }

@@ -1,29 +1,33 @@
-import type { Feature } from '../../core/feature/feature.ts'
-import type { RequestedPolicy } from '../../core/policies/request.ts'
+import type { Feature, Leftovers, Related } from '../../core/feature/feature.ts'
 import { FOREIGN_KEYS } from '../../core/relations/foreign-labels.ts'
-import { isAwaiting } from '../../core/relations/gate-enrolment.ts'
-import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
+import { remoteSubject } from '../../core/relations/peer-entry.ts'
+import { isAwaiting, type ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Config } from '../../core/state/config.ts'
-import { type Relation, relationsIn, requesterName } from '../../core/state/relation.ts'
+import { type Relation, type RelationIdentity, relationsIn, requesterName } from '../../core/state/relation.ts'
 import { type EffectiveState, isConfigUnknown } from '../../core/state/state.ts'
+import { isGuarding } from '../../mesh/istio/attachment.ts'
 import { resolveMeshConfig } from '../../mesh/istio/identities.ts'
 import { mistakeWarnings } from '../../mesh/istio/policy-mistakes.ts'
 import { rawPolicies } from '../../mesh/istio/raw-policies.ts'
 import { policyProblems } from '../../mesh/istio/validation.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
+import type { Wait } from '../../platform/base/wait.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
-import { beaconDesiredState, beaconLookups, isManaging } from './beacon.ts'
+import { beaconDesiredState, beaconLookups, customRequests, keptRequests } from './beacon.ts'
 import { consumerReport } from './consumer.ts'
 import { meshDatabag } from './databags.ts'
 import { desiredLabels, refusedLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
 import { isMadeByLibrary, libraryManagers, librarySelector } from './library.ts'
+import { isManaging } from './managing.ts'
 import { literalAsterisks, unmatchable } from './matchable.ts'
 import { rootLookups, rootNamespaces } from './root-namespaces.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
-import { namedServices, servicesToLeave, servicesToRead } from './services.ts'
-import { keepingOwnLabels, meshInEffect } from './waypoint-switch.ts'
+import { namedServices, servicesOfPolicies } from './services.ts'
+import { adoptedBeacons, ownGuards, servicesTaken } from './taken.ts'
+import { consumersOf } from './waypoint-switch.ts'
 
 /** The feature for consumers of a service mesh, and its beacon: labels, policies, the waypoint, and hardened mode. */
 export const serviceMesh = {
@@ -49,24 +53,34 @@ export const serviceMesh = {
       root: hardened === true || rootNamespace !== undefined ? { hardened, rootNamespace } : undefined,
     })
   },
-  leftovers: ({ mesh }) =>
-    mesh?.adopt === true
-      ? { selector: librarySelector, managers: libraryManagers, isLeftover: isMadeByLibrary }
-      : undefined,
+  leftovers: (subject, { state }) => [
+    ...(state.config?.mesh?.adopt === true
+      ? [leftoversOf(subject, (object) => !isAtConsumers(subject, state, object))]
+      : []),
+    ...adoptedBeacons(subject, state).map((beacon) =>
+      leftoversOf(
+        beacon,
+        (object) => object.metadata.namespace === subject.namespace && isGuarding(object, [subject.application]),
+      ),
+    ),
+  ],
   services: namedServices,
-  kinds: ({ meshPolicies = [], rawPolicies: raw = [], mesh }) => [
-    ...(meshPolicies.length > 0 || raw.length > 0 || mesh ? (['AuthorizationPolicy'] as const) : []),
+  kinds: ({ config: { meshPolicies = [], rawPolicies: raw = [], mesh } = {}, ...state }) => [
+    ...(meshPolicies.length > 0 || raw.length > 0 || mesh || isGuarded(state)
+      ? (['AuthorizationPolicy'] as const)
+      : []),
     ...(mesh ? (['Gateway', 'HorizontalPodAutoscaler', 'Namespace'] as const) : []),
   ],
   lookups: (subject, { state }, seen) => [
     ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
     ...rootLookups(subject, state.config ?? {}, seen),
-    ...servicesToRead(subject, state),
+    ...servicesOfPolicies(subject, state),
+    ...servicesTaken(subject, state),
   ],
   // relations with unknown data keep their labels
   labels: (subject, resolved) => {
     const { state, unknown } = resolved
-    const labels = desiredLabels(subject, state)
+    const labels = desiredLabels(subject, resolved.isConfigAwaited ? { ...state, relations: {} } : state)
     const isAllUnknown = unknown.some(({ role }) => role === 'requires') || labels.unknown === 'all'
     if (isAllUnknown || (state.recovering && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
     return state.recovering || isAwaiting(resolved)
@@ -75,8 +89,10 @@ export const serviceMesh = {
   },
   reports: (_, { state }) =>
     refusedLabels(state.config ?? {}).map((message) => ({ status: 'blocked' as const, message })),
-  desire: ({ subject, resolved: { state, unknown }, seen }) => {
+  desire: ({ subject, resolved, seen }) => {
+    const { state, unknown } = resolved
     const { config } = state
+    const own = ownGuards(subject, resolved, seen)
     const owner = { ...subject, labels: ownerLabels(subject) }
     const beacon = config?.mesh && beaconDesiredState(subject, state, resolveMeshConfig(config), owner, seen)
     const consumer = consumerReport(subject, state, seen)
@@ -85,13 +101,25 @@ export const serviceMesh = {
       objects: [...(beacon?.objects ?? []), ...raw],
       requests: [...(beacon?.requests ?? []), ...customRequests(subject, state)],
       guards: beacon?.guards ?? [],
-      unknown: [...(beacon?.unknown ?? []), ...unknownRequesters(subject, config, unknown)],
-      audited: auditedRequesters(subject, state),
+      taken: own.taken,
+      departing: own.departing,
+      unknown: [
+        ...(beacon?.unknown ?? []),
+        ...(beacon ? keptRequests(subject, resolved, seen) : []),
+        ...unknownRequesters(subject, config, unknown),
+        ...own.unknown,
+      ],
+      audited: withTaken(auditedRequesters(subject, state), own.audited),
       isAwaitingLabels: beacon?.isAwaitingLabels === true,
-      waiting: [...consumer.waiting, ...(beacon?.waiting ?? [])],
-      unserved: [...consumer.unserved, ...(beacon?.unserved ?? [])],
+      waiting: [...consumer.waiting, ...untold(own.waiting, consumer.waiting), ...(beacon?.waiting ?? [])],
+      unserved: [
+        ...consumer.unserved,
+        ...own.unserved.filter((text) => !isTold(text, consumer.waiting)),
+        ...(beacon?.unserved ?? []),
+      ],
       messages: [
         ...consumer.messages,
+        ...own.messages,
         ...(beacon?.messages ?? []),
         ...literalAsterisks(config ?? {}),
         ...raw.flatMap((policy) => mistakeWarnings(policy, rootNamespaces(subject, config ?? {}, seen.lookups))),
@@ -109,14 +137,6 @@ export const serviceMesh = {
           : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
       }),
     ),
-  // this step labels the namespace and releases Services, and the published data wait for both
-  isHeldBack: ({ subject, resolved: { state }, seen }) => {
-    const { mesh } = state.config ?? {}
-    if (servicesToLeave(subject, state, seen.lookups).length > 0) return true
-    if (mesh === undefined) return false
-    const isLeading = meshInEffect(subject, state, mesh, seen).leading.length > 0
-    return isLeading || keepingOwnLabels(subject, mesh, state, seen.lookups).length > 0
-  },
   keeps: ({ state, unknown }: ResolvedRelations, { interface: name, role }: Relation) =>
     name === 'service_mesh' &&
     role === 'requires' &&
@@ -141,5 +161,37 @@ const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
 const unknownRequesters = (subject: Subject, config: Config | undefined, unknown: readonly Relation[]): string[] =>
   config?.mesh && isManaging(config.mesh) ? unknown.map((relation) => requesterName(subject, relation)) : []
 
-const customRequests = ({ namespace, application }: Subject, { config }: EffectiveState): RequestedPolicy[] =>
-  (config?.meshPolicies ?? []).map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))
+/** Tells if policies may follow from relations, or a lost memory may have known some. */
+const isGuarded = ({ relations, recovering }: Omit<Related, 'config'>): boolean =>
+  recovering === true || Object.values(relations).some(isTaken)
+
+/** Tells if policies follow from the relation, or did before its end: it has a beacon. */
+const isTaken = ({ interface: name, role }: RelationIdentity): boolean => name === 'service_mesh' && role === 'requires'
+
+/** Selects the waits for objects that no other wait names. */
+const untold = (waits: readonly Wait[], told: readonly Wait[]): Wait[] => {
+  const named = new Set(told.flatMap((one) => one.for))
+  return waits.filter((one) => !one.for.every((name) => named.has(name)))
+}
+
+/** Tells if a wait names the object that a request is refused for. */
+const isTold = (text: string, told: readonly Wait[]): boolean =>
+  told.some((one) => one.for.some((name) => text.includes(`${name},`)))
+
+const withTaken = (own: 'all' | readonly string[], taken: readonly string[]): 'all' | readonly string[] =>
+  own === 'all' ? own : [...own, ...taken]
+
+/** Selects the objects that the charm library made for a beacon, as far as the application takes them over. */
+const leftoversOf = (beacon: Subject, isMeant: (object: KubernetesObject) => boolean): Leftovers => ({
+  selector: librarySelector(beacon),
+  managers: libraryManagers(beacon),
+  isLeftover: (object) => isMadeByLibrary(beacon, object) && isMeant(object),
+})
+
+/** Tells if a policy is at a consumer that takes it over itself. */
+const isAtConsumers = (subject: Subject, { relations }: EffectiveState, object: KubernetesObject): boolean =>
+  object.kind === 'AuthorizationPolicy' &&
+  consumersOf(relations).some((relation) => {
+    const { namespace, application } = remoteSubject(subject, relation)
+    return relation.guardsItself && object.metadata.namespace === namespace && isGuarding(object, [application])
+  })

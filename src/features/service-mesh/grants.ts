@@ -14,6 +14,7 @@ import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { type DeclaredTarget, type Requester, readRequests } from './consumer-requests.ts'
 import { guardsFor, unreachable } from './guarding.ts'
+import type { Guarded } from './guards.ts'
 import { HEADLESS } from './services.ts'
 
 /** The requests that a beacon grants, and the problems of the others. */
@@ -36,10 +37,18 @@ const MOST_OTHER_SERVICES = 20
 
 /** Lists the Services that policies name besides the requester's own. The objects in the cluster show if they belong to the requester. */
 export const requestedServices = (subject: Subject, state: EffectiveState): Reference[] =>
-  selectConsumers(state).flatMap((relation) => {
-    const { requester, declared } = readRequests(subject, relation)
-    return otherServices(requester, declared).map((name) => serviceReference(requester, name))
-  })
+  selectConsumers(state).flatMap((relation) => servicesOf(subject, relation))
+
+/** Lists the Services that the request of a relation names besides the requester's own. */
+export const servicesOf = (beacon: Subject, relation: Relation, guarded: readonly Guarded[] = []): Reference[] => {
+  const { requester, declared } = readRequests(beacon, relation, guarded)
+  return otherServices(requester, declared).map((name) => serviceReference(requester, name))
+}
+
+export const NO_GRANTS: Grants = {
+  ...{ requests: [], guards: [], unknown: [] },
+  ...{ waiting: [], unserved: [], messages: [], isOpening: false },
+}
 
 /**
  * Checks the requests of all consumers one by one. Invalid ones are named and skipped. A requester may only request access to itself, and to another
@@ -64,17 +73,22 @@ export const grantsFor = (
   }
 }
 
+/** The consumers whose policies the beacon writes, because meshstep does not run them. */
 const selectConsumers = (state: EffectiveState): Relation[] =>
-  relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' })
+  relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' }).filter(
+    ({ guardsItself }) => !guardsItself,
+  )
 
-const grantsTo = (
+/** Checks the requests of one consumer. */
+export const grantsTo = (
   subject: Subject,
   relation: Relation,
   lookups: Lookups,
   mesh: MeshConfig,
   isOpening: (relation: Relation) => boolean,
+  guardedByConfig: readonly Guarded[] = [],
 ): Grants => {
-  const { requester, policies, declared, problems, isUnknown } = readRequests(subject, relation)
+  const { requester, policies, declared, problems, isUnknown } = readRequests(subject, relation, guardedByConfig)
   const services = otherServices(requester, declared)
   const checked = policies.map((policy) => ({ policy, ...findProblem({ requester, policy }, services, lookups, mesh) }))
   const granted = checked.filter(({ refused, waiting }) => refused === undefined && waiting === undefined)

@@ -1,11 +1,18 @@
 import { listedPolicies, type MeshPolicy, type Policy } from '../../core/policies/models.ts'
-import type { Guarded } from '../../core/relations/guarded-databag.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { isRelated, providedRelations } from './related.ts'
 import type { AskedPolicy } from './request-policies.ts'
+
+/** A target that an application guards: its pods, or a Service, by default that of its name. */
+export type Guarded = {
+  readonly type: 'app' | 'unit'
+  readonly service?: string | null
+  /** Endpoints in policies of the target. None of them has a relation, so nobody is admitted. */
+  readonly unrelated?: readonly string[]
+}
 
 /** A declared target. `endpoint` is the endpoint whose relations would open it. Targets of the application's own requests have no endpoint. */
 type Declaration = Pick<Guarded, 'type' | 'service'> & { readonly isRelated: boolean; readonly endpoint?: string }
@@ -28,7 +35,7 @@ export const declaredGuards = (
     ...(config?.meshPolicies ?? []).flatMap((policy) => ownTarget(subject, policy)),
   ]
   const byTarget = Map.groupBy(declared, ({ type, service }) => JSON.stringify([type, service]))
-  return [...byTarget.values()].flatMap((same) => {
+  return [...byTarget.values()].flatMap((same): Guarded[] => {
     const isClosed = same.every(({ isRelated }) => !isRelated)
     const unrelated = isClosed ? [...new Set(same.flatMap(({ endpoint = [] }) => endpoint))] : []
     return same

@@ -1,5 +1,4 @@
 import type { Policy } from '../../core/policies/models.ts'
-import type { Guarded } from '../../core/relations/guarded-databag.ts'
 import { relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
@@ -9,7 +8,7 @@ import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { declareTargets } from './consumer-requests.ts'
 import { type Grants, NO_WAYPOINT, WAYPOINT } from './grants.ts'
 import { guardsFor, unreachable } from './guarding.ts'
-import { declaredGuards, guardTitle } from './guards.ts'
+import { declaredGuards, type Guarded, guardTitle } from './guards.ts'
 
 /** The policies of a beacon itself: its waypoint serves metrics on this port. */
 const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]

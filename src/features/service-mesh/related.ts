@@ -5,7 +5,8 @@ import { readValue } from '../../core/relations/databag.ts'
 import { readOrLast } from '../../core/relations/last-readable.ts'
 import { DEFAULT_POLICIES_KEY } from '../../core/relations/policies-databag.ts'
 import { readScrapeJobs, SCRAPE, SCRAPE_JOBS } from '../../core/relations/scrape-jobs.ts'
-import { OF_MESH, relationsWith } from '../../core/relations/select.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import { isOfMesh } from '../../core/state/interfaces.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
@@ -28,7 +29,7 @@ export const isRelated = ({ config, relations, unknownEndpoints, recovering }: E
 
 /** Lists the relations in which the application provides something that its requirer may request. */
 export const providedRelations = (state: EffectiveState): Relation[] =>
-  relationsWith(state.relations, { role: 'provides' }).filter(({ interface: name }) => !OF_MESH.includes(name))
+  relationsWith(state.relations, { role: 'provides' }).filter((one) => !isOfMesh(one))
 
 /**
  * Derives policies from the relations. Each requirer may use the Service on all of its ports. One that scrapes metrics may also reach the pods, on the

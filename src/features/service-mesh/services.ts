@@ -1,16 +1,12 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import { listedPolicies } from '../../core/policies/models.ts'
-import { readGuards } from '../../core/relations/guarded-databag.ts'
-import { relationsWith } from '../../core/relations/select.ts'
 import type { Config } from '../../core/state/config.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import { readLabels } from '../../platform/kubernetes/apply-labels.ts'
-import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
+import { findLookup, isUnreadable } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
-import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { hasNoPort, isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { isRelated } from './related.ts'
 import { leadsElsewhere, type SeenPods } from './unselected-pods.ts'
@@ -35,14 +31,8 @@ const ELSEWHERE =
 const NO_PORT =
   'has no port but the placeholder of Juju: related applications reach nothing there until the charm opens a port'
 
-/** Lists the Services to read: those that the application's own policies name now, or named before. */
-export const servicesToRead = (subject: Subject, state: EffectiveState): Reference[] => [
-  ...servicesOfPolicies(subject, state),
-  ...formerServices(subject, state).map((name) => ({ kind: 'Service', namespace: subject.namespace, name }) as const),
-]
-
 /** Lists the Services to label, which the application's own policies name. */
-const servicesOfPolicies = ({ namespace, application }: Subject, state: EffectiveState): Reference[] => {
+export const servicesOfPolicies = ({ namespace, application }: Subject, state: EffectiveState): Reference[] => {
   const { config } = state
   const own = labelledService(application, config ?? {})
   const labelled = [...(own === null ? [] : [own]), ...namedServices(application, config)]
@@ -52,32 +42,6 @@ const servicesOfPolicies = ({ namespace, application }: Subject, state: Effectiv
   ])
   return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
-
-/** Lists the Services that the application requested to guard, and no longer names. */
-export const formerServices = ({ application }: Subject, { config, relations }: EffectiveState): string[] => {
-  if (config === undefined) return []
-  const named = [labelledService(application, config), ...namedServices(application, config)]
-  const asked = relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap(
-    ({ requested = {} }) => {
-      const read = readGuards(requested)
-      return 'unreadable' in read ? [] : read.guards.filter(({ type }) => type === 'app')
-    },
-  )
-  return [...new Set(asked.map(({ service }) => service ?? application))].filter((name) => !named.includes(name))
-}
-
-/**
- * Lists the former Services that may still lead to a waypoint: they have our labels, cannot be read, or a late write may still label them. The earlier
- * requests for them stay until then.
- */
-export const servicesToLeave = (subject: Subject, state: EffectiveState, lookups: Lookups): string[] =>
-  formerServices(subject, state).filter((name) => {
-    const reference = nameOf({ kind: 'Service', namespace: subject.namespace, name })
-    if (state.writeToken !== undefined || isUnreadable(lookups, reference)) return true
-    const service = findLookup(lookups, reference)
-    const place = service && { object: service, path: ['metadata', 'labels'] }
-    return place !== undefined && readLabels(place, fieldManager(subject.application)).holders.own.size > 0
-  })
 
 /** The part that waits while nothing enforces the policies of a Service. */
 export const UNENFORCED = 'policies'

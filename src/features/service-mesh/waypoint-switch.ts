@@ -28,6 +28,8 @@ export type MeshInEffect = {
   readonly leading: readonly string[]
   /** Tells if a consumer on the mesh is about to be led to the waypoint, or away from it. */
   isSwitching(relation: Relation): boolean
+  /** The policies that deny everything else are there. */
+  readonly isDenying: boolean
 }
 
 /**
@@ -45,17 +47,18 @@ export const meshInEffect = (
     ({ kind, live = [] }) => kind === 'Gateway' && live.some((one) => one.metadata.name === name),
   )
   const isSwitching = (relation: Relation) => runsWaypoint(mesh) && isPastWaypoints(subject, relation, lookups)
-  if (runsWaypoint(mesh) || !isThere) return { mesh, leading: [], isSwitching }
+  const before = hardenedBefore(subject, owned)
+  const isDenying = before !== undefined
+  if (runsWaypoint(mesh) || !isThere) return { mesh, leading: [], isSwitching, isDenying }
   const leading = [
     ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
     ...consumersOf(relations)
       .filter(({ isUnknown, isLeaving, peerLabels: labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
       .map((relation) => subjectName(remoteSubject(subject, relation))),
   ]
-  if (leading.length === 0) return { mesh, leading, isSwitching }
+  if (leading.length === 0) return { mesh, leading, isSwitching, isDenying }
   const led = { ...mesh, waypoint: true, units: mesh.units || 1 }
-  const before = mesh.hardened ? undefined : hardenedBefore(subject, owned)
-  return { mesh: { ...led, ...before }, leading, isSwitching: () => true }
+  return { mesh: { ...led, ...(mesh.hardened ? {} : before) }, leading, isSwitching: () => true, isDenying }
 }
 
 /** Finds hardened mode as it is applied now, by the namespace of the policies that deny everything. */
@@ -79,7 +82,7 @@ const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
 const namespaceLabels = (subject: Subject, lookups: Lookups): Labels =>
   findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
 
-const consumersOf = (relations: EffectiveState['relations']): Relation[] =>
+export const consumersOf = (relations: EffectiveState['relations']): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
 
 const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
@@ -142,6 +145,10 @@ export const awaitsWaypoint = (
   !isLed(subject, labels) &&
   !isNamespaceLed(subject, lookups) &&
   !isServing(subject, mesh, lookups)
+
+/** Tells if the namespace is on the mesh by labels of its own. */
+export const isOnMeshNow = (subject: Subject, lookups: Lookups): boolean =>
+  areEnrolling(namespaceLabels(subject, lookups))
 
 const isOnMesh = (subject: Subject, labels: Labels, lookups: Lookups): boolean =>
   [labels, namespaceLabels(subject, lookups)].some((one) => ownValue(one, ENROLMENT_LABEL) !== undefined)

@@ -51,6 +51,7 @@ export const istio = {
   isForAll,
   isGuarding,
   targetOf: attachmentKey,
+  isBasis: ({ kind }: KubernetesObject) => kind === 'Gateway',
   requestersOf: parseRequesters,
   widened: (policies: readonly KubernetesObject[]) => {
     const [first] = policies

@@ -20,7 +20,7 @@ export const objectName = (
   target: PolicyTarget,
   part: string,
 ): string => {
-  const readable = dnsLabel(`${prefix ?? `${application}-${namespace}-policy`}-${target.title}`)
+  const readable = dnsLabel(`${prefix ?? policyPrefix({ application, namespace })}-${target.title}`)
   const hash = sha256(JSON.stringify([namespace, application, prefix ?? null, targetKey(target)])).slice(0, 10)
   return [readable, hash, part].filter((piece) => piece !== '').join('-')
 }
@@ -33,3 +33,12 @@ const dnsLabel = (text: string): string =>
     .replaceAll(/^-+|-+$/g, '')
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Begins the names of the policies that are written under an application's own identity. */
+export const policyPrefix = ({
+  application,
+  namespace,
+}: {
+  readonly application: string
+  readonly namespace: string
+}): string => `${application}-${namespace}-policy`

@@ -11,6 +11,3 @@ export const parseSource = (source: string): Subject | undefined => {
   const [, namespace, application] = SOURCE.exec(source) ?? []
   return namespace !== undefined && application !== undefined ? { namespace, application } : undefined
 }
-
-/** Marks an event from a step that found nothing to do. No event answers it, so that no loop starts. */
-export const ECHO = 'meshstepecho'

@@ -251,7 +251,7 @@ const expectation: Meanings = {
 const config: Readonly<Record<keyof Config, string>> & Meanings = {
   labels: 'Labels for the workload, besides those of the mesh. An invalid label is skipped.',
   policies:
-    'Requests that related applications may make. The beacon grants them. `related` derives them from the relations: each requirer may use the Service.',
+    'Requests that related applications may make. Its policies let these in once it has a beacon. `related` derives them from the relations: each requirer may use the Service.',
   'policies[].type': '`app` guards the Service at the waypoint; `unit` guards the pods, by port only.',
   'policies[].relation': 'The endpoint of the relations whose peer is the client.',
   'policies[].endpoints': 'The requests that may pass: those that match one of these. An empty list allows all.',
@@ -263,7 +263,7 @@ const config: Readonly<Record<keyof Config, string>> & Meanings = {
   rawPolicies: 'AuthorizationPolicies to apply as they are.',
   ...under('rawPolicies[]', rawPolicy),
   enforcement:
-    '`audit` writes policies as dry runs: those of the application, and those that its beacon grants for it. Default: enforce.',
+    '`audit` writes policies as dry runs: those of the application, and, at a beacon, those of its consumers. Default: enforce.',
   mesh: 'Makes the application a beacon, which runs the mesh for the applications that are related to it.',
   ...under('mesh', mesh),
   trustDomain: 'The trust domain in the policies of the application. Default: that of `mesh`, else cluster.local.',

@@ -13,7 +13,7 @@ import {
   trace as traceApi,
 } from '@opentelemetry/api'
 import { W3CTraceContextPropagator } from '@opentelemetry/core'
-import type { Handled } from '../../core/events/handle.ts'
+import type { Handled } from '../../core/reconcile/outcome.ts'
 import type { Trace } from '../../platform/base/trace.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { traceOf } from '../../platform/cloudevents/trace.ts'

@@ -151,7 +151,7 @@ describe('the note of a delivery', () => {
         () => [],
         (config) => config,
       ).state
-      return Object.values(relations)[0]?.peer?.delivered
+      return Object.values(relations)[0]?.peer?.sent
     })
 
   test('the note of a delivery has what was sent to receivers without a memory, and what was announced', async () => {

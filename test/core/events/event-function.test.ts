@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { defineFunction, type Received } from '../../../src/core/events/event-function.ts'
 import { emptyState } from '../../../src/core/state/state.ts'
 import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
-import { ECHO } from '../../../src/platform/cloudevents/source.ts'
 import { event, SUBJECT } from '../../helpers/world.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.000Z')
@@ -179,13 +178,12 @@ describe('the change of an event', () => {
     const source = '/meshstep/shop/db'
     const received = nudge.receive(sent({ ...SUBJECT, id: 7 }, { source }), NOW)
     expect(received.change).toMatchObject({
-      ...{ observation: true, nudge: { isEcho: false } },
+      ...{ observation: true, isNudge: true },
       look: { remotes: [{ namespace: 'shop', application: 'db' }], relation: 7 },
     })
     expect(fold(received)).toBeUndefined()
-    const echo = nudge.receive(sent({ ...SUBJECT }, { source, extensions: { [ECHO]: 'true' } }), NOW)
-    expect(echo.change.nudge).toEqual({ isEcho: true })
-    expect(echo.change.look).not.toHaveProperty('relation')
+    const other = nudge.receive(sent({ ...SUBJECT }, { source }), NOW)
+    expect(other.change.look).not.toHaveProperty('relation')
   })
 
   test('the change of an event that a platform sends is its own, and that of an application only where it asks for a look', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Handled } from '../../../src/core/events/handle.ts'
 import { sweep } from '../../../src/core/events/orphans.ts'
+import type { Handled } from '../../../src/core/reconcile/outcome.ts'
 import { features } from '../../../src/features.ts'
 import { createLog } from '../../../src/platform/base/log.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { combine } from '../../../src/core/feature/combine.ts'
 import type { DesiredLabels, Feature, FeatureInput } from '../../../src/core/feature/feature.ts'
-import { publicationsIn, publishDatabags } from '../../../src/core/reconcile/decide/databags.ts'
+import { publishDatabags } from '../../../src/core/reconcile/decide/databags.ts'
 import { desiredState } from '../../../src/core/reconcile/decide/desired-state.ts'
 import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
 import type { Config } from '../../../src/core/state/config.ts'
@@ -47,10 +47,10 @@ describe('features together', () => {
       required: false,
     })
     expect([
-      none.kinds(),
+      none.kinds({ relations: {} }),
       none.targets('web'),
       none.services('web'),
-      none.leftovers(),
+      none.leftovers(SUBJECT, resolved),
       none.effects(SUBJECT, PLAIN),
       none.uses(SUBJECT, PLAIN),
     ]).toEqual([[], [], [], [], [], []])
@@ -69,9 +69,8 @@ describe('features together', () => {
     expect([
       none.keeps(resolved, {} as never),
       none.leaves(resolved.state, {} as never),
-      none.isHeldBack(inputOf()),
       none.dependsOnUnits(state),
-    ]).toEqual([false, false, false, false])
+    ]).toEqual([false, false, false])
   })
 
   test('features together desire the labels of all, of which the first counts', () => {
@@ -113,10 +112,9 @@ describe('features together', () => {
   })
 
   test('features together own each kind once, and announce in the order of numbers', () => {
-    expect(of({ kinds: () => ['Service', 'ConfigMap'] }, { kinds: () => ['Service'] }).kinds()).toEqual([
-      'Service',
-      'ConfigMap',
-    ])
+    expect(
+      of({ kinds: () => ['Service', 'ConfigMap'] }, { kinds: () => ['Service'] }).kinds({ relations: {} }),
+    ).toEqual(['Service', 'ConfigMap'])
     const announcing = (...numbers: number[]) => ({
       announcements: () => numbers.map((number) => ({ number, event: {} as never })),
     })
@@ -127,7 +125,7 @@ describe('features together', () => {
     ).toEqual([1, 2, 3])
   })
 
-  test('features together change the state one after another, and hold back where one of them does', () => {
+  test('features together change the state one after another, and say what one of them does', () => {
     const { resolved } = inputOf()
     const adding = (key: string) => (state: State) => ({ ...state, settings: { ...state.settings, [key]: key } })
     const both = of(
@@ -140,17 +138,13 @@ describe('features together', () => {
       both.plan(stateOf([]), resolved, new Date()),
       both.announced(stateOf([]), []),
     ]).toEqual([expected, expected, expected])
-    const yes = { isHeldBack: () => true, keeps: () => true, leaves: () => true, dependsOnUnits: () => true }
-    const some = of(
-      { isHeldBack: () => false, keeps: () => false, leaves: () => false, dependsOnUnits: () => false },
-      yes,
-    )
+    const yes = { keeps: () => true, leaves: () => true, dependsOnUnits: () => true }
+    const some = of({ keeps: () => false, leaves: () => false, dependsOnUnits: () => false }, yes)
     expect([
-      some.isHeldBack(inputOf()),
       some.keeps(resolved, {} as never),
       some.leaves(resolved.state, {} as never),
       some.dependsOnUnits(stateOf([])),
-    ]).toEqual([true, true, true, true])
+    ]).toEqual([true, true, true])
   })
 
   test('features together check a config as it is sent, and not one that is remembered', () => {
@@ -250,7 +244,7 @@ describe('the desired state', () => {
 
 describe('what an application publishes', () => {
   type Side = { data: Record<string, string>; kept?: string[]; partial?: true }
-  const [ONE] = Object.keys(stateOf([entryOf()]).relations)
+  const [_ONE] = Object.keys(stateOf([entryOf()]).relations)
   const published = (
     content: Side | undefined,
     changes: Partial<State> = {},
@@ -322,26 +316,6 @@ describe('what an application publishes', () => {
     expect(published({ data: {} }, custom, entryOf())).not.toHaveProperty('partial')
     expect(published(undefined, { ...custom, removed: SINCE }, entryOf({ position: { at: 1 } }))).not.toHaveProperty(
       'partial',
-    )
-  })
-
-  test('what an application publishes in a relation that it leaves is its last word, which others do not see', () => {
-    const state = stateOf([entryOf({ status: 'ended', labels: 'applied' }), entryOf({ id: 2 })], { config: PLAIN })
-    const naming = of({
-      publications: ({ resolved }) =>
-        Object.fromEntries(
-          Object.keys(resolved.state.relations).map((key, _, { length }) => [key, { data: { of: String(length) } }]),
-        ),
-    })
-    const all = publicationsIn(naming, inputOf(state))
-    expect(
-      Object.values(all)
-        .map(({ data }) => data.of)
-        .toSorted(),
-    ).toEqual(['1', '2'])
-    expect(all[ONE ?? '']?.data.of).toBe('2')
-    expect(Object.keys(publicationsIn(naming, inputOf(stateOf([entryOf({ id: 2 })], { config: PLAIN }))))).toHaveLength(
-      1,
     )
   })
 })

@@ -12,7 +12,7 @@ const greetingOf = (config: Config | undefined) => (config as { greeting?: strin
 const greeting: Feature = {
   name: 'greeting',
   config: { greeting: z.string().optional() },
-  kinds: (config) => (greetingOf(config) === undefined ? [] : ['ConfigMap']),
+  kinds: ({ config }) => (greetingOf(config) === undefined ? [] : ['ConfigMap']),
   desire: ({ subject: { namespace, application }, resolved: { state } }) => {
     const text = greetingOf(state.config)
     const metadata = { name: `${application}-greeting`, namespace }

@@ -43,7 +43,7 @@ describe('the calls of a step', () => {
   test.each([
     ['a StatefulSet', 'StatefulSet', 'statefulsets'],
     ['a Deployment', 'Deployment', 'deployments'],
-  ] as const)('nothing to do, %s: 4 reads side by side, no write', async (_, kind, plural) => {
+  ] as const)('nothing to do, %s: 5 reads side by side, no write', async (_, kind, plural) => {
     const world = createWorld([workload(kind), service()])
     await world.send('relation-changed', meshRelation(), SAME)
     const trips = await countTrips(world, () => world.send('relation-changed', meshRelation(), SAME))
@@ -52,6 +52,7 @@ describe('the calls of a step', () => {
       `GET ${NAMED}`,
       `GET ${SERVICE}`,
       `GET /apis/apps/v1/namespaces/shop/${plural}/web`,
+      expect.stringContaining('GET /apis/security.istio.io/v1/namespaces/shop/authorizationpolicies?'),
     ])
     expect(trips).toBe(1)
   })
@@ -62,11 +63,11 @@ describe('the calls of a step', () => {
       world.calls.length = 0
       await world.send('relation-changed', meshRelation())
     }
-    expect(world.calls).toHaveLength(5)
+    expect(world.calls).toHaveLength(6)
     expect(world.calls.filter(isWrite)).toEqual([`PUT ${NAMED}?fieldManager=meshstep`])
   })
 
-  test('first join: 11, and 2 to remember that the beacon was told', async () => {
+  test('first join: 12, and 2 to remember that the beacon was told', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     expect(world.calls).toEqual([
@@ -76,6 +77,7 @@ describe('the calls of a step', () => {
       // of the memories are kept those that the documents name
       expect.stringContaining(`GET ${MEMORY}?labelSelector=meshstep.dev%2Fkind`),
       expect.stringContaining(`GET ${MEMORY}?labelSelector=app.kubernetes.io`),
+      expect.stringContaining('GET /apis/security.istio.io/v1/namespaces/shop/authorizationpolicies?'),
       `POST ${MEMORY}?fieldManager=meshstep`,
       `GET ${BEACON}`,
       // pods are restarted only by whoever was not overtaken, which is looked at while the Service is written
@@ -88,13 +90,13 @@ describe('the calls of a step', () => {
     ])
   })
 
-  test('first join of a Deployment: 14', async () => {
+  test('first join of a Deployment: 15', async () => {
     const world = createWorld([workload('Deployment'), service()])
     await world.send('relation-changed', meshRelation())
-    expect(world.calls).toHaveLength(14)
+    expect(world.calls).toHaveLength(15)
   })
 
-  test('its data change: 8, in 4 round trips, as labels that stay are written side by side', async () => {
+  test('its data change: 9, in 4 round trips, as labels that stay are written side by side', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     await world.clock.sleep(LATER_MILLISECONDS)
@@ -103,20 +105,20 @@ describe('the calls of a step', () => {
         world.send('relation-changed', meshRelation({ ...MESH_LABELS, 'istio.io/use-waypoint': 'another' })),
       ),
     ).toBe(4)
-    expect(world.calls).toHaveLength(8)
+    expect(world.calls).toHaveLength(9)
   })
 
-  test('its data change soon after another write: 9, as others may write as well', async () => {
+  test('its data change soon after another write: 10, as others may write as well', async () => {
     const world = createWorld()
     await world.send('relation-changed', meshRelation())
     world.calls.length = 0
     await world.send('relation-changed', meshRelation({ ...MESH_LABELS, 'istio.io/use-waypoint': 'another' }))
-    expect(world.calls).toHaveLength(9)
+    expect(world.calls).toHaveLength(10)
   })
 
   test.each([
-    ['no pods', 0, 9, 6],
-    ['a pod, which is looked at before the Service lets go of it', 1, 10, 6],
+    ['no pods', 0, 10, 6],
+    ['a pod, which is looked at before the Service lets go of it', 1, 11, 6],
   ])('the calls of a step leave with %s', async (_, replicas, calls, trips) => {
     const { spec, ...rest } = workload()
     const world = createWorld([{ ...rest, spec: { ...spec, replicas } }, service()])

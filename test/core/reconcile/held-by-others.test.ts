@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Finding } from '../../../src/ask/lint/finding.ts'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
-import { BEACON, configure, createMesh, edit, objectsOf, remove, requires } from '../../helpers/beacon-world.ts'
+import { configure, createMesh, edit, objectsOf, remove, requires } from '../../helpers/beacon-world.ts'
 import type { World } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
@@ -54,18 +54,20 @@ describe('a label that keeps an application off the mesh on which its relations 
   )
 })
 
-const COLLECTIONS = {
-  AuthorizationPolicy: '/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies',
-  Gateway: '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways',
-}
+/** The application that writes each kind of object. */
+const WRITERS = [
+  ['AuthorizationPolicy', 'db', '/apis/security.istio.io/v1/namespaces/shop/authorizationpolicies'],
+  ['Gateway', 'beacon', '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways'],
+] as const
 
-test.each(Object.entries(COLLECTIONS))(
-  'an object of somebody else that has the name of our %s is a wait in every answer until it is gone',
-  async (kind, collection) => {
+test.each(WRITERS)(
+  'an object of somebody else that has the name of our %s is a wait in every answer of %s until it is gone',
+  async (kind, writer, collection) => {
     const start = async (world: World) => {
       await configure(world, { policies: [{ type: 'app', relation: 'web', endpoints: [] }] }, DB)
       await world.send('relation-changed', requires(7, DB))
-      return await configure(world, { mesh: {} })
+      await configure(world, { mesh: {} })
+      return await world.send('resync', { application: writer })
     }
     const other = createMesh(['db'])
     await start(other)
@@ -76,12 +78,12 @@ test.each(Object.entries(COLLECTIONS))(
     const message = `${kind} ${namespace}/${name} is held by kubectl, and has a name that meshstep needs: delete or rename it, and the next event or resync creates ours`
     expect(status).toBe('conflict')
     expect(waiting).toContainEqual(expect.objectContaining({ for: ['kubectl'], message }))
-    const view = (await (await world.app.request('/applications/shop/beacon')).json()) as ApplicationView
+    const view = (await (await world.app.request(`/applications/shop/${writer}`)).json()) as ApplicationView
     expect(view.status.status).toBe('waiting')
     expect(view.waiting).toContainEqual(expect.objectContaining({ message }))
     expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
     remove(world, `${collection}/${name}`)
-    await world.send('resync', BEACON)
+    await world.send('resync', { application: writer })
     expect(objectsOf(world, kind).map(({ metadata }) => metadata.name)).toContain(name)
   },
 )

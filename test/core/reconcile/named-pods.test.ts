@@ -215,8 +215,6 @@ test('a Service of another name that does not select the pods by name is waited 
   expect([messagesOf(told.waiting), told.messages.join()]).toEqual([[message], message])
   const view = await viewOf(world)
   expect([messagesOf(view.waiting), view.messages, view.status.status]).toEqual([[message], [], 'waiting'])
-  const { messages } = await world.send('resync', { application: 'beacon' })
-  expect(messages.join()).toContain('not granted')
 })
 
 test('lint goes by the ServiceAccounts that a beacon names for applications', async () => {

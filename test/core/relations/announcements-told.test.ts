@@ -5,13 +5,12 @@ import {
   endedWith,
   endOnRemoval,
   endRelation,
-  endsAlone,
   handDocumentOver,
-  hasTombstone,
   markNow,
   mergePeer,
-  tombstoneOf,
 } from '../../../src/core/relations/announcements.ts'
+import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
+import { endsAlone, tombstoneOf } from '../../../src/core/relations/tombstones.ts'
 import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
 import type { State } from '../../../src/core/state/state.ts'
 import type { Position } from '../../../src/platform/base/event-order.ts'
@@ -100,8 +99,13 @@ describe('an announcement', () => {
 
   test('an announcement keeps the progress of both sides and the last end', () => {
     const progress: Partial<RelationEntry> = {
-      ...{ published: { digest: 'd' }, peer: { publishes: true }, labels: 'applied', endedAt: EARLIER },
-      ...{ grant: { phase: 'standing' }, waitsForId: true },
+      ...{
+        published: { digest: 'd' },
+        peer: { publishes: true },
+        claim: { version: 'v1', phase: 'applied' as const },
+        endedAt: EARLIER,
+      },
+      ...{ waitsForId: true },
     }
     const { state } = announce(stateOf([entryOf({ ...progress, status: 'ended' })]), entryOf(), at(6))
     expect(entries(state)).toMatchObject([{ ...progress, status: 'established' }])
@@ -311,9 +315,15 @@ test('a tombstone names the id, and the application of the namespace if the end 
   expect(tombstoneOf(SUBJECT, '1')).toEqual({ id: '1' })
   expect(tombstoneOf(SUBJECT, '1/db')).toEqual({ id: '1', remote: { namespace: NAMESPACE, application: 'db' } })
   expect(tombstoneOf(SUBJECT, '1/db/data')).toEqual({ id: '1', remote: { namespace: 'data', application: 'db' } })
-  const { tombstones } = stateOf([], { tombstones: { '1/db': tombstone(1), 12: tombstone(1) } })
-  expect(['1', '12', '2', 'db'].map((id) => hasTombstone({ tombstones }, id))).toEqual([true, true, false, false])
-  expect(hasTombstone({}, '1')).toBe(false)
+})
+
+test('relations of which only the end is known have ended, whether the application or a peer knows it', () => {
+  const own = stateOf([], { tombstones: { '1/db': tombstone(1), 12: tombstone(1) } })
+  const peer = { namespace: NAMESPACE, application: 'db' }
+  const state = stateOf([], { tombstones: { '3/web': tombstone(1), '4/other': tombstone(1) } })
+  const peers = new Map([[`${NAMESPACE}/db`, { subject: peer, state, labels: {} }]])
+  expect(resolveRelations(SUBJECT, own, peers).ended).toEqual(['12', '1', '3'])
+  expect(resolveRelations(SUBJECT, stateOf([]), new Map()).ended).toEqual([])
 })
 
 test('a peer knows alone of the ends that name the application', () => {
@@ -324,7 +334,10 @@ test('a peer knows alone of the ends that name the application', () => {
     '3/other': tombstone(1),
     4: tombstone(1),
   }
-  expect(endsAlone(SUBJECT, peer, { tombstones })).toEqual(['sql', ''])
+  expect(endsAlone(SUBJECT, peer, { tombstones })).toEqual([
+    { id: '1', interface: 'sql' },
+    { id: '2', interface: '' },
+  ])
   expect(endsAlone(SUBJECT, { ...peer, namespace: 'data' }, { tombstones: { '1/web/shop': tombstone(1) } })).toEqual([])
   expect(endsAlone(SUBJECT, peer, {})).toEqual([])
 })
@@ -347,8 +360,7 @@ describe('the memory of a peer', () => {
 
   test.each<[string, Partial<RelationEntry>, Partial<State>, number]>([
     ['which nobody awaits is not adopted', {}, {}, 0],
-    ['with a grant is adopted', { grant: { phase: 'standing' } }, {}, 1],
-    ['with labels is adopted', { labels: 'applied' }, {}, 1],
+    ['with a claim is adopted', { claim: { version: 'v1', phase: 'applied' as const } }, {}, 1],
     ['whose labels may be those that a lost memory knew is adopted', {}, { recovering: true }, 1],
     ['without labels is not adopted after a lost memory', { interface: 'sql' }, { recovering: true }, 0],
     [
@@ -357,7 +369,12 @@ describe('the memory of a peer', () => {
       { recovering: true },
       0,
     ],
-    ['that waits for its id is adopted with a grant', { grant: { phase: 'standing' }, waitsForId: true }, {}, 1],
+    [
+      'that waits for its id is adopted with a claim',
+      { claim: { version: 'v1', phase: 'applied' }, waitsForId: true },
+      {},
+      1,
+    ],
   ])('an end in the memory of a peer %s', (_, other, own, count) => {
     expect(entries(merge(stateOf([], own), theirs({ status: 'ended', endedAt: EARLIER, ...other })))).toHaveLength(
       count,
@@ -371,7 +388,12 @@ describe('the memory of a peer', () => {
 
   test('the memory of a peer keeps the end of a relation of an application that was removed since', () => {
     const removed = stateOf([], { marks: { application: { at: 9 } } })
-    const over = theirs({ status: 'ended', endedAt: EARLIER, told: undefined, grant: { phase: 'standing' } })
+    const over = theirs({
+      status: 'ended',
+      endedAt: EARLIER,
+      told: undefined,
+      claim: { version: 'v1', phase: 'applied' },
+    })
     expect(entries(merge(removed, over))).toMatchObject([{ status: 'ended', endedAt: EARLIER, position: { at: 5 } }])
     expect(entries(merge(removed, theirs({ told: undefined })))).toMatchObject([
       { status: 'ended', endedAt: NOW.toISOString(), position: { at: 9 } },

@@ -27,7 +27,7 @@ const [BEACON, COORDINATOR, PLAIN] = [{ mesh: {} }, { coordinator: { roles: ['al
 
 /** A relation that `web` provides to `db`, and the same at `db`. */
 const provided = (changes: Partial<RelationEntry> = {}) =>
-  entryOf({ role: 'provides', remote: { application: 'db' }, ...changes })
+  entryOf({ role: 'provides', remote: { application: 'db' }, published: { version: 'v1' }, ...changes })
 const required = (changes: Partial<RelationEntry> = {}) => entryOf({ remote: { application: 'web' }, ...changes })
 
 const consumer = (
@@ -37,38 +37,37 @@ const consumer = (
 ) => peersOf({ db: stateOf([required(changes)], more) }, labels)
 
 test.each<[string, State, Peers, string[]]>([
-  ['that carries their labels', stateOf([provided()], { config: PLAIN }), consumer({ labels: 'applied' }), ['shop/db']],
+  [
+    'that carries their labels',
+    stateOf([provided()], { config: PLAIN }),
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }),
+    ['shop/db'],
+  ],
   ['that carries none', stateOf([provided()], { config: PLAIN }), consumer(), []],
   [
-    'that is lost, where it had published something and has a grant',
-    stateOf([provided({ grant: { phase: 'standing' }, peer: { publishes: true } })], { config: PLAIN }),
+    'that is lost, where it had published something',
+    stateOf([provided({ peer: { publishes: true } })], { config: PLAIN }),
     peersOf({}),
     ['shop/db'],
   ],
-  [
-    'that is lost, without a grant',
-    stateOf([provided({ peer: { publishes: true } })], { config: PLAIN }),
-    peersOf({}),
-    [],
-  ],
-  [
-    'that is lost, and never published anything',
-    stateOf([provided({ grant: { phase: 'standing' } })], { config: PLAIN }),
-    peersOf({}),
-    [],
-  ],
+  ['that is lost, and never published anything', stateOf([provided()], { config: PLAIN }), peersOf({}), []],
   [
     'in a relation of another interface',
     stateOf([provided({ interface: 'sql' })], { config: PLAIN }),
-    consumer({ interface: 'sql', labels: 'applied' }),
+    consumer({ interface: 'sql', claim: { version: 'v1', phase: 'applied' as const } }),
     [],
   ],
-  ['of a beacon that runs its mesh', stateOf([provided()], { config: BEACON }), consumer({ labels: 'applied' }), []],
+  [
+    'of a beacon that runs its mesh',
+    stateOf([provided()], { config: BEACON }),
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }),
+    [],
+  ],
   [
     'where the config is unknown as well',
     stateOf([provided()]),
-    consumer({ labels: 'applied' }),
-    ['the config of shop/web', 'shop/db'],
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }),
+    ['shop/db'],
   ],
 ])('objects of a mesh are kept for a consumer %s', (_, state, peers, names) => {
   expect(ask(keptFor, state, peers)).toEqual(names)
@@ -80,29 +79,41 @@ test.each<[string, Partial<State>, Partial<RelationEntry>, Peers, string[]]>([
     'with labels that do not enrol it',
     { config: BEACON },
     {},
-    consumer({ labels: 'applied' }, { a: 'b' }),
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }, { a: 'b' }),
     ['shop/db'],
   ],
-  ['that is enrolled', { config: BEACON }, {}, consumer({ labels: 'applied' }, MESH), []],
+  [
+    'that is enrolled',
+    { config: BEACON },
+    {},
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }, MESH),
+    [],
+  ],
   ['that is enrolled by another relation', { config: BEACON }, {}, consumer({}, MESH), ['shop/db']],
   [
     'that is enrolled, and waits for its own workers',
     { config: BEACON },
     {},
-    consumer({ labels: 'applied' }, MESH, { awaiting: 'labels-applied' }),
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }, MESH, { awaiting: 'labels-applied' }),
     ['shop/db'],
   ],
   [
     'that is enrolled, and waits for others to leave',
     { config: BEACON },
     {},
-    consumer({ labels: 'applied' }, MESH, { awaiting: 'labels-removed' }),
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }, MESH, { awaiting: 'labels-removed' }),
     [],
   ],
   ['whose data are unknown', { config: BEACON }, { peer: { publishes: true } }, peersOf({}), ['shop/db']],
   ['without a memory', { config: BEACON }, {}, peersOf({}), []],
   ['of another interface', { config: BEACON }, { interface: 'sql' }, consumer({ interface: 'sql' }), []],
-  ['that leaves', { config: BEACON }, { status: 'ended' }, consumer({ labels: 'applied' }), []],
+  [
+    'that leaves',
+    { config: BEACON },
+    { status: 'ended' },
+    consumer({ claim: { version: 'v1', phase: 'applied' as const } }),
+    [],
+  ],
   ['of an application without a mesh', { config: PLAIN }, {}, consumer(), []],
   ['of one whose config is unknown', {}, {}, consumer(), []],
   [
@@ -128,14 +139,14 @@ test.each<
     'waits for a worker with the label of the cluster alone',
     { config: COORDINATOR },
     MESH,
-    consumer({ ...CLUSTER, labels: 'applied' }, { a: 'b' }),
+    consumer({ ...CLUSTER, claim: { version: 'v1', phase: 'applied' as const } }, { a: 'b' }),
     ['shop/db'],
   ],
   [
     'does not wait for a worker on the mesh, whatever that waits for',
     { config: COORDINATOR },
     MESH,
-    consumer({ ...CLUSTER, labels: 'applied' }, MESH, { awaiting: 'labels-applied' }),
+    consumer({ ...CLUSTER, claim: { version: 'v1', phase: 'applied' as const } }, MESH, { awaiting: 'labels-applied' }),
     [],
   ],
   ['waits where its config is unknown', {}, MESH, consumer(CLUSTER), ['shop/db']],
@@ -178,7 +189,7 @@ test('a coordinator waits for no workers where an application that is no beacon 
 })
 
 test('objects of a cluster are kept for its workers on a mesh that it has left', () => {
-  const peers = consumer({ ...CLUSTER, labels: 'applied' }, MESH)
+  const peers = consumer({ ...CLUSTER, claim: { version: 'v1', phase: 'applied' as const } }, MESH)
   expect(ask(keptFor, stateOf([provided(CLUSTER)], { config: COORDINATOR }), peers)).toEqual(['shop/db'])
 })
 

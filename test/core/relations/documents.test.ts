@@ -7,7 +7,6 @@ import {
   readDocument,
   rememberedDocuments,
 } from '../../../src/core/relations/documents.ts'
-import { readGuards } from '../../../src/core/relations/guarded-databag.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes, type Kubernetes } from '../../../src/platform/kubernetes/client.ts'
@@ -116,24 +115,5 @@ describe('the documents of a namespace', () => {
     const { kubernetes, kept } = connect(CONFIG, other)
     const found = await findDocuments(kubernetes, SUBJECT, ['config', 'none', 'absent'], SCHEMA)
     expect([found.map(({ name }) => name), kept]).toEqual([['config'], [sized(CONFIG)]])
-  })
-})
-
-describe('the targets that a consumer guards', () => {
-  test('the targets that a consumer guards are read one by one, and none where there are none', () => {
-    expect(readGuards({})).toEqual({ guards: [], problems: [] })
-    expect(readGuards({ guarded: '{' })).toEqual({ unreadable: expect.any(String) })
-    expect(readGuards({ guarded: 'a' })).toMatchObject({
-      unreadable: expect.stringContaining('expected a list of targets'),
-    })
-    expect(
-      readGuards({ guarded: [{ type: 'app', service: null }, { type: 'pod' }, { type: 'unit', unrelated: ['a'] }, 7] }),
-    ).toEqual({
-      guards: [
-        { type: 'app', service: null },
-        { type: 'unit', unrelated: ['a'] },
-      ],
-      problems: [expect.stringMatching(/^guarded\[1\]\.type: /), expect.stringMatching(/^guarded\[3\]: /)],
-    })
   })
 })

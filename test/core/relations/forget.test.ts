@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { withoutForgotten } from '../../../src/core/relations/forget.ts'
-import { publishedHash } from '../../../src/core/relations/peer-entry.ts'
+import { versionOf } from '../../../src/core/relations/peer-entry.ts'
 import type { State } from '../../../src/core/state/state.ts'
 import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
 import { SUBJECT } from '../../helpers/world.ts'
@@ -20,8 +20,7 @@ test.each([
   ['that ended more than a day ago is forgotten', OVER, 0],
   ['that ended a day ago is kept', entryOf({ status: 'ended', endedAt: DAY_AGO }), 1],
   ['that ended once, and is established again, is kept', entryOf({ endedAt: LONGER_AGO }), 1],
-  ['whose labels may be there is kept', { ...OVER, labels: 'applied' } as const, 1],
-  ['with a grant is kept', { ...OVER, grant: { phase: 'standing' } } as const, 1],
+  ['whose labels may be there is kept', { ...OVER, claim: { version: 'v1', phase: 'applied' as const } } as const, 1],
   ['that waits for its id, without an end, is kept', entryOf({ waitsForId: true }), 1],
 ])('a relation %s', (_, entry, count) => {
   expect(kept(stateOf([entry]))).toBe(count)
@@ -35,9 +34,11 @@ test('nothing is forgotten while the application awaits others, or unwanted obje
 test('a relation is forgotten once its peer has observed the end', () => {
   const own = stateOf([OVER])
   const theirs = (observed: string) =>
-    peersOf({ beacon: stateOf([entryOf({ role: 'provides', remote: { application: 'web' }, peer: { observed } })]) })
+    peersOf({
+      beacon: stateOf([entryOf({ role: 'provides', remote: { application: 'web' }, peer: { seen: observed } })]),
+    })
   expect(kept(own, [], theirs('earlier'))).toBe(1)
-  expect(kept(own, [], theirs(publishedHash(own, OVER)))).toBe(0)
+  expect(kept(own, [], theirs(versionOf(own, OVER)))).toBe(0)
 })
 
 const MARKS = { application: { at: 2 } }
@@ -47,7 +48,10 @@ test('the marks of an application that was removed go with its last relation', (
   expect(forgotten(removed)).toMatchObject({ relations: {} })
   expect(forgotten(removed)).not.toHaveProperty('marks')
   expect(forgotten(removed)).not.toHaveProperty('removed')
-  const related = { ...removed, relations: stateOf([OVER, entryOf({ id: 2, labels: 'applied' })]).relations }
+  const related = {
+    ...removed,
+    relations: stateOf([OVER, entryOf({ id: 2, claim: { version: 'v1', phase: 'applied' as const } })]).relations,
+  }
   expect(forgotten(related)).toMatchObject({ removed: LONGER_AGO, marks: MARKS })
   expect(forgotten({ ...removed, removed: DAY_AGO })).toMatchObject({ removed: DAY_AGO, marks: MARKS, relations: {} })
   expect(forgotten(stateOf([OVER], { marks: MARKS }))).toMatchObject({ marks: MARKS })

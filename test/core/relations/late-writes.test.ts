@@ -125,6 +125,15 @@ const pause = (filter: Filter, forward: Intercept | undefined) => {
   return { intercept, reached, resume: () => resume() }
 }
 
+/** Delivers what is published to one process, and what follows from that. */
+const deliverTo = async (world: World, process: World): Promise<void> => {
+  for (;;) {
+    const events = [...world.published.splice(0), ...process.published.splice(0)]
+    if (events.length === 0) return
+    await Promise.all(events.map((one) => process.post(one)))
+  }
+}
+
 describe('races of two processes', () => {
   const DENY = {
     apiVersion: 'security.istio.io/v1',
@@ -153,11 +162,11 @@ describe('races of two processes', () => {
     const { intercept, reached, resume } = pause(isPolicyWrite, slow.intercept)
     slow.intercept = intercept
     await world.send('relation-changed', toldTo('details', MESH), { id: 'told', source: '/platform' })
-    const granting = [...world.published.splice(0)].map((one) => slow.post(one))
+    const granting = deliverTo(world, slow)
     await reached
     await endRelation(world, 'details', MESH)
     resume()
-    await Promise.all(granting)
+    await granting
     world.published.push(...slow.published.splice(0))
     await calm(world)
     await resync(world, 'beacon')
@@ -170,13 +179,12 @@ describe('races of two processes', () => {
     const { intercept, reached, resume } = pause(isPolicyWrite, slow.intercept)
     slow.intercept = intercept
     await configure(world, 'details', {})
-    await world.send('config-changed', { application: 'details', config: DETAILS_CONFIG }, { id: 'x', source: '/p' })
-    const granting = [...world.published.splice(0)].map((one) => slow.post(one))
+    const granting = slow.post(word('config-changed', { application: 'details', config: DETAILS_CONFIG }))
     await reached
     await configure(world, 'details', {})
     await tellRelation(world, 'details', USE)
     resume()
-    await Promise.all(granting)
+    await granting
     world.published.push(...slow.published.splice(0))
     await calm(world)
     await resync(world, 'beacon')

@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { nudgesDue, withSending } from '../../../src/core/relations/nudges.ts'
-import { publishedHash } from '../../../src/core/relations/peer-entry.ts'
+import { versionOf } from '../../../src/core/relations/peer-entry.ts'
 import type { Peer, Peers } from '../../../src/core/relations/peers.ts'
 import type { RelationEntry } from '../../../src/core/state/relation.ts'
 import type { State } from '../../../src/core/state/state.ts'
-import { ECHO } from '../../../src/platform/cloudevents/source.ts'
 import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
 import { SUBJECT } from '../../helpers/world.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.000Z')
-const USUAL = { isResync: false, isNamespaceResync: false, isEcho: false, now: NOW }
+const USUAL = { isResync: false, isNamespaceResync: false, now: NOW }
 
 const due = (state: State, peers: Peers = peersOf({}), occasion: Partial<typeof USUAL> = {}) =>
   nudgesDue(SUBJECT, state, peers, { ...USUAL, ...occasion })
@@ -24,7 +23,7 @@ const theirs = (changes: Partial<RelationEntry> = {}): RelationEntry =>
 /** The beacon has observed what `entry` publishes now. */
 const observing = (entry: RelationEntry, changes: Partial<RelationEntry> = {}, more: Partial<State> = {}): Peers =>
   peersOf({
-    beacon: stateOf([theirs({ peer: { observed: publishedHash(stateOf([entry]), entry) }, ...changes })], more),
+    beacon: stateOf([theirs({ peer: { seen: versionOf(stateOf([entry]), entry) }, ...changes })], more),
   })
 
 const unreadable: Peers = new Map<string, Peer>([
@@ -44,47 +43,26 @@ describe('a peer with a memory', () => {
     expect(names(stateOf([entryOf({ status: 'ended' })]), peersOf({ beacon: stateOf([]) }))).toEqual([])
   })
 
-  test('a peer with a memory is nudged of an ended relation that it does not know where it keeps a grant for that', () => {
-    const keeping = (held: string) =>
-      names(
-        stateOf([entryOf({ status: 'ended' })]),
-        peersOf({ beacon: stateOf([], { waitingSince: { [held]: NOW.toISOString() } }) }),
-      )
-    expect(keeping('relation 1 (service-mesh) of shop/web')).toEqual([NUDGE])
-    expect(keeping('relation 2 (service-mesh) of shop/web')).toEqual([])
-    expect(keeping('relation 1 (service-mesh) of shop/other')).toEqual([])
-    expect(keeping('the labels')).toEqual([])
-  })
-
   test.each<[string, Partial<RelationEntry>, Partial<State>, string[]]>([
     ['labels, where labels of the relation are taken', {}, { awaiting: 'labels-applied' }, [NUDGE]],
-    ['labels, where it is this side that grants', { role: 'provides' }, { awaiting: 'labels-applied' }, []],
+    ['labels, where it is this side that offers them', { role: 'provides' }, { awaiting: 'labels-applied' }, []],
     ['no labels, where there are none', {}, { awaiting: 'labels-removed' }, [NUDGE]],
-    ['no labels, where they are still there', { labels: 'applied' }, { awaiting: 'labels-removed' }, []],
-    ['no labels of a cluster', { labels: 'applied', interface: 'cluster' }, { awaiting: 'labels-removed' }, [NUDGE]],
+    [
+      'no labels, where they are still there',
+      { claim: { version: 'v1', phase: 'applied' as const } },
+      { awaiting: 'labels-removed' },
+      [],
+    ],
+    [
+      'no labels of a cluster',
+      { claim: { version: 'v1', phase: 'applied' as const }, interface: 'cluster' },
+      { awaiting: 'labels-removed' },
+      [NUDGE],
+    ],
   ])('a peer with a memory is nudged if it awaits %s', (_, own, more, expected) => {
     const entry = entryOf(own)
     const opposite = { role: own.role === 'provides' ? 'requires' : 'provides', interface: entry.interface } as const
     expect(names(stateOf([entry]), observing(entry, opposite, more))).toEqual(expected)
-  })
-
-  test('a peer with a memory is nudged while it has granted an ended relation whose labels are gone', () => {
-    const entry = entryOf({ status: 'ended' })
-    const grant = { phase: 'standing' } as const
-    const over = { status: 'ended', grant } as const
-    expect(names(stateOf([entry]), observing(entry, over))).toEqual([NUDGE])
-    expect(names(stateOf([entry]), observing(entry, { status: 'ended' }))).toEqual([])
-    const labelled = entryOf({ status: 'ended', labels: 'applied' })
-    expect(names(stateOf([labelled]), observing(labelled, over))).toEqual([])
-    const standing = entryOf()
-    expect(names(stateOf([standing]), observing(standing, { grant }))).toEqual([])
-  })
-
-  test('a peer with a memory is nudged if it was removed, and still has its grant', () => {
-    const entry = entryOf()
-    const removed = { removed: NOW.toISOString(), marks: { application: { at: 1 } } }
-    expect(names(stateOf([entry]), observing(entry, { grant: { phase: 'standing' } }, removed))).toEqual([NUDGE])
-    expect(names(stateOf([entry]), observing(entry, {}, removed))).toEqual([])
   })
 
   test('a peer with a memory is nudged if it has another status than the merged one', () => {
@@ -108,7 +86,7 @@ describe('a peer without a memory', () => {
     const nudges = due(state)
     expect(nudges.map(({ isRemembered }) => isRemembered)).toEqual([true, true])
     expect(nudges[0]).toMatchObject({
-      ...{ key: '1/requires/service_mesh/beacon', shows: publishedHash(state, entry), name: NUDGE },
+      ...{ key: '1/requires/service_mesh/beacon', shows: versionOf(state, entry), name: NUDGE },
       event: {
         ...{ source: '/meshstep/shop/web', type: 'dev.meshstep.relation-changed.v1', subject: 'shop/beacon' },
         ...{ time: NOW.toISOString(), extensions: { partitionkey: 'shop/beacon' } },
@@ -126,15 +104,14 @@ describe('a peer without a memory', () => {
     expect(nudges[1]?.event.data).not.toHaveProperty('remote.units')
   })
 
-  test('a peer without a memory hears of an end once, where it was told of the relation or has a grant', () => {
+  test('a peer without a memory hears of an end once, where it was told of the relation', () => {
     const ended = (changes: Partial<RelationEntry>) => names(stateOf([entryOf({ status: 'ended', ...changes })]))
     expect(ended({})).toEqual([])
-    expect(ended({ peer: { delivered: 'before' } })).toEqual([NUDGE])
-    expect(ended({ peer: { delivered: null } })).toEqual([NUDGE])
-    expect(ended({ grant: { phase: 'standing' } })).toEqual([NUDGE])
+    expect(ended({ peer: { sent: 'before' } })).toEqual([NUDGE])
+    expect(ended({ peer: { sent: null } })).toEqual([NUDGE])
     const over = entryOf({ status: 'ended' })
-    expect(ended({ peer: { delivered: publishedHash(stateOf([over]), over) } })).toEqual([])
-    expect(due(stateOf([entryOf({ status: 'ended', peer: { delivered: null } })]))).toMatchObject([
+    expect(ended({ peer: { sent: versionOf(stateOf([over]), over) } })).toEqual([])
+    expect(due(stateOf([entryOf({ status: 'ended', peer: { sent: null } })]))).toMatchObject([
       {
         event: {
           type: 'dev.meshstep.relation-broken.v1',
@@ -151,13 +128,11 @@ describe('a peer without a memory', () => {
     expect(due(stateOf([entryOf()]), unreadable)).toMatchObject([{ isRemembered: true }])
   })
 
-  test('a nudge has the id of its content, and says if it is an echo', () => {
+  test('a nudge has the id of its content', () => {
     const id = (entry: RelationEntry) => due(stateOf([entry]))[0]?.event.id
     expect(id(entryOf())).toBe(id(entryOf()))
     expect(id(entryOf())).not.toBe(id(entryOf({ position: { at: 2 } })))
     expect(id(entryOf())).not.toBe(id(entryOf({ published: { digest: 'd' } })))
-    expect(due(stateOf([entryOf()]), peersOf({}), { isEcho: true })[0]?.event.extensions).toHaveProperty(ECHO, 'true')
-    expect(due(stateOf([entryOf()]))[0]?.event.extensions).not.toHaveProperty(ECHO)
   })
 })
 
@@ -177,7 +152,7 @@ describe('a peer in another namespace', () => {
     const state = stateOf([entry])
     const other = theirs({
       ...{ status: 'ended', remote: { application: 'web', namespace: 'shop' } },
-      peer: { observed: publishedHash(state, entry) },
+      peer: { seen: versionOf(state, entry) },
     })
     const subject = { namespace: 'mesh', application: 'beacon' }
     const peers = new Map<string, Peer>([['mesh/beacon', { subject, state: stateOf([other]), labels: {} }]])
@@ -187,7 +162,7 @@ describe('a peer in another namespace', () => {
   test('a resync nudges every peer, and one of the namespace only those in others', () => {
     const entry = entryOf()
     const state = stateOf([entry, entryOf({ id: 2, remote: ELSEWHERE })])
-    const far = { peer: { observed: publishedHash(state, entryOf({ id: 2, remote: ELSEWHERE })) } }
+    const far = { peer: { seen: versionOf(state, entryOf({ id: 2, remote: ELSEWHERE })) } }
     const peers = new Map<string, Peer>([
       ...observing(entry),
       [
@@ -218,11 +193,11 @@ test('neither the application itself nor an alias is nudged', () => {
 
 test('a message to a peer without a memory is marked as on its way before it is sent', () => {
   const delivered = (state: State, peers: Peers = peersOf({})) =>
-    Object.values(withSending(SUBJECT, state, peers).relations).map(({ peer }) => peer?.delivered)
+    Object.values(withSending(SUBJECT, state, peers).relations).map(({ peer }) => peer?.sent)
   expect(delivered(stateOf([entryOf(), entryOf({ id: 2, status: 'ended' })]))).toEqual([null, undefined])
-  expect(delivered(stateOf([entryOf({ peer: { delivered: 'before' } })]))).toEqual([null])
+  expect(delivered(stateOf([entryOf({ peer: { sent: 'before' } })]))).toEqual([null])
   expect(delivered(stateOf([entryOf()]), peersOf({ beacon: stateOf([]) }))).toEqual([undefined])
   expect(delivered(stateOf([entryOf()]), unreadable)).toEqual([null])
-  const marked = stateOf([entryOf({ peer: { delivered: null } })])
+  const marked = stateOf([entryOf({ peer: { sent: null } })])
   expect(withSending(SUBJECT, marked, peersOf({}))).toBe(marked)
 })

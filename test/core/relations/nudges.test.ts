@@ -76,7 +76,7 @@ describe('economy', () => {
       const world = await startPair(createPair(), [])
       const received: (string | undefined)[] = [`shop/${side}`]
       world.sink = async (event) => {
-        received.push(event.subject)
+        if (event.type.startsWith('dev.meshstep.relation-')) received.push(event.subject)
         world.published.push(event)
         return 202
       }

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Handled } from '../../../src/core/events/handle.ts'
+import type { Handled } from '../../../src/core/reconcile/outcome.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'

@@ -4,16 +4,16 @@ import { lastReadableValues } from '../../../src/core/relations/last-readable.ts
 import {
   contentHash,
   findPeerEntry,
-  hasProtocol,
   oppositeIdentity,
   peerEntry,
-  publishedHash,
-  withGenerations,
+  versionOf,
+  withVersions,
 } from '../../../src/core/relations/peer-entry.ts'
 import { mayCarryLabels, peerView } from '../../../src/core/relations/peer-view.ts'
 import { isRelatedTo, listRemotes, type Peer, type Peers, remoteTest } from '../../../src/core/relations/peers.ts'
 import { readData } from '../../../src/core/relations/relation-data.ts'
-import { resolveRelations, withDeparting } from '../../../src/core/relations/resolve-relations.ts'
+import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
+import { protocolOf } from '../../../src/core/state/interfaces.ts'
 import { type RelationEntry, relationKey, relationsIn, withPublished } from '../../../src/core/state/relation.ts'
 import type { State } from '../../../src/core/state/state.ts'
 import { features } from '../../../src/features.ts'
@@ -115,33 +115,12 @@ describe('a relation that is over', () => {
         ({ isLeaving }) => isLeaving,
       )
     }
-    const consumer = (labels?: 'applied') =>
-      stateOf([entryOf({ remote: { application: 'web' }, ...(labels && { labels }) })])
-    const grant = { phase: 'standing' } as const
+    const consumer = (phase?: 'applied') =>
+      stateOf([entryOf({ remote: { application: 'web' }, ...(phase && { claim: { version: 'v1', phase } }) })])
     expect(provided({}, consumer('applied'))).toEqual([true])
     expect(provided({}, consumer())).toEqual([])
-    expect(provided({ grant }, consumer())).toEqual([])
-    expect(provided({ grant, peer: { publishes: true } })).toEqual([true])
-    expect(provided({ grant })).toEqual([])
-    expect(provided({ peer: { publishes: true } })).toEqual([])
-  })
-
-  test('a relation that is over departs at its consumer while it carries labels, and has a config', () => {
-    const departing = (changes: Partial<RelationEntry>, own: Partial<State> = {}) => {
-      const all = resolved(entryOf({ status: 'ended', labels: 'applied', ...changes }), undefined, own)
-      return [
-        Object.keys(all.departing).length,
-        Object.keys(all.state.relations).length,
-        Object.keys(withDeparting(all).state.relations).length,
-      ]
-    }
-    expect(departing({})).toEqual([1, 0, 1])
-    expect(departing({ status: 'established' })).toEqual([0, 1, 1])
-    expect(departing({ labels: undefined })).toEqual([0, 0, 0])
-    expect(departing({ interface: 'cluster' })).toEqual([0, 0, 0])
-    expect(departing({ role: 'provides' })).toEqual([0, 0, 0])
-    expect(departing({}, { config: undefined })).toEqual([0, 0, 0])
-    expect(departing({}, { removed: SINCE })).toEqual([0, 0, 0])
+    expect(provided({ peer: { publishes: true } })).toEqual([true])
+    expect(provided({})).toEqual([])
   })
 
   test('a relation that is over at the peer is over here', () => {
@@ -172,10 +151,13 @@ describe('a relation that is over', () => {
     ])
     expect(waits(provided)).toEqual([`${UNKNOWN}; what was applied for it stays in effect`])
     expect(
-      waits({ ...provided, status: 'ended' }, consumer({ labels: 'applied', published: { digest: 'd' } })),
+      waits(
+        { ...provided, status: 'ended' },
+        consumer({ claim: { version: 'v1', phase: 'applied' as const }, published: { digest: 'd' } }),
+      ),
     ).toHaveLength(1)
     const leaving = { ...entryOf({ role: 'provides', status: 'ended' }), peer: {} }
-    expect(waits(leaving, consumer({ labels: 'applied' }))).toEqual([
+    expect(waits(leaving, consumer({ claim: { version: 'v1', phase: 'applied' as const } }))).toEqual([
       'relation 1 (service-mesh): waiting for shop/beacon to leave the mesh',
     ])
   })
@@ -247,14 +229,14 @@ describe('the view of a peer', () => {
   test('the view of a peer shows the hash of its side', () => {
     const state = publishing({ a: 'b' })
     const [entry] = Object.values(state.relations)
-    expect(view(entryOf(), peersOf({ beacon: state })).shows).toBe(publishedHash(state, entry ?? theirs()))
+    expect(view(entryOf(), peersOf({ beacon: state })).shows).toBe(versionOf(state, entry ?? theirs()))
   })
 
   test('labels may be carried where the peer says so, or else where it had published something', () => {
     expect(mayCarryLabels(entryOf(), { isOver: false, hasLabels: true })).toBe(true)
     expect(mayCarryLabels(entryOf({ peer: { publishes: true } }), { isOver: false, hasLabels: false })).toBe(false)
-    expect(mayCarryLabels(entryOf({ peer: { observed: 'a' } }), { isOver: false })).toBe(true)
-    expect(mayCarryLabels(entryOf({ peer: { delivered: 'a' } }), { isOver: false })).toBe(false)
+    expect(mayCarryLabels(entryOf({ peer: { seen: 'a' } }), { isOver: false })).toBe(true)
+    expect(mayCarryLabels(entryOf({ peer: { sent: 'a' } }), { isOver: false })).toBe(false)
   })
 })
 
@@ -352,7 +334,7 @@ describe('what identifies a relation', () => {
       endpoint: 'b',
       role: 'peers',
     })
-    expect(opposite({ endpoint: 'require-cmr-mesh' }).endpoint).toBe('provide-cmr-mesh')
+    expect(opposite({ interface: 'cross_model_mesh', endpoint: 'require-cmr-mesh' }).endpoint).toBe('provide-cmr-mesh')
     expect(peerEntry(theirs({ document: 'one', endedAt: SINCE }), BEACON)).toEqual({
       ...{ ...entryOf(), remote: { application: 'beacon', endpoint: 'service-mesh' } },
       ...{ told: undefined, document: 'one', endedAt: SINCE },
@@ -360,53 +342,52 @@ describe('what identifies a relation', () => {
     expect(peerEntry(theirs(), BEACON)).not.toHaveProperty('document')
   })
 
-  test('what identifies the content of a relation changes with its status, its data, its grant and its generation', () => {
+  test('what identifies the content of a relation changes with its status and its data, until it is saved as a version', () => {
     const hash = (changes: Partial<RelationEntry>, more: Partial<State> = {}) =>
-      publishedHash(stateOf([], more), entryOf(changes))
+      versionOf(stateOf([], more), entryOf(changes))
     const all = [
+      ...[hash({}), hash({ status: 'ended' }), hash({ published: { digest: 'a' } })],
       ...[
-        hash({}),
-        hash({ status: 'ended' }),
-        hash({ published: { digest: 'a' } }),
-        hash({ grant: { phase: 'standing' } }),
-      ],
-      ...[
-        hash({ published: { generation: '1' } }),
+        hash({ published: { version: '1' } }),
         hash({ endedAt: SINCE }),
         hash({}, { marks: { application: { at: 1 } } }),
       ],
     ]
     expect(new Set(all).size).toBe(all.length)
     expect(hash({ status: 'ended', endedAt: SINCE })).toBe(hash({ status: 'ended' }))
-    expect(hash({ labels: 'applied' })).toBe(hash({}))
+    expect(hash({ claim: { version: 'v1', phase: 'applied' as const } })).toBe(hash({}))
     expect(contentHash({ a: 1 })).toHaveLength(12)
   })
 
-  test('a relation gets a new generation when what it shows changes, and keeps its generation otherwise', () => {
+  test('a relation gets a new version when what it shows changes, and keeps its version otherwise', () => {
     const stored = (state: State) => ({
       state,
       labels: {},
       stored: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', resourceVersion: '7' } },
     })
-    const generation = (before: RelationEntry[], after: RelationEntry, more: Partial<State> = {}) =>
+    const version = (before: RelationEntry[], after: RelationEntry, more: Partial<State> = {}) =>
       Object.values(
-        withGenerations(stored(stateOf(before)), { state: stateOf([after], more), labels: {} }).state.relations,
-      )[0]?.published?.generation
-    const known = entryOf({ published: { generation: '3' } })
-    expect(generation([known], known)).toBe('3')
-    expect(generation([known], { ...known })).toBe('3')
-    expect(generation([known], { ...known, labels: 'applied' })).toBe('3')
-    expect(generation([known], { ...known, status: 'ended' })).toBe('7')
-    expect(generation([known], known, { removed: SINCE })).toBe('3')
-    expect(generation([known], known, { removed: SINCE, marks: { application: { at: 9 } } })).toBe('7')
-    expect(generation([known], known, { marks: { application: { at: 0 } } })).toBe('7')
-    expect(generation([], known)).toBe('7')
+        withVersions(stored(stateOf(before)), { state: stateOf([after], more), labels: {} }).state.relations,
+      )[0]?.published?.version
+    const known = entryOf({ published: { version: '3' } })
+    expect(version([known], known)).toBe('3')
+    expect(version([known], { ...known })).toBe('3')
+    expect(version([known], { ...known, claim: { version: 'v1', phase: 'applied' } })).toBe('3')
+    expect(version([known], known, { removed: SINCE })).toBe('3')
+    const changed = [
+      version([known], { ...known, status: 'ended' }),
+      version([known], known, { removed: SINCE, marks: { application: { at: 9 } } }),
+      version([known], known, { marks: { application: { at: 0 } } }),
+      version([], known),
+    ]
+    expect(changed).not.toContain('3')
+    expect(new Set(changed).size).toBeGreaterThan(1)
   })
 
   test('a relation of four interfaces has a protocol', () => {
     expect(
-      ['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service', 'sql'].map((name) =>
-        hasProtocol({ interface: name }),
+      ['service_mesh', 'cross_model_mesh', 'cluster', 'k8s-service', 'sql'].map(
+        (name) => protocolOf(name) !== undefined,
       ),
     ).toEqual([true, true, true, true, false])
   })
@@ -427,9 +408,9 @@ describe('what identifies a relation', () => {
 
   test('published data without fields are left out', () => {
     expect(withPublished(entryOf({ published: { digest: 'a' } }), { digest: undefined })).toEqual(entryOf())
-    expect(withPublished(entryOf({ published: { generation: '1' } }), { digest: 'a' }).published).toEqual({
+    expect(withPublished(entryOf({ published: { version: '1' } }), { digest: 'a' }).published).toEqual({
       digest: 'a',
-      generation: '1',
+      version: '1',
     })
   })
 })
@@ -474,9 +455,9 @@ describe('the last readable values', () => {
     expect(kept(platform({ policies: '{' }, { policies: '[]' }), platform({ policies: '{' }))).toEqual({
       policies: '[]',
     })
-    expect(kept(platform({ labels: '{}', guarded: '[]' }), platform({ labels: '[', guarded: '{' }))).toEqual({
+    expect(kept(platform({ labels: '{}', policies: '[]' }), platform({ labels: '[', policies: '{' }))).toEqual({
       labels: '{}',
-      guarded: '[]',
+      policies: '[]',
     })
     expect(
       kept(platform({ policies: '[]' }, undefined, 'sql'), platform({ policies: '{' }, undefined, 'sql')),

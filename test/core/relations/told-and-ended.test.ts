@@ -117,7 +117,7 @@ describe('histories of a relation', () => {
     const waypoint = () => world.labels('details').template['istio.io/use-waypoint']
     const owners = () => {
       const policies = world.api.objects().filter(({ kind }) => kind === 'AuthorizationPolicy')
-      return [...new Set(policies.map(({ metadata }) => metadata.labels?.['meshstep.dev/application']))]
+      return [...new Set(policies.map(({ metadata }) => metadata.name.split('-')[0]))]
     }
     for (const name of ['beacon', 'other', 'details']) await resync(world, name)
     expect([waypoint(), owners()]).toEqual(['shop-beacon-waypoint', ['beacon']])

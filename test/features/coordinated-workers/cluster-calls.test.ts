@@ -57,7 +57,7 @@ const CALLS = [
   LIST,
   'GET /api/v1/namespaces/shop/services/tempo',
   'GET /apis/apps/v1/namespaces/shop/statefulsets/tempo',
-  'GET /apis/security.istio.io/v1/authorizationpolicies?labelSelector=…',
+  'GET /apis/security.istio.io/v1/namespaces/shop/authorizationpolicies?labelSelector=…',
 ]
 
 const TAG = 'istio-revision-tag-default'

@@ -313,9 +313,9 @@ describe('the policies from outside', () => {
     ])
   })
 
-  test('the policies from outside are what the beacon then grants', async () => {
+  test('the policies from outside are what the coordinator then writes', async () => {
     const world = await scraped()
-    const rules = policies(world, 'beacon').map(({ spec }) => spec)
+    const rules = policies(world, 'relation').map(({ spec }) => spec)
     expect(rules).toMatchObject([
       {
         selector: { matchLabels: { 'app.kubernetes.io/name': COORDINATOR } },
@@ -342,7 +342,7 @@ describe('the policies from outside', () => {
   test('the policies from outside go with the mesh', async () => {
     const world = await scraped()
     await leaveMesh(world)
-    expect(policies(world, 'beacon')).toEqual([])
+    expect(policies(world, 'relation')).toEqual([])
   })
 })
 

@@ -53,10 +53,13 @@ describe('a namespace that is on the mesh as a whole', () => {
     await configureMesh(world, {})
     expect([isNamespaceOn(world), carrying(world)]).toEqual([true, [COORDINATOR, 'querier', 'ingester']])
     expect(await world.send('resync', { application: 'beacon' })).toMatchObject({
-      messages: expect.arrayContaining([expect.stringMatching(/^Namespace shop stays .*: waiting for shop\/querier$/)]),
+      messages: expect.arrayContaining([expect.stringMatching(/^Namespace shop stays .*: waiting for shop\/tempo$/)]),
+    })
+    expect(await world.send('resync', { application: COORDINATOR })).toMatchObject({
+      messages: expect.arrayContaining(['waiting for shop/querier to carry labels of the mesh']),
     })
     edit(world, querier, { spec: { updateStrategy: { type: 'RollingUpdate' } } })
-    await world.send('resync', { application: 'beacon' })
+    await world.send('resync', { application: 'querier' })
     expect(isNamespaceOn(world)).toBe(false)
   })
 })

@@ -70,8 +70,7 @@ describe('an application in audit', () => {
   const policies = [{ type: 'app', relation: 'db', endpoints: [] }]
   const relation = { relation: { id: 3, endpoint: 'db', interface: 'http', role: 'provides' } }
   const looks = async (world: World) => {
-    await world.send('resync', DB)
-    await world.send('resync', BEACON)
+    for (const one of [BEACON, DB]) await world.send('resync', one)
   }
 
   test('an application in audit is audited by its beacon, which enforces what others ask for, and enforced when it says so', async () => {

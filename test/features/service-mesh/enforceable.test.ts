@@ -50,7 +50,7 @@ describe('without a waypoint', () => {
     const world = await createShop([ofService()], mesh)
     expect(enrolled(world, 'db')).toEqual({ 'istio.io/dataplane-mode': 'ambient' })
     expect([policiesIn(world), guardsIn(world)]).toEqual([[], ['Service db: nobody', 'pods db: nobody']])
-    const { status, messages } = await world.send('resync', BEACON)
+    const { status, messages } = await world.send('resync', DB)
     expect([status, messages]).toEqual([
       'waiting',
       [
@@ -175,7 +175,7 @@ describe('a policy of which Istio says', () => {
   ])('%s is waited for', async (_, changes, message) => {
     const world = await createShop([ofService()])
     judge(world, changes)
-    const { status, messages } = await world.send('resync', BEACON)
+    const { status, messages } = await world.send('resync', DB)
     expect([status, messages]).toEqual(['waiting', [expect.stringMatching(message)]])
   })
 
@@ -190,7 +190,7 @@ describe('a policy of which Istio says', () => {
   ])('%s is done', async (_, changes) => {
     const world = await createShop([ofService()])
     judge(world, changes)
-    const { status, messages } = await world.send('resync', BEACON)
+    const { status, messages } = await world.send('resync', DB)
     expect([status, messages]).toEqual(['unchanged', []])
   })
 })

@@ -209,10 +209,9 @@ describe('a databag that cannot be read any more', () => {
       remove(world, '/api/v1/namespaces/shop/configmaps/juju-service-mesh-beacon-labels')
       await world.send('relation-changed', { ...provides(7, DB, []), remote: { ...DB, data } })
       await configure(world, { mesh: {} })
-      // of `web`, which runs, nothing is known
+      // of `web`, which has not been told again, nothing is known
       expect(sourcesOf(policiesIn(world))).toEqual(['shop/cart', 'shop/web'])
-      remove(world, '/apis/apps/v1/namespaces/shop/statefulsets/web')
-      await world.send('resync', BEACON)
+      await world.send('relation-broken', { ...BEACON, relation: provides(8, { application: 'web' }, []).relation })
       expect(sourcesOf(policiesIn(world))).toEqual(['shop/web'])
     },
   )

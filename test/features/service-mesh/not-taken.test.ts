@@ -13,7 +13,6 @@ import { createWorld, type World } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
-const BEACON = { application: 'beacon' }
 const MINUTE = 60_000
 
 /** `web` may use `db` behind the waypoint of a beacon, where Istio runs until it is stopped. */
@@ -69,7 +68,7 @@ test('a policy that changed while istiod is away is told as not taken by each wh
   const { world, istio } = await createShop()
   istio.stop()
   await narrow(world)
-  const asked = await viewOf(world, 'beacon')
+  const asked = await viewOf(world, 'db')
   expect(asked.status).toMatchObject({ status: 'waiting', message: expect.stringMatching(NOT_TAKEN) })
   expect(asked.waiting).toMatchObject([
     { for: ['Istio'], since: '2026-01-01T00:00:00Z', message: expect.stringMatching(NOT_TAKEN) },
@@ -81,20 +80,19 @@ test('a policy that changed while istiod is away is told as not taken by each wh
   expect([allowed, decided]).toEqual([false, false])
   expect(sentence).toMatch(/is not known: Istio has not taken AuthorizationPolicy shop\/\S+ yet/)
   expect(await lint(world)).toMatchObject([
-    { rule: 'waiting', about: 'shop/beacon', message: expect.stringMatching(NOT_TAKEN) },
     { rule: 'waiting', about: 'shop/db', message: expect.stringMatching(NOT_TAKEN) },
     { rule: 'port-unknown', message: 'the Service shop/db has no port 9081, but 9080' },
   ])
   world.clock.advance(MINUTE)
-  const outcome = await world.send('resync', BEACON)
+  const outcome = await world.send('resync', DB)
   expect(outcome).toMatchObject({
     status: 'waiting',
     messages: [expect.stringMatching(NOT_TAKEN)],
     applicationStatus: { status: 'waiting' },
   })
   startIstio(world)
-  expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', messages: [] })
-  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
   expect(await explain(world)).toMatchObject({ allowed: false, decided: true })
 })
 
@@ -103,7 +101,7 @@ test('a policy that is new while istiod is away is told as not taken, and its re
   istio.stop()
   await configure(world, { policies: [{ type: 'unit', relation: 'db', ports: [9080] }] }, WEB)
   world.clock.advance(MINUTE)
-  const { status, messages } = await world.send('resync', BEACON)
+  const { status, messages } = await world.send('resync', WEB)
   expect([status, messages]).toEqual([
     'waiting',
     [expect.stringMatching(/^Istio has not taken AuthorizationPolicy shop\/\S*web\S* yet/)],
@@ -115,7 +113,7 @@ test('a step that has just written a policy leaves Istio a moment to take it', a
   const { world, istio } = await createShop()
   istio.stop()
   await narrow(world)
-  expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', messages: [] })
+  expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
 })
 
 test('a Service whose label came while istiod is away is told as not led to its waypoint yet', async () => {
@@ -151,7 +149,7 @@ test('a namespace that the discoverySelectors leave out is named', async () => {
   expect(await explain(world)).toMatchObject({ decided: false, sentence: expect.stringMatching(left) })
   await narrow(world)
   world.clock.advance(MINUTE)
-  expect((await world.send('resync', BEACON)).messages).toEqual([
+  expect((await world.send('resync', DB)).messages).toEqual([
     expect.stringMatching(
       /^Istio has not taken AuthorizationPolicy shop\/\S+ yet: the discoverySelectors of Istio leave/,
     ),
@@ -168,8 +166,8 @@ test('where nothing writes conditions, nothing is waited for', async () => {
   await world.send('relation-changed', related(3, 'db', WEB, DB))
   await world.send('relation-changed', requires(7, DB))
   world.clock.advance(MINUTE)
-  expect(await world.send('resync', BEACON)).toMatchObject({ status: 'unchanged', messages: [] })
-  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
 })
 
 const config = (version: string) => ({
@@ -190,7 +188,7 @@ test.each([
     await world.send('relation-changed', requires(7, DB))
     world.clock.advance(MINUTE)
     expect(await configure(world, { mesh: more })).toMatchObject({ status })
-    expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting' })
+    expect(await world.send('resync', DB)).toMatchObject({ status: 'waiting' })
   },
 )
 
@@ -201,9 +199,9 @@ test('the first policies of a mesh are told as not taken where the version of Is
   await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, DB)
   await world.send('relation-changed', requires(7, DB))
   world.clock.advance(MINUTE)
-  expect(await viewOf(world, 'beacon')).toMatchObject({ waiting: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [] })
   edit(world, '/api/v1/namespaces/istio-system/configmaps/istio', { metadata: config('1.26.1').metadata })
-  const { status, waiting } = await viewOf(world, 'beacon')
+  const { status, waiting } = await viewOf(world, 'db')
   expect(status).toMatchObject({ status: 'waiting', message: expect.stringMatching(NOT_TAKEN) })
   expect(waiting.length).toBeGreaterThan(0)
   expect((await lint(world)).map(({ message }) => message)).toContainEqual(expect.stringMatching(NOT_TAKEN))
@@ -212,7 +210,7 @@ test('the first policies of a mesh are told as not taken where the version of Is
     status: { status: 'waiting', message: expect.stringMatching(NOT_TAKEN) },
   })
   const said = { status: 'waiting', waiting: expect.arrayContaining([{ ...waiting[0], since: expect.anything() }]) }
-  expect(await world.send('resync', BEACON)).toMatchObject(said)
+  expect(await world.send('resync', DB)).toMatchObject(said)
   const answer = await world.app.request('/explain?from=shop/db&to=shop/db&port=80')
   expect(await answer.json()).toMatchObject({ decided: false })
 })

@@ -93,7 +93,7 @@ const contentOf = ({ kind, metadata, spec, data }: KubernetesObject) => {
   const state =
     data?.state &&
     JSON.parse(data.state, (key, value) =>
-      ['delivered', 'generation'].includes(key) ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
+      ['sent', 'seen', 'version'].includes(key) ? undefined : OCCASIONS.includes(key) ? Boolean(value) : value,
     )
   return {
     kind,

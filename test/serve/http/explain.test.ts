@@ -479,7 +479,8 @@ describe('what decides besides policies', () => {
 
 describe('an answer knows what the beacon remembers', () => {
   const joined = async (mesh: Record<string, unknown>, atBeacon?: string, hasConfig = true) => {
-    const world = createMesh([...bookinfo, ...application('other')], { hasConfig })
+    const applications = bookinfo.filter(({ kind }) => kind !== 'Gateway')
+    const world = createMesh([...applications, ...application('other')], { hasConfig })
     const relation = (id: number, endpoint: string, role: 'provides' | 'requires') => ({
       relation: { id, endpoint, interface: endpoint === 'service-mesh' ? 'service_mesh' : 'http', role },
     })
@@ -500,7 +501,7 @@ describe('an answer knows what the beacon remembers', () => {
         ...relation(id, 'details', 'provides'),
         remote: { application, data: {} },
       })
-    await world.send('resync', { application: 'beacon' })
+    for (const application of ['beacon', 'details']) await world.send('resync', { application })
     return world
   }
 

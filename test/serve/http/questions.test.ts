@@ -16,14 +16,19 @@ describe('GET /applications', () => {
     expect(view.relations).toMatchObject([
       {
         ...{ id: 1, endpoint: 'service-mesh', interface: 'service_mesh', role: 'requires', remote: 'shop/beacon' },
-        ...{ stands: true, holds: true, says: { policies: expect.any(String) }, hears: { labels: expect.any(String) } },
+        ...{
+          stands: true,
+          claim: 'applied',
+          says: { policies: expect.any(String) },
+          hears: { labels: expect.any(String) },
+        },
       },
       { id: 3, endpoint: 'use', remote: 'shop/web', stands: true, says: {}, hears: {} },
     ])
     expect(view.wanted).toEqual(view.labels)
     expect(view.labels).toMatchObject({ 'istio.io/dataplane-mode': 'ambient' })
     expect(view.policies?.filter(({ target }) => target === 'Service db')).toMatchObject([
-      { sources: ['shop/web'], owner: 'shop/beacon', requestedBy: ['relation 1 (service-mesh) of shop/db'] },
+      { sources: ['shop/web'], owner: 'shop/db', requestedBy: ['relation 1 (service-mesh) of shop/db'] },
     ])
     expect(Date.parse(view.saved ?? '')).not.toBeNaN()
   })

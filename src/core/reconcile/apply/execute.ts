@@ -7,9 +7,9 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { touch } from '../../../platform/kubernetes/touch.ts'
 import { forget } from '../../workload/conceal.ts'
 import type { Lost } from '../attempts.ts'
+import type { Conflict } from '../decide/operation.ts'
 import { isRolling, type Operation, objectIn } from '../decide/operation.ts'
 import { isRelabelling } from '../decide/plan-labels.ts'
-import type { Conflict } from '../outcome.ts'
 
 /** The result of an operation: if it wrote, its conflicts, its refusal, or the failed operation that it depends on. */
 export type Report = {

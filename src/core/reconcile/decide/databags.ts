@@ -4,10 +4,11 @@ import type { Features } from '../../feature/combine.ts'
 import type { FeatureInput, OwnSide, Publications } from '../../feature/feature.ts'
 import { withCustomData } from '../../relations/application-data.ts'
 import { publishable } from '../../relations/codec.ts'
-import { contentHash, hasProtocol } from '../../relations/peer-entry.ts'
+import { contentHash } from '../../relations/peer-entry.ts'
 import { isVersioned } from '../../relations/relation-data.ts'
 import { withDeparting } from '../../relations/resolve-relations.ts'
 import { spokenVersions } from '../../relations/versions.ts'
+import { protocolOf } from '../../state/interfaces.ts'
 import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../../state/memory.ts'
 import {
   type PublishedData,
@@ -25,12 +26,12 @@ export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
 }
 
 /**
- * Computes the data to publish in each relation. A relation that has ended publishes its last data, and is invisible to all other
- * relations, although its labels are still carried.
+ * Computes the data to publish in each relation. One that is over, and whose labels may still be carried, publishes its last data, and is
+ * invisible to all other relations.
  */
 export const publicationsIn = (features: Features, input: FeatureInput): Publications => {
-  const { departing } = input.resolved
   const said = features.publications(input)
+  const { departing } = input.resolved
   if (Object.keys(departing).length === 0) return said
   const last = features.publications({ ...input, resolved: withDeparting(input.resolved) })
   return { ...Object.fromEntries(Object.entries(last).filter(([key]) => Object.hasOwn(departing, key))), ...said }
@@ -40,7 +41,11 @@ export const publicationsIn = (features: Features, input: FeatureInput): Publica
  * Computes the state with the application's current databag in each relation. A databag stays unchanged if it depends on something unknown,
  * or if the application has no config and so cannot withdraw anything.
  */
-export const publishDatabags = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
+export const publishDatabags = (
+  features: Features,
+  { subject, resolved, state, content }: PublishInput,
+  isMeant: (entry: RelationEntry) => boolean = () => true,
+): State => {
   const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
     const before = publishedIn(state, entry)
     const relation = ownValue(resolved.state.relations, key)
@@ -57,10 +62,10 @@ export const publishDatabags = (features: Features, { subject, resolved, state, 
   }
   const published: Record<string, PublishedData> = {}
   const relations = Object.entries(state.relations).map(([key, entry]) => {
-    const said = next(key, entry)
+    const said = isMeant(entry) ? next(key, entry) : publishedIn(state, entry)
     const hash = said && contentHash(said)
     if (said && hash) published[hash] = ownValue(state.published, hash) ?? said
-    return [key, withPublished(entry, { digest: hash })] as const
+    return [key, withDigest(entry, hash)] as const
   })
   const { published: _, ...others } = state
   return {
@@ -70,6 +75,10 @@ export const publishDatabags = (features: Features, { subject, resolved, state, 
   }
 }
 
+/** Changes the published data of an entry. Other data have a version of their own, from the next save on. */
+const withDigest = (entry: RelationEntry, digest: string | undefined): RelationEntry =>
+  entry.published?.digest === digest ? entry : withPublished(entry, { digest, version: undefined })
+
 /** Marks a databag with only custom data as incomplete, while its protocol data are still to come with the config. */
 const withCompleteness = (
   relation: Relation,
@@ -77,7 +86,7 @@ const withCompleteness = (
   said: OwnSide | undefined,
   state: State,
 ): PublishedData =>
-  said === undefined && hasProtocol(relation) && isConfigUnknown(state) ? { ...all, partial: true } : all
+  said === undefined && protocolOf(relation.interface) && isConfigUnknown(state) ? { ...all, partial: true } : all
 
 /**
  * Limits new databags to the room in the memory. A databag that does not fit stays as it was in `before`, and a problem reports it.
@@ -114,10 +123,10 @@ const bytesIn = (state: State, key: string): number => {
 }
 
 /** Returns the state, with the databags of `before` in the relations `keys`. */
-const sayingAsIn = (state: State, before: State, keys: readonly string[]): State => {
+export const sayingAsIn = (state: State, before: State, keys: readonly string[]): State => {
   const kept = new Set(keys)
   const relations = Object.entries(state.relations).map(
-    ([key, entry]) => [key, kept.has(key) ? withPublished(entry, { digest: hashIn(before, key) }) : entry] as const,
+    ([key, entry]) => [key, kept.has(key) ? withDigest(entry, hashIn(before, key)) : entry] as const,
   )
   const hashes = new Set(relations.flatMap(([, entry]) => entry.published?.digest ?? []))
   const published = Object.entries({ ...before.published, ...state.published }).filter(([hash]) => hashes.has(hash))
@@ -163,7 +172,7 @@ const isWithdrawn = (
   before: PublishedData | undefined,
 ): boolean =>
   (state.config !== undefined || state.removed !== undefined) &&
-  (hasProtocol(relation) || before !== undefined) &&
+  (protocolOf(relation.interface) !== undefined || before !== undefined) &&
   !features.leaves(state, relation)
 
 const versioned = (

@@ -1,10 +1,11 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
-import { ownerLabels } from '../../../platform/kubernetes/ownership-labels.ts'
+import { fieldManager, ownerLabels } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { Features } from '../../feature/combine.ts'
-import type { Contribution, DesiredLabels, FeatureInput } from '../../feature/feature.ts'
+import type { Contribution, DesiredLabels, FeatureInput, TakenPolicies } from '../../feature/feature.ts'
 import { ownedKeys } from '../../relations/application-data.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import { awaitedEndpoints } from '../../relations/unknown-endpoints.ts'
@@ -16,6 +17,10 @@ export type Desired = {
   /** Annotations of the pod template. */
   readonly annotations: WantedLabels
   readonly objects: readonly KubernetesObject[]
+  /** The policies of relations that are over, as they are to be while they stand. */
+  readonly departing: readonly KubernetesObject[]
+  /** The managers that wrote the application's policies as long as its beacon did, by name. */
+  readonly formerly: ReadonlyMap<string, string>
   /** Requesters whose requests cannot be read. The objects that were made for them stay. */
   readonly unknown: readonly string[]
   /** Waits for something that does not exist yet. The step is not complete before it does. */
@@ -36,8 +41,15 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
   const parts = features.desire(input)
   const requests = parts.flatMap((part) => part.requests ?? [])
   const guards = parts.flatMap((part) => part.guards ?? [])
+  const policiesOf = ({ beacon, identities, requests: asked, guards: guarded }: TakenPolicies) => ({
+    manager: fieldManager(beacon.application),
+    policies: features.mesh.policies(beacon, identities, asked, guarded),
+  })
+  const taken = parts.flatMap((part) => part.taken ?? []).map(policiesOf)
+  const departing = parts.flatMap((part) => part.departing ?? []).flatMap((one) => policiesOf(one).policies)
   const objects = [
     ...features.mesh.policies(subject, config, requests, guards),
+    ...taken.flatMap(({ policies }) => policies),
     ...parts.flatMap((part) => part.objects ?? []),
   ].map((object) => labelled(object, ownerLabels(subject)))
   const audit = features.mesh.audited(objects, auditedIn(parts))
@@ -51,6 +63,10 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     },
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: parts.flatMap((part) => part.unknown ?? []),
+    departing: departing.map((object) => labelled(object, ownerLabels(subject))),
+    formerly: new Map(
+      taken.flatMap(({ manager, policies }) => policies.map((policy) => [objectKey(policy), manager] as const)),
+    ),
     // two features may report the same wait of a relation
     waiting: [
       ...new Map(

@@ -1,7 +1,8 @@
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { managerOf } from '../../workload/objects.ts'
 import { idOf, type Operation } from './operation.ts'
-import { managerOf, type Situation } from './situation.ts'
+import type { Situation } from './situation.ts'
 
 /** Returns the token to write to the object, if it is to be fenced. */
 export const fenceOf = ({ fence }: Situation, object: string): string | undefined =>
@@ -14,9 +15,10 @@ export const planFence = (situation: Situation, found: KubernetesObject): Operat
   if (fence === undefined) return []
   const manager = managerOf(situation.subject, found.kind)
   const reason = 'a write may be on its way'
-  return [
-    { id: idOf('touch', object), phase: 'touch', object, manager, after: [], reason, verb: 'touch', found, fence },
-  ]
+  const { isPolicy, isDenying } = situation.features.mesh
+  // labels come after the policies that they rest on, which a late write could remove
+  const phase = isPolicy(found) && !isDenying(found) ? 'allow' : 'touch'
+  return [{ id: idOf('touch', object), phase, object, manager, after: [], reason, verb: 'touch', found, fence }]
 }
 
 /** Drops the fence of objects whose refused operation is retried: the retry is a write to the same object. */

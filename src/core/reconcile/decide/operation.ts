@@ -1,4 +1,5 @@
-import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
+import type { LabelLocation, ObjectLabelConflict } from '../../../platform/kubernetes/apply-labels.ts'
+import type { ObjectConflict } from '../../../platform/kubernetes/apply-objects.ts'
 import type { LabelDifference } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { contentHash } from '../../relations/peer-entry.ts'
@@ -15,7 +16,7 @@ export const PHASES = [
   /** Removes labels from targets that leave the mesh, before any of their access is narrowed. */
   'leave',
   /**
-   * Writes ALLOW objects. Of a target with several objects, the new ones are written before the others are narrowed. Then policies that
+   * Writes ALLOW objects, and once to those that a late write may still reach. Of a target with several objects, the new ones are written before the others are narrowed. Then policies that
    * denied everything else are removed if nothing replaces them.
    */
   'allow',
@@ -114,3 +115,6 @@ export const isRolling = (operation: Operation): boolean => {
 
 /** Tells if the operation writes labels. */
 export const isLabelOperation = ({ verb }: Operation): boolean => verb === 'label' || verb === 'release'
+
+/** A label, object, or field of one of our objects that another manager holds. */
+export type Conflict = ObjectLabelConflict | ObjectConflict

@@ -4,9 +4,10 @@ import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { isStoreOf } from '../../workload/conceal.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { isAvailable } from '../../workload/health.ts'
+import { isWorkload } from '../../workload/objects.ts'
 import { rememberedKeys, storeName } from '../../workload/secrets.ts'
 import { idOf, type Operation } from './operation.ts'
-import { isWorkload, type Situation } from './situation.ts'
+import type { Situation } from './situation.ts'
 
 export type PlannedSecrets = { readonly operations: readonly Operation[]; readonly problems: readonly string[] }
 

@@ -18,11 +18,11 @@ import { mayBeForeign } from '../../relations/foreign-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
-import type { Conflict } from '../outcome.ts'
 import { fenceOf } from './fence.ts'
+import type { Conflict } from './operation.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
-import type { Templates } from './plan-templates.ts'
-import type { Situation } from './situation.ts'
+
+import type { Situation, Templates } from './situation.ts'
 
 type Labelled = {
   readonly operations: readonly Operation[]
@@ -33,9 +33,11 @@ type Labelled = {
 /** The config is lost, and only it explains some of the present labels. They stay until the config is known. */
 type ConfigLabels = { readonly isConfigAwaited: boolean }
 
-/** Returns the phase in which labels are changed. */
-export const labelPhase = ({ held, desired, waitForPods }: Situation): Phase =>
-  waitForPods !== undefined || isOnlyRemoving(held, desired.labels) ? 'leave' : 'enrol'
+/** Returns the phase in which labels are changed. Whoever stays on the mesh is allowed what the new labels need before. */
+export const labelPhase = ({ features: { mesh }, held, desired, waitForPods }: Situation): Phase => {
+  const isStaying = Object.hasOwn(desired.labels.labels, mesh.enrolment.key)
+  return waitForPods !== undefined || (!isStaying && isOnlyRemoving(held, desired.labels)) ? 'leave' : 'enrol'
+}
 
 /** Plans the labels of current targets, and their removal from former ones. The templates of `whole` workloads get their labels with the workload. */
 export const planLabels = (
@@ -71,7 +73,7 @@ export const planLabels = (
       }),
     ),
     ...earlier.map((place) =>
-      labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards: [] }),
+      labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards }),
     ),
     ...current.map((place) => annotated(situation, place, desired.annotations)),
     ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
@@ -137,6 +139,13 @@ export const planNamespace = (situation: Situation): Labelled & ConfigLabels & {
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
   const seen = readLabels(place, fieldManager(subject.application))
   if (isConfigUnknown(state)) return { ...NOTHING, isKept: false, isConfigAwaited: seen.holders.own.size > 0 }
+  // the whole namespace joins, or switches to another waypoint, once all consumers let in whom they mean to then
+  if (situation.laggards.length > 0 && state.config?.mesh !== undefined)
+    return {
+      ...NOTHING,
+      isKept: state.config.mesh.modelOnMesh !== true && seen.holders.own.size > 0,
+      isConfigAwaited: false,
+    }
   const isKept = state.config?.mesh !== undefined && namespaceAwaits.length > 0 && seen.holders.own.size > 0
   const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
   const wanted = { ...labels, unknown: [] as const }
@@ -179,11 +188,12 @@ const labelled = (
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
   // the policies come before the enrolment
   const { key } = situation.features.mesh.enrolment
-  const after = !isEnrolled(situation, place) && Object.hasOwn(wanted.labels, key) ? guards : []
+  const isStaying = Object.hasOwn(situation.desired.labels.labels, key)
+  const after = isStaying && isEnrolled(situation, place) !== Object.hasOwn(wanted.labels, key) ? guards : []
   const fence = fenceOf(situation, object)
-  const isAwaiting = hasChanges(difference) && awaitsGrant(situation, place, wanted)
-  const due: Operation[] =
-    hasChanges(difference) && !isAwaiting ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }] : []
+  const due: Operation[] = hasChanges(difference)
+    ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
+    : []
   const fenced: Operation[] =
     due.length === 0 && fence !== undefined
       ? [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, after: [] }]
@@ -191,27 +201,9 @@ const labelled = (
   return {
     operations: [...due, ...fenced],
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
-    waiting: isAwaiting ? [grantWait(situation, object)] : [],
+    waiting: [],
   }
 }
-
-/** Tells if a Service has to wait for a grant, before it joins the mesh, or before it leaves a mesh on which the application stays. */
-const awaitsGrant = (situation: Situation, place: LabelLocation, { labels }: Pick<WantedLabels, 'labels'>): boolean => {
-  const { servicesAwait, features, desired } = situation
-  const { key } = features.mesh.enrolment
-  return (
-    servicesAwait.length > 0 &&
-    place.object.kind === 'Service' &&
-    Object.hasOwn(desired.labels.labels, key) &&
-    isEnrolled(situation, place) !== Object.hasOwn(labels, key)
-  )
-}
-
-const grantWait = ({ servicesAwait }: Situation, object: string): Wait => ({
-  held: `the labels of ${object}`,
-  for: servicesAwait,
-  message: `the labels of ${object} stay as they are: waiting for the policies of ${servicesAwait.join(', ')}`,
-})
 
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 
@@ -228,10 +220,16 @@ export const isBasicAllow = ({ mesh }: Pick<Features, 'mesh'>, object: Kubernete
   mesh.isPolicy(object) && !mesh.isDenying(object) && mesh.requestersOf(object).length === 0
 
 /** Creates a test for policies of the application's own pods and Services. */
-export const ownGuardIn = ({ features, subject, state }: Situation): ((object: KubernetesObject) => boolean) => {
+export const ownGuardIn = ({
+  features,
+  subject,
+  state,
+  observed,
+}: Situation): ((object: KubernetesObject) => boolean) => {
   const { namespace, application } = subject
   const services = features.targets(application, state.config).filter(({ kind }) => kind === 'Service')
-  const names = [application, ...services.map(({ name }) => name)]
+  const former = observed.targets.earlier.flatMap(({ target }) => (target.kind === 'Service' ? [target.name] : []))
+  const names = [application, ...services.map(({ name }) => name), ...former]
   const { isPolicy, isGuarding } = features.mesh
   return (object) => isPolicy(object) && object.metadata.namespace === namespace && isGuarding(object, names)
 }

@@ -1,5 +1,5 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import type { Subject } from '../../../platform/base/subject.ts'
+import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import {
   namesakeConflict,
@@ -8,21 +8,22 @@ import {
   objectKey,
 } from '../../../platform/kubernetes/apply-objects.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
+import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy } from '../../../platform/kubernetes/ownership-labels.ts'
-import type { Features } from '../../feature/combine.ts'
+import { parseRequester } from '../../state/relation.ts'
+import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
-import { BESIDE_WORKLOADS } from '../../workload/objects.ts'
+import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
-import { requesterApplication } from '../observe/unknown-consumers.ts'
-import type { Conflict } from '../outcome.ts'
+import type { Desired } from './desired-state.ts'
 import { planFence } from './fence.ts'
+import type { Conflict } from './operation.ts'
 import { idOf, type Operation, type Phase } from './operation.ts'
 import { isBasicAllow, ownGuardIn, ownGuards } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
-import type { Templates } from './plan-templates.ts'
-import { isWorkload, managerOf, type Planned, type Situation } from './situation.ts'
+import type { Situation, Templates } from './situation.ts'
 import { inParts } from './widen.ts'
 
 /** A desired object that is not applied, with the problem if a person has to repair it. */
@@ -46,11 +47,7 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
   const applies = planApplies(situation, templates, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
-  // no consumer needs a Secret
-  const held =
-    situation.keptFor.length > 0 || situation.waitForPods !== undefined
-      ? stale.filter(({ kind }) => !isWorkload(kind) && kind !== 'Secret')
-      : []
+  const held = stale.filter(isHeld(situation))
   const library = planLibrary(
     situation,
     kinds.flatMap((one) => one.library),
@@ -60,44 +57,64 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
     operations: [
       ...applies.operations,
       ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planFence(situation, object)),
+      ...planDeparting(situation, stale),
       ...planPrune(situation, without(stale, held), leaving),
       ...library.operations,
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
-    waiting: [
-      ...kinds.flatMap(({ waiting }) => waiting),
-      ...keeping(situation, held),
-      ...unheardWaits(
-        situation,
-        kinds.flatMap(({ unknown }) => unknown),
-      ),
-      ...library.waiting,
-    ],
+    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held), ...library.waiting],
     messages: library.messages,
     isHolding: held.length > 0,
   }
 }
 
+/**
+ * Creates a test for stale objects that stay: while other applications, pods or labels still rest on them, and what only a lost config
+ * explains. No consumer needs a workload or a Secret.
+ */
+const isHeld = ({ features: { mesh }, subject, state, keptFor, waitForPods, desired }: Situation) => {
+  const isResting =
+    keptFor.length > 0 || waitForPods !== undefined || isUnknownLabel(desired.labels, mesh.enrolment.key)
+  // what a relation of its own asked for goes with it
+  const isOfOwn = (object: KubernetesObject) => mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
+  return (object: KubernetesObject): boolean =>
+    !isWorkload(object.kind) && object.kind !== 'Secret' && (isResting || (isConfigUnknown(state) && !isOfOwn(object)))
+}
+
+/** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
+const planDeparting = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
+  const { subject, desired } = situation
+  const live = new Map(stale.map((object) => [objectKey(object), object]))
+  const there = desired.departing.filter((object) => live.has(objectKey(object)))
+  return objectDifference(stale, there, managerOf(subject, 'AuthorizationPolicy')).apply.map(
+    ({ desired: object, live: found }) => ({
+      ...{ id: idOf('apply', objectKey(object)), phase: 'allow', object: objectKey(object), after: [] },
+      ...{ manager: managerOf(subject, object.kind), reason: 'it is not as it was asked for last' },
+      ...{ verb: 'apply', desired: object, found },
+    }),
+  )
+}
+
+const isOwnRequest = (subject: Subject, name: string): boolean => {
+  const parsed = parseRequester(name)
+  const isOfBeacon = name.startsWith('config of ') && name !== `config of ${subjectName(subject)}`
+  return isOfBeacon || (parsed !== undefined && isSameSubject(parsed.requester, subject))
+}
+
 const MOST_NAMED = 3
 
 /** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
-const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
+const keeping = (
+  { subject, state, keptFor: others, waitForPods }: Situation,
+  held: readonly KubernetesObject[],
+): Wait[] => {
+  const keptFor = [...others, ...(isConfigUnknown(state) ? [`the config of ${subjectName(subject)}`] : [])]
   if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
   const left = held.length - MOST_NAMED
   const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
   const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
   return [{ held: names, for: keptFor, message }]
-}
-
-/** Lists the waits for requesters with unknown requests, if objects are kept for them. */
-const unheardWaits = ({ features: { mesh }, unheard }: Situation, kept: readonly KubernetesObject[]): Wait[] => {
-  const named = new Set(kept.flatMap(mesh.requestersOf))
-  return unheard.flatMap((held) => {
-    const application = requesterApplication(held)
-    const message = `${held}: its request is not known, and its grants stay in effect: waiting for ${application}; send the relation and its config, {} if it has none, or the end of the relation`
-    return named.has(held) ? [{ held, for: [application], message }] : []
-  })
 }
 
 type Pair = ObjectPlan['apply'][number]
@@ -107,14 +124,12 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
     readonly due: readonly Pair[]
     /** The live objects that are as desired, or are kept for unknown requesters. */
     readonly staying: readonly KubernetesObject[]
-    /** The kept ones among them. */
-    readonly unknown: readonly KubernetesObject[]
     readonly library: readonly KubernetesObject[]
   }
 
 /** Compares the live and desired objects of one kind. Objects of an unknown kind stay as they are. */
 const compare = (
-  { features, subject, state, desired }: Situation,
+  { features, subject, desired, leftovers }: Situation,
   { whole }: Templates,
   { kind, live, library, problem }: Listed,
 ): Compared => {
@@ -135,11 +150,8 @@ const compare = (
     same: plan.same,
     stale: owned.filter((object) => !isUnknown(object)),
     staying: [...plan.same.map((pair) => pair.live), ...unknown],
-    unknown,
     due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
-    library: without(without(library, wanted), plan.stale).filter((object) =>
-      isLeftover(features, subject, state, object),
-    ),
+    library: without(without(library, wanted), plan.stale).filter((object) => isLeftover(leftovers, object)),
     conflicts: plan.conflicts,
     blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
     waiting: isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)],
@@ -183,7 +195,7 @@ const planApplies = (
       verb: 'apply',
       desired: draft.desired,
       found: draft.live,
-      releases: templates.whole.get(objectKey(draft.desired)),
+      releases: templates.whole.get(objectKey(draft.desired)) ?? formerlyOf(desired, draft.live),
     })),
     blocked: [...taken, ...unread].map(({ desired: object, problem }) => ({ object, problem })),
     conflicts: taken.flatMap(({ desired: object, live }) =>
@@ -208,12 +220,13 @@ const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
 
 /** Tells if an object may be written. A dry run does not take over a policy that another program enforces. */
 const mayWrite = (
-  { features, subject, state }: Situation,
+  { features, subject, desired, leftovers }: Situation,
   wanted: KubernetesObject,
   object: KubernetesObject,
 ): boolean =>
   (listAppliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
-  (isLeftover(features, subject, state, object) && !features.mesh.isDryRun(wanted))
+  isHandedOver(desired, object) ||
+  (isLeftover(leftovers, object) && !features.mesh.isDryRun(wanted))
 
 const dependencies = (
   situation: Situation,
@@ -261,8 +274,16 @@ const neededToRun = (
   }
 }
 
-const isLeftover = (features: Features, subject: Subject, { config }: Planned, object: KubernetesObject): boolean =>
-  features.leftovers(config).some((leftovers) => leftovers.isLeftover(subject, object))
+const isLeftover = (leftovers: Situation['leftovers'], object: KubernetesObject): boolean =>
+  leftovers.some((one) => one.isLeftover(object))
+
+/** Returns the beacon's manager of a policy that is handed over. It gives up its fields. */
+const formerlyOf = (desired: Desired, live: KubernetesObject | undefined): string[] | undefined =>
+  live !== undefined && isHandedOver(desired, live) ? [desired.formerly.get(objectKey(live)) ?? ''] : undefined
+
+/** Tells if a beacon wrote a policy that the application writes itself by its offer now. */
+const isHandedOver = ({ formerly }: Pick<Desired, 'formerly'>, object: KubernetesObject): boolean =>
+  listAppliers(object).includes(formerly.get(objectKey(object)) ?? '')
 
 const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
   const names = new Set(others.map(objectKey))

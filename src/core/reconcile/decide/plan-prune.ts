@@ -1,9 +1,10 @@
 import type { Wait } from '../../../platform/base/wait.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { isWorkload, managerOf } from '../../workload/objects.ts'
 import { idOf, type Operation } from './operation.ts'
 import { ownGuardIn } from './plan-labels.ts'
-import { isWorkload, managerOf, type Situation } from './situation.ts'
+import type { Situation } from './situation.ts'
 import { targetOf, widening } from './widen.ts'
 
 /**

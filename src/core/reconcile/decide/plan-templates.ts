@@ -7,24 +7,9 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
-import type { Conflict } from '../outcome.ts'
-import { idOf, type Phase } from './operation.ts'
+import { idOf } from './operation.ts'
 import { isEnrolled, labelPhase, ownGuards, RELEASED } from './plan-labels.ts'
-import type { Situation } from './situation.ts'
-
-/** The desired objects. Workloads include the labels and annotations of their pods. */
-export type Templates = {
-  readonly objects: readonly KubernetesObject[]
-  /** The workloads with complete templates, each with the managers of earlier separate writes. Nothing else writes to these templates. */
-  readonly whole: ReadonlyMap<string, readonly string[]>
-  /** The names of the workloads whose pods join the mesh. */
-  readonly joining: ReadonlySet<string>
-  /** The ids of the applies that remove labels from pods. */
-  readonly leaving: readonly string[]
-  /** The phase of the workload and its objects. */
-  readonly phase: Phase
-  readonly conflicts: readonly Conflict[]
-}
+import type { Situation, Templates } from './situation.ts'
 
 /**
  * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload or its

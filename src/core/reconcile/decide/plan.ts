@@ -3,14 +3,15 @@ import type { Wait } from '../../../platform/base/wait.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { listProblems } from '../../../platform/kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
-import type { Conflict } from '../outcome.ts'
+import { isWorkload } from '../../workload/objects.ts'
 import { withoutRetriedFences } from './fence.ts'
+import type { Conflict } from './operation.ts'
 import { idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
 import { planSecrets } from './plan-forgotten-secrets.ts'
 import { isReleasing, planLabels, planNamespace } from './plan-labels.ts'
 import { type Blocked, planObjects } from './plan-objects.ts'
 import { planTemplates } from './plan-templates.ts'
-import { isWorkload, type Situation } from './situation.ts'
+import type { Situation } from './situation.ts'
 
 /** The planned writes, and the obstacles to the rest. */
 export type Plan = {

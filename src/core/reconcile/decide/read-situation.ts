@@ -6,17 +6,15 @@ import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Environment, FeatureInput } from '../../feature/feature.ts'
-import { keptFor, namespaceAwaits } from '../../relations/awaited-peers.ts'
-import { ungrantedBy } from '../../relations/gate-enrolment.ts'
+import { keptFor, laggards, namespaceAwaits } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
 import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
+import { ledConsumers } from '../observe/led-consumers.ts'
 import { meshConfigs, toBeTaken } from '../observe/mesh-acceptance.ts'
 import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
-import { unknownConsumers } from '../observe/unknown-consumers.ts'
-import { listBare } from '../observe/unlabelled-consumers.ts'
 import { desiredState } from './desired-state.ts'
 import type { Planned, Situation } from './situation.ts'
 
@@ -35,8 +33,6 @@ type Input = {
   readonly next: State
   readonly resolved: ResolvedRelations
   readonly peers: Peers
-  /** The requesters with unknown requests. Their grants stay as they are. */
-  readonly requesters: readonly string[]
   readonly observed: Observed
   /** Objects of other owners that show if the mesh reports acceptance. */
   readonly witnesses?: readonly KubernetesObject[] | undefined
@@ -49,19 +45,15 @@ type Input = {
 /** Reads the objects that a plan needs besides the observed cluster, and joins all inputs of the plan. */
 export const readSituation = async (
   { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, requesters, observed, witnesses = [], isWhole, foreignToken }: Input,
+  { subject, memory, next, resolved, peers, observed, witnesses = [], isWhole, foreignToken }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
-  const all = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
-  const desired = { ...all, unknown: [...all.unknown, ...requesters] }
+  const desired = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
   const { refused } = memory.state
   const only = Object.keys(refused?.objects ?? {})
-  const awaited = namespaceAwaits(subject, next, resolved, peers)
-  const consumers = await unknownConsumers(features.mesh, kubernetes, subject, next, peers, observed)
   const taken = toBeTaken(observed, desired.objects)
   const configs = isWhole ? await meshConfigs(features.mesh, kubernetes, subject.namespace, taken) : []
-  const bare = await listBare(features.mesh, kubernetes, subject, resolved.state, peers, observed)
   return {
     features,
     subject,
@@ -70,16 +62,19 @@ export const readSituation = async (
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,
-    unheard: requesters.filter((name) => !all.unknown.includes(name)),
+    leftovers: features.leftovers(subject, resolved),
     unenforced: features.mesh.unenforced(taken.objects, [...taken.witnesses, ...configs, ...witnesses]),
-    keptFor: [...new Set([...keptFor(subject, next, resolved, peers), ...consumers])],
+    keptFor: [
+      ...keptFor(subject, next, resolved, peers),
+      ...(await ledConsumers(features.mesh, kubernetes, subject, next, peers, observed)),
+    ],
     waitForPods: await waitForPodsOnMesh(features.mesh, kubernetes, subject, {
       ...observed,
       memory,
       desired: desired.labels,
     }),
-    namespaceAwaits: [...new Set([...awaited, ...bare])],
-    servicesAwait: ungrantedBy(subject, next, resolved, peers),
+    laggards: laggards(subject, resolved.state),
+    namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
     fence: foreignToken !== undefined ? { token: foreignToken } : refused && { token: refused.hash, only },
   }
 }

@@ -1,8 +1,9 @@
 import { type ObjectPlan, objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
+import { managerOf } from '../../workload/objects.ts'
 import { idOf, type Operation } from './operation.ts'
-import { managerOf, type Situation } from './situation.ts'
+import type { Situation } from './situation.ts'
 
 type Pair = ObjectPlan['apply'][number]
 

@@ -3,12 +3,13 @@ import { Refused } from '../../../platform/base/errors.ts'
 import type { Mark } from '../../../platform/base/event-order.ts'
 import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
-import { type KnownMarks, markNow, mergePeer, tombstoneOf } from '../../relations/announcements.ts'
+import { type KnownMarks, markNow, mergePeer } from '../../relations/announcements.ts'
 import { rememberedDocuments } from '../../relations/documents.ts'
 import { assignIds } from '../../relations/ids.ts'
 import { isBetween, remoteSubject } from '../../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../../relations/peers.ts'
 import { resolveRelations } from '../../relations/resolve-relations.ts'
+import { tombstoneOf } from '../../relations/tombstones.ts'
 import type { Config, SpecSource } from '../../state/config.ts'
 import { type Memory, tooLarge } from '../../state/memory.ts'
 import { hasNews } from '../../state/news.ts'
@@ -200,18 +201,18 @@ const withPeers = (state: State, subject: Subject, peers: Peers, now: Date): Sta
   const near = [...peers.values()].flatMap((peer) =>
     'state' in peer && peer.subject.namespace === subject.namespace && isRemote(peer.subject) ? [peer] : [],
   )
-  // if two peers share an id after a lost memory, the granted one has it
-  const { true: granted = [], false: others = [] } = Object.groupBy(near, (peer) => String(isGranted(peer, subject)))
-  return [...granted, ...others].reduce(
+  // if two peers share an id after a lost memory, the claimed one has it
+  const { true: claimed = [], false: others = [] } = Object.groupBy(near, (peer) => String(isClaimed(peer, subject)))
+  return [...claimed, ...others].reduce(
     (before, peer) => mergePeer(before, subject, peer.subject, peer.state, now),
     state,
   )
 }
 
-/** Tells if a peer carries labels of a relation with the application, or has granted it anything. */
-const isGranted = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
+/** Tells if a peer carries labels of a relation with the application. */
+const isClaimed = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
   Object.values(peer.state.relations).some(
-    (entry) => (entry.labels !== undefined || entry.grant !== undefined) && isBetween(entry, peer.subject, subject),
+    (entry) => entry.claim !== undefined && isBetween(entry, peer.subject, subject),
   )
 
 /** Tells if the documents themselves cover an event: its document exists, or is known to be gone. */

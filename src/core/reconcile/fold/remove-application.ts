@@ -15,11 +15,11 @@ export const removeApplication = (
   now: Date,
 ): AnnouncementResult => {
   const heard = endOnRemoval(state, position, now)
-  return heard.late ? heard : { state: withoutOwn(parts, heard.state, position) }
+  return heard.late ? heard : { state: withoutOwn(parts, heard.state, position, now) }
 }
 
 /** Removes the application's own data, unless they are later than the removal. */
-const withoutOwn = (parts: StateParts, state: State, position: Position): State => {
+const withoutOwn = (parts: StateParts, state: State, position: Position, now: Date): State => {
   const isLater = (about: string): boolean => {
     const mark = ownValue<Mark>(state.marks, about)
     return mark !== undefined && isAfter(mark, position)
@@ -28,6 +28,8 @@ const withoutOwn = (parts: StateParts, state: State, position: Position): State 
     const { onRemoval } = parts[name]
     return onRemoval === 'kept' || (onRemoval === 'told' && isLater(name))
   })
+  // a lost memory may have owned any kind, wherever that is
+  const kinds = state.config ? WORKLOAD_KINDS : OwnedKind.options
   const config = isLater('config') ? state.config : undefined
   const left = pendingIn(state).map(({ data, ...asked }) => ({ ...asked, data: dataSince(data, isLater) }))
   const next: State = defined({
@@ -35,10 +37,10 @@ const withoutOwn = (parts: StateParts, state: State, position: Position): State 
     ...Object.fromEntries(kept.map((name) => [name, state[name]])),
     removed: config ? undefined : state.removed,
     document: config && state.document,
-    // covers objects of a lost memory as well
-    owned: [
-      ...new Set([...(state.owned ?? []), ...(state.config ? WORKLOAD_KINDS : OwnedKind.options).map(ownedName)]),
-    ],
+    owned: [...new Set([...(state.owned ?? []), ...kinds.map(ownedName)])],
+    previouslyOwned: state.config
+      ? state.previouslyOwned
+      : { ...Object.fromEntries(kinds.map((kind) => [ownedName(kind), now.toISOString()])), ...state.previouslyOwned },
   })
   return withPending(next, left)
 }

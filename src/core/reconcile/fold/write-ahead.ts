@@ -18,10 +18,20 @@ export const withWriteAhead = (
   const owned = [
     ...new Set([
       ...(state.owned ?? []),
-      ...features.kinds(state.config).map(ownedName),
+      ...features.kinds(state).map(ownedName),
       ...Object.keys(state.previouslyOwned ?? {}),
     ]),
   ]
-  const next = withPreviousTargets(state, former, features.targets(application, state.config))
+  // the objects of a former config may be in other namespaces, where those of relations never are
+  const current = features.kinds({ config: state.config, relations: {} })
+  const released = features
+    .kinds({ config: memory.state.config, relations: {} })
+    .filter((kind) => !current.includes(kind))
+  const previous = { ...Object.fromEntries(released.map((kind) => [ownedName(kind), since])), ...state.previouslyOwned }
+  const next = withPreviousTargets(
+    Object.keys(previous).length > 0 ? { ...state, previouslyOwned: previous } : state,
+    former,
+    features.targets(application, state.config),
+  )
   return owned.length === 0 ? next : { ...next, owned: owned.toSorted() }
 }

@@ -13,15 +13,14 @@ import { isOnHost, podLabels, podTemplate } from '../../../platform/kubernetes/p
 import { isServiceOf } from '../../../platform/kubernetes/services.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { ClusterView } from '../../feature/feature.ts'
-import type { WorkloadLabels } from '../../relations/gate-enrolment.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import { ownedKinds } from '../../state/owned-kinds.ts'
 import type { OwnedKind, State } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
+import { managerOf } from '../../workload/objects.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { secretsKept, storeName } from '../../workload/secrets.ts'
 import type { Desired } from '../decide/desired-state.ts'
-import { managerOf } from '../decide/situation.ts'
 import { observeRunning, type Running } from './units.ts'
 
 /** A target with the places of its labels. `places` is undefined if the target does not exist, or, with a problem, cannot be read. */
@@ -80,7 +79,7 @@ export const observeCluster = async (
   const found = observeTargets(features, kubernetes, subject, state)
   const [lookups, owned, targets, running] = await Promise.all([
     observeLookups(kubernetes, (seen) => features.lookups(subject, resolved, seen)),
-    observeOwned(features, kubernetes, subject, state),
+    observeOwned(features, kubernetes, subject, state, resolved),
     found,
     found.then(({ current }) => observeRunning(features, kubernetes, subject, state, current[0], isWhole)),
   ])
@@ -107,6 +106,12 @@ export const podsSeenIn = ({ workload, pods }: Running): Pick<ClusterView, 'temp
     },
   }),
 })
+
+/** The current labels of a workload, and the keys of those that the application holds there. `own` is undefined without a workload. */
+export type WorkloadLabels = {
+  readonly labels: Readonly<Record<string, string>>
+  readonly own: readonly string[] | undefined
+}
 
 /** Returns the current labels of the workload. */
 export const workloadLabelsIn = (
@@ -184,21 +189,22 @@ const observeOwned = async (
   kubernetes: Kubernetes,
   subject: Subject,
   state: State,
+  resolved: ResolvedRelations,
 ): Promise<Owned> => {
   const kinds = ownedKinds(state.owned).filter((kind) => kind !== 'Namespace')
-  const [leftovers] = features.leftovers(state.config)
+  const leftovers = features.leftovers(subject, resolved)
+  const isNear = isOfOneNamespace(state)
   const list = async (kind: OwnedKind): Promise<Listed> => {
-    const query = { kind, namespace: subject.namespace }
+    const query = { kind, namespace: subject.namespace, isNear }
     const listOf =
       (managers: readonly string[]): Query<KubernetesObject>['list'] =>
       (...what) =>
         kubernetes.list(...what, { managers })
-    const [live, library] = await Promise.all([
+    const [live, ...library] = await Promise.all([
       listOwned({ ...query, selector: ownerSelector(subject), list: listOf([managerOf(subject, kind)]) }),
-      leftovers &&
-        listOwned({ ...query, selector: leftovers.selector(subject), list: listOf(leftovers.managers(subject)) }),
+      ...leftovers.map(({ selector, managers }) => listOwned({ ...query, selector, list: listOf(managers) })),
     ])
-    return { kind, ...live, library: library?.live ?? [] }
+    return { kind, ...live, library: library.flatMap((one) => one.live ?? []) }
   }
   const [secrets, namespace, ...listed] = await Promise.all([
     kinds.includes('Deployment') ? observeSecrets(kubernetes, subject, state) : undefined,
@@ -228,9 +234,19 @@ const observeSecrets = async (
   return { store, kinds: [{ kind: 'Secret', live, library: [], ...(problem !== undefined && { problem }) }] }
 }
 
+/** Tells if all policies of the application are in its own namespace: those that guard itself. */
+const isOfOneNamespace = ({ config, owned, previouslyOwned = {}, recovering, unknownEndpoints }: State): boolean =>
+  (config !== undefined || (owned !== undefined && recovering === undefined && unknownEndpoints === undefined)) &&
+  config?.mesh === undefined &&
+  config?.meshPolicies === undefined &&
+  config?.rawPolicies === undefined &&
+  Object.keys(previouslyOwned).length === 0
+
 type Query<T> = {
   kind: OwnedKind
   namespace: string
+  /** The objects are in the namespace of the application. */
+  isNear?: boolean
   selector: string
   list(kind: OwnedKind, namespace: string | undefined, selector: string): Promise<readonly T[]>
 }
@@ -242,11 +258,12 @@ type Query<T> = {
 export const listOwned = async <T>({
   kind,
   namespace,
+  isNear = false,
   selector,
   list,
 }: Query<T>): Promise<{ readonly live: readonly T[] | undefined; readonly problem?: string }> => {
   const listIn = (where: string | undefined) => unlessForbidden(unlessUnknown(list(kind, where, selector)))
-  const everywhere = kind === 'AuthorizationPolicy' ? await listIn(undefined) : undefined
+  const everywhere = kind === 'AuthorizationPolicy' && !isNear ? await listIn(undefined) : undefined
   const listed = everywhere === undefined || 'problem' in everywhere ? await listIn(namespace) : everywhere
   return 'problem' in listed ? { live: undefined, ...listed } : { live: listed.value }
 }

@@ -1,11 +1,14 @@
 import { changed } from '../../../platform/base/own-value.ts'
-import type { Subject } from '../../../platform/base/subject.ts'
+import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
+import type { Mesh } from '../../feature/mesh.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/foreign-labels.ts'
 import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recover-labels.ts'
-import { type ResolvedRelations, resolveRelations } from '../../relations/resolve-relations.ts'
+import { takesLabels } from '../../relations/requested-labels.ts'
+import { type ResolvedRelations, relationWait, resolveRelations } from '../../relations/resolve-relations.ts'
 import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/unknown-endpoints.ts'
 import type { Memory } from '../../state/memory.ts'
+import { parseRequester } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
@@ -97,3 +100,28 @@ const heldFor = ({ application }: Subject, { targets }: Observed): string[] =>
   placesOf(targets.current)
     .flatMap((place) => [...readHeld(application, place).holders.own])
     .filter((key) => FOREIGN_KEYS.includes(key))
+
+/**
+ * Notes that the config is awaited: the memory was lost, the application is related to a beacon, and policies of its own stand. Its labels
+ * and these policies stay until the config says what it asks for.
+ */
+export const withConfigAwaited = (
+  { requestersOf }: Pick<Mesh, 'requestersOf'>,
+  subject: Subject,
+  resolved: ResolvedRelations,
+  { owned }: Pick<Observed, 'owned'>,
+): ResolvedRelations => {
+  const { config, removed, unknownEndpoints, relations } = resolved.state
+  if (config !== undefined || removed !== undefined || unknownEndpoints === undefined) return resolved
+  const [relation] = Object.values(relations).filter((one) => one.interface === 'service_mesh' && takesLabels(one))
+  const isGuarded = owned.kinds.some(({ live = [] }) =>
+    live.flatMap(requestersOf).some((name) => {
+      const parsed = parseRequester(name)
+      return parsed !== undefined && isSameSubject(parsed.requester, subject)
+    }),
+  )
+  if (relation === undefined || !isGuarded) return resolved
+  const own = subjectName(subject)
+  const what = `waiting for the config of ${own}, {} if it has none; its policies and labels stay in effect`
+  return { ...resolved, isConfigAwaited: true, waiting: [...resolved.waiting, relationWait(relation, own, what)] }
+}

@@ -6,7 +6,7 @@ import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, referenceTo } from '../../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
-import { controllerNamed, podsOfWorkload } from '../../../platform/kubernetes/pods.ts'
+import { controllerNamed, isOver, podsOfWorkload } from '../../../platform/kubernetes/pods.ts'
 import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import type { Mesh } from '../../feature/mesh.ts'
@@ -134,4 +134,14 @@ const hasPods = ({ kind, metadata: { generation = 0 }, status }: KubernetesObjec
   const { observedGeneration = 0, replicas = 0, terminatingReplicas } = (status ?? {}) as Counts
   const isDeleting = kind === 'Deployment' && terminatingReplicas !== 0
   return observedGeneration < Number(generation) || replicas > 0 || isDeleting
+}
+
+/** Tells if some pods of the application still run without a label of their own that puts them on the mesh. Unknown counts as such. */
+export const hasPodsWithout = async (
+  { enrolment: { key } }: Pick<Mesh, 'enrolment'>,
+  kubernetes: Kubernetes,
+  { namespace, application }: Subject,
+): Promise<boolean> => {
+  const read = await unlessForbidden(kubernetes.list('Pod', namespace, `${NAME_LABEL}=${application},!${key}`))
+  return 'problem' in read || read.value.some((pod) => !isOver(pod))
 }

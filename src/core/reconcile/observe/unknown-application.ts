@@ -32,7 +32,7 @@ const isIntroduced = (
   { state, observed }: FoldedObservation,
 ): boolean =>
   memory.stored !== undefined ||
-  !changes.every(({ nudge, look, isEnd }) => nudge !== undefined || look?.isResync || isEnd) ||
+  !changes.every(({ isNudge, look, isEnd }) => isNudge || look?.isResync || isEnd) ||
   (state.previousTargets ?? []).length > 0 ||
   observed.owned.kinds.some(({ live = [], problem }) => live.length > 0 || problem !== undefined) ||
   documents.found.some((one) => one.application === application && !('isForbidden' in one)) ||

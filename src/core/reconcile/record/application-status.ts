@@ -41,7 +41,7 @@ export const applicationStatus = (
       : workload
         ? desiredReplicas(workload) === 0
         : // waits name a missing workload that should carry labels
-          running.isAbsent && !isOver && waiting.length === 0 && features.kinds(config).length === 0,
+          running.isAbsent && !isOver && waiting.length === 0 && features.kinds({ config, relations: {} }).length === 0,
     badSpec: refusedSpec,
     refused: [...Object.values(refused?.objects ?? {}), problem ?? []]
       .flat()

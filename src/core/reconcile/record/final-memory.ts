@@ -7,14 +7,14 @@ import type { Content, Memory } from '../../state/memory.ts'
 import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'
 import type { State } from '../../state/state.ts'
 import { withoutRun } from '../../workload/churn/history.ts'
+import { isWorkload } from '../../workload/objects.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import type { Report } from '../apply/execute.ts'
 import type { Desired } from '../decide/desired-state.ts'
+import type { Conflict } from '../decide/operation.ts'
 import { hashOf, type Operation } from '../decide/operation.ts'
 import { type Plan, problemKeys } from '../decide/plan.ts'
-import { isWorkload } from '../decide/situation.ts'
 import type { Found } from '../observe/cluster.ts'
-import type { Conflict } from '../outcome.ts'
 
 /** The result of labelling: the workload, its conflicts, and the failed operations on labels. */
 type Labelling = {
@@ -51,7 +51,9 @@ export const finalMemory = (
   )
   const held = [
     ...Object.entries(desired.labels).filter(([key]) => !refused.has(key)),
-    ...Object.entries(memory.labels).filter(([key]) => isUnknown(desired, key)),
+    ...Object.entries({ ...memory.labels, ...seenOn(places, application, undefined) }).filter(([key]) =>
+      isUnknown(desired, key),
+    ),
   ]
   return { state: next, labels: { ...left, ...Object.fromEntries(held) } }
 }
@@ -119,17 +121,29 @@ const withRefusedSpec = (state: State, refusedSpec: string): State =>
   })
 
 const withOwned = (features: Features, { owned = [], ...state }: State): State => {
-  const known = [...features.kinds(state.config).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]
+  const known = [...features.kinds(state).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]
   const kinds = [...new Set([...known, ...owned.filter((name) => !isKnownKind(name))])].toSorted()
   return kinds.length === 0 ? state : { ...state, owned: kinds }
 }
 
-/** Remembers released kinds for a day, because a step that began earlier may still write such objects. */
-export const withPreviousKinds = (features: Features, state: State, { owned = [] }: State, now: Date): State => {
-  const current = features.kinds(state.config).map(ownedName)
-  const left = owned.filter((kind) => isKnownKind(kind) && !current.includes(kind))
+/**
+ * Remembers released kinds for a day, because a step that began earlier may still write such objects. Those of relations that are forgotten
+ * have been released as long ago.
+ */
+export const withPreviousKinds = (
+  features: Features,
+  state: State,
+  { owned = [] }: State,
+  before: State,
+  now: Date,
+): State => {
+  const current = features.kinds(state).map(ownedName)
+  const forgotten = Object.entries(before.relations).filter(([key]) => !Object.hasOwn(state.relations, key))
+  const over = features.kinds({ relations: Object.fromEntries(forgotten) }).map(ownedName)
+  const left = owned.filter((kind) => isKnownKind(kind) && !current.includes(kind) && !over.includes(kind))
   const previous = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.previouslyOwned }
-  const kept = Object.entries(previous).filter(([kind]) => !current.includes(kind))
+  const asked = features.kinds({ config: state.config, relations: {} }).map(ownedName)
+  const kept = Object.entries(previous).filter(([kind]) => !asked.includes(kind))
   const { previouslyOwned: _, ...others } = state
   return kept.length === 0 ? others : withOwned(features, { ...others, previouslyOwned: Object.fromEntries(kept) })
 }

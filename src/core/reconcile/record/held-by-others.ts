@@ -2,7 +2,7 @@ import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import { MESH_KEYS } from '../../relations/foreign-labels.ts'
-import type { Conflict } from '../outcome.ts'
+import type { Conflict } from '../decide/operation.ts'
 
 /**
  * Returns the waits for fields and names that another party holds. Mesh labels may differ from those of the relations, because of the

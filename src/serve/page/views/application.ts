@@ -54,7 +54,7 @@ const relation = (namespace: string, given: Relation) => {
 
 const stateOf = (relation: Relation): string => {
   const state = relationState(relation)
-  return state === 'stands' && relation.holds ? 'on the mesh' : state
+  return state === 'stands' && relation.claim ? 'on the mesh' : state
 }
 
 const bag = (title: string, data: Readonly<Record<string, unknown>>) =>

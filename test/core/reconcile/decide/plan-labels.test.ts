@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
 import { labelPhase, planLabels, planNamespace } from '../../../../src/core/reconcile/decide/plan-labels.ts'
-import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
@@ -32,7 +32,7 @@ describe('the phase of labels', () => {
 
   test('the phase of labels is that of leaving where they only become fewer', () => {
     expect(phase(MESH, {})).toBe('leave')
-    expect(phase({ ...MESH, a: 'b' }, MESH)).toBe('leave')
+    expect(phase({ ...MESH, a: 'b' }, MESH)).toBe('enrol')
     expect(phase({ ...MESH, a: 'b' }, { a: 'c' })).toBe('enrol')
     expect(phase({ a: 'b' }, MESH)).toBe('enrol')
     expect(phase(MESH, MESH)).toBe('enrol')
@@ -95,11 +95,11 @@ describe('labels that are desired', () => {
     expect(plan({ desired: ASKED, observed: targets(SERVICE) }).operations[0]?.reason).toBe('the labels are desired')
   })
 
-  test('labels that become fewer are written in the order of the targets', () => {
+  test('labels that become fewer on the mesh are written after what is allowed, the Service first', () => {
     const { operations } = plan({ held: { ...MESH, a: 'b' }, desired: ASKED, observed: targets(WORKLOAD, SERVICE) })
     expect(shown(operations).map(([name]) => name)).toEqual([
-      'label StatefulSet shop/web in leave',
-      'label Service shop/web in leave',
+      'label Service shop/web in enrol',
+      'label StatefulSet shop/web in enrol',
     ])
   })
 
@@ -166,32 +166,6 @@ describe('labels that are desired', () => {
     })
     expect(shown(plan(library('web')).operations)).toEqual([['label Service shop/web in enrol', inherited]])
     expect(plan(library('other')).operations).toEqual([])
-  })
-})
-
-describe('labels before a grant', () => {
-  const waiting = { desired: ASKED, servicesAwait: ['shop/beacon'] }
-
-  test('labels before a grant stay as they are on a Service, and are written to the workload', () => {
-    const { operations, waiting: waits } = plan({ ...waiting, observed: targets(SERVICE, WORKLOAD) })
-    expect(shown(operations)).toEqual([['label StatefulSet shop/web in enrol', MESH]])
-    expect(waits).toEqual([
-      {
-        ...{ held: 'the labels of Service shop/web', for: ['shop/beacon'] },
-        message: 'the labels of Service shop/web stay as they are: waiting for the policies of shop/beacon',
-      },
-    ])
-  })
-
-  test('labels before a grant stay on a former Service of an application on the mesh, and go with the mesh', () => {
-    const observed = { targets: { current: [], earlier: [labelled('Service', MESH)], library: [] } }
-    expect(plan({ ...waiting, observed }).operations).toEqual([])
-    expect(plan({ servicesAwait: ['shop/beacon'], observed }).operations).toHaveLength(1)
-  })
-
-  test('labels before a grant change on a Service that is on the mesh already', () => {
-    const more = { labels: { ...ASKED.labels, labels: { ...MESH, [USE_WAYPOINT_LABEL]: 'a' } } }
-    expect(plan({ ...waiting, desired: more, observed: targets(labelled('Service', MESH)) }).operations).toHaveLength(1)
   })
 })
 

@@ -355,17 +355,10 @@ describe('objects that are not desired any more', () => {
     const annotations = { [REQUESTED_BY]: requester }
     const asked = live('AuthorizationPolicy', 'asked', { spec: { rules: [] } }, { annotations })
     const changes = {
-      ...{ unheard: [requester, 'relation 2 (service-mesh) of shop/other'], observed: there(asked) },
+      observed: there(asked),
       desired: { unknown: [requester], objects: [policy('asked', { rules: [{}] }), guard('new')] },
     }
-    const { operations, waiting } = planned(changes)
-    expect(ids(operations)).toEqual(['apply AuthorizationPolicy shop/new'])
-    expect(waiting).toEqual([
-      {
-        ...{ held: requester, for: ['shop/db'] },
-        message: `${requester}: its request is not known, and its grants stay in effect: waiting for shop/db; send the relation and its config, {} if it has none, or the end of the relation`,
-      },
-    ])
+    expect(ids(planned(changes).operations)).toEqual(['apply AuthorizationPolicy shop/new'])
     expect(ids(planned({ ...changes, desired: { objects: [], unknown: [requester] } }).operations)).toEqual([])
     expect(
       ids(planned({ ...changes, desired: { objects: [], unknown: ['AuthorizationPolicy shop/asked'] } }).operations),

@@ -85,6 +85,8 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
       labels,
       annotations: { labels: {}, unknown: [], inherited: {} },
       objects,
+      formerly: new Map(),
+      departing: [],
       unknown: [],
       waiting: [],
       unserved: [],
@@ -92,10 +94,10 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
       isAwaitingLabels: false,
     },
     keptFor: [],
-    unheard: [],
     unenforced: [],
     namespaceAwaits: [],
-    servicesAwait: [],
+    laggards: [],
+    leftovers: [],
   }
 }
 

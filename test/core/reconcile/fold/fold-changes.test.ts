@@ -290,7 +290,7 @@ describe('the memories of peers beside changes', () => {
     expect(Object.keys(aliased.state.relations)).toEqual([relationKey(alias)])
   })
 
-  test('of two peers with one id that of the granted relation counts', async () => {
+  test('of two peers with one id that of the claimed relation counts', async () => {
     const holder = async (first: Partial<RelationEntry>, second: Partial<RelationEntry>) => {
       const { state } = await fold(stateOf([]), [], {
         peers: peersOf({ one: stateOf([theirs(first)]), two: stateOf([theirs(second)]) }),
@@ -300,9 +300,8 @@ describe('the memories of peers beside changes', () => {
       )
     }
     expect(await holder({}, {})).toEqual(['one'])
-    expect(await holder({}, { grant: { phase: 'standing' } })).toEqual(['two'])
-    expect(await holder({}, { labels: 'applied' })).toEqual(['two'])
-    expect(await holder({ grant: { phase: 'standing' } }, {})).toEqual(['one'])
+    expect(await holder({}, { claim: { version: 'v1', phase: 'applied' as const } })).toEqual(['two'])
+    expect(await holder({ claim: { version: 'v1', phase: 'applied' } }, {})).toEqual(['one'])
   })
 
   test('the marks of peers are known to a change, of its relation or of its id', async () => {

@@ -1,19 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { REQUESTED_BY } from '../../../../src/core/policies/requested-by.ts'
 import type { Change } from '../../../../src/core/reconcile/change.ts'
 import type { Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { recoverLostMemory, withLostMemory } from '../../../../src/core/reconcile/observe/lost-memory.ts'
 import { readSurroundings } from '../../../../src/core/reconcile/observe/surroundings.ts'
-import {
-  requesterApplication,
-  unheardRequesters,
-  unknownConsumers,
-} from '../../../../src/core/reconcile/observe/unknown-consumers.ts'
-import { listBare } from '../../../../src/core/reconcile/observe/unlabelled-consumers.ts'
-import type { Peer, Peers } from '../../../../src/core/relations/peers.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { memoryName } from '../../../../src/core/state/memory.ts'
-import type { RelationEntry } from '../../../../src/core/state/relation.ts'
 import type { State } from '../../../../src/core/state/state.ts'
 import { createEmbeddedApi } from '../../../../src/embedded/api/api.ts'
 import { features } from '../../../../src/features.ts'
@@ -27,8 +18,6 @@ import { config, relation } from '../../../helpers/tenants.ts'
 import { FORBIDDEN, NAMESPACE, SUBJECT, workload } from '../../../helpers/world.ts'
 
 const MESH = { 'istio.io/dataplane-mode': 'ambient' }
-const BEACON = features.config.parse({ mesh: {} })
-const PLAIN = features.config.parse({})
 const SINCE = '2026-01-01T00:00:00.000Z'
 
 const memory = (application: string, state: State): KubernetesObject => ({
@@ -51,211 +40,9 @@ const connect = (objects: readonly KubernetesObject[], forbids: (path: string) =
   return { kubernetes, calls }
 }
 
-/** The consumer `db` of the beacon `web`, at either side. */
-const provided = (changes: Partial<RelationEntry> = {}) =>
-  entryOf({ role: 'provides', remote: { application: 'db' }, ...changes })
-const consuming = (changes: Partial<RelationEntry> = {}) => entryOf({ remote: { application: 'web' }, ...changes })
-
-const NAME = 'relation 1 (service-mesh) of shop/db'
-
-const policy = (...requesters: string[]): KubernetesObject => ({
-  ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' },
-  metadata: { name: 'a', namespace: NAMESPACE, annotations: { [REQUESTED_BY]: requesters.join(', ') } },
-})
-
 const observed = (...live: KubernetesObject[]): Observed => ({
   ...{ lookups: new Map(), running: {}, targets: { current: [], earlier: [], library: [] } },
   owned: { kinds: live.map((object) => ({ kind: object.kind as 'Gateway', live: [object], library: [] })) },
-})
-
-describe('requesters whose requests are unknown', () => {
-  const unheard = async (
-    state: State,
-    peers: Peers,
-    seen: Observed = observed(policy(NAME)),
-    objects: KubernetesObject[] = [],
-  ) => await unheardRequesters(features.mesh, connect(objects).kubernetes, SUBJECT, state, peers, seen)
-  const beacon = (entries: RelationEntry[] = [], more: Partial<State> = {}) =>
-    stateOf(entries, { config: BEACON, ...more })
-  const published = { published: { r: { data: { policies: '[]' } } } }
-
-  test('requesters whose requests are unknown are those of a relation whose consumer has published nothing', async () => {
-    expect(await unheard(beacon([provided()]), peersOf({ db: stateOf([consuming()]) }), observed())).toEqual([NAME])
-    expect(
-      await unheard(
-        beacon([provided()]),
-        peersOf({ db: stateOf([consuming({ published: { digest: 'r' } })], published) }),
-        observed(),
-      ),
-    ).toEqual([])
-    const partial = { published: { r: { data: {}, partial: true as const } } }
-    expect(
-      await unheard(
-        beacon([provided()]),
-        peersOf({ db: stateOf([consuming({ published: { digest: 'r' } })], partial) }),
-        observed(),
-      ),
-    ).toEqual([NAME])
-    expect(await unheard(beacon([provided()]), peersOf({ db: stateOf([]) }), observed())).toEqual([])
-    expect(
-      await unheard(
-        beacon([provided({ interface: 'sql' })]),
-        peersOf({ db: stateOf([consuming({ interface: 'sql' })]) }),
-        observed(),
-      ),
-    ).toEqual([])
-    expect(
-      await unheard(beacon([provided({ status: 'ended' })]), peersOf({ db: stateOf([consuming()]) }), observed()),
-    ).toEqual([])
-    const told = provided({ remote: { application: 'db', data: { policies: '[]' } } })
-    expect(await unheard(beacon([told]), peersOf({ db: stateOf([consuming()]) }), observed())).toEqual([])
-    const emptied = provided({ remote: { application: 'db', data: {} } })
-    expect(await unheard(beacon([emptied]), peersOf({ db: stateOf([consuming()]) }), observed())).toEqual([])
-    expect(
-      await unheard(
-        beacon([{ ...emptied, peer: { publishes: true } }]),
-        peersOf({ db: stateOf([consuming()]) }),
-        observed(),
-      ),
-    ).toEqual([NAME])
-  })
-
-  test('requesters whose requests are unknown are those on policies, of which neither side knows', async () => {
-    expect(await unheard(beacon(), peersOf({ db: stateOf([], { recovering: true }) }))).toEqual([NAME])
-    expect(await unheard(beacon(), peersOf({ db: stateOf([]) }))).toEqual([NAME])
-    expect(await unheard(beacon(), peersOf({ db: stateOf([], { removed: SINCE }) }))).toEqual([])
-    const tombstones = { 1: { position: { at: 1 }, endedAt: SINCE } }
-    expect(await unheard(beacon(), peersOf({ db: stateOf([], { tombstones }) }))).toEqual([])
-    expect(await unheard(beacon([], { tombstones }), peersOf({ db: stateOf([]) }))).toEqual([])
-    expect(await unheard(beacon(), peersOf({ db: stateOf([entryOf({ remote: { application: 'other' } })]) }))).toEqual(
-      [],
-    )
-    expect(await unheard(beacon(), peersOf({ db: stateOf([consuming({ labels: 'applied' })]) }))).toEqual([NAME])
-    const other = provided({ id: 2, status: 'ended' })
-    expect(await unheard(beacon([other]), peersOf({ db: stateOf([]) }))).toEqual([])
-  })
-
-  test('requesters whose requests are unknown have no readable memory, and a workload', async () => {
-    const unknown = (kind: 'missing' | 'unreadable'): Peers =>
-      new Map<string, Peer>([
-        ['shop/db', { subject: { namespace: 'shop', application: 'db' }, unknown: kind, problem: '' }],
-      ])
-    expect(await unheard(beacon(), unknown('unreadable'))).toEqual([NAME])
-    expect(await unheard(beacon(), unknown('missing'))).toEqual([])
-    expect(await unheard(beacon(), unknown('missing'), undefined, [workload('StatefulSet', 'db')])).toEqual([NAME])
-    expect(await unheard(beacon(), peersOf({}), undefined, [memory('db', stateOf([], { recovering: true }))])).toEqual([
-      NAME,
-    ])
-  })
-
-  test('requesters whose requests are unknown are neither the application itself, nor those of a former mesh, nor names of nobody', async () => {
-    expect(
-      await unheard(beacon(), peersOf({}), observed(policy('relation 1 (a) of shop/web', 'config of shop/web'))),
-    ).toEqual([])
-    expect(await unheard(stateOf([], { config: PLAIN }), peersOf({ db: stateOf([]) }))).toEqual([])
-    expect([requesterApplication(NAME), requesterApplication('config of shop/web')]).toEqual([
-      'shop/db',
-      'config of shop/web',
-    ])
-  })
-})
-
-describe('consumers of a former mesh', () => {
-  const pod = (name: string, labels: Record<string, string>, status: object = {}): KubernetesObject => ({
-    ...{ apiVersion: 'v1', kind: 'Pod', spec: { containers: [{ name: 'c', image: 'x:1' }] }, status },
-    metadata: { name: `${name}-0`, namespace: NAMESPACE, labels: { 'app.kubernetes.io/name': name, ...labels } },
-  })
-  const LED = { ...MESH, 'istio.io/use-waypoint': 'shop-web-waypoint', 'istio.io/use-waypoint-namespace': 'shop' }
-  const gateway: KubernetesObject = { apiVersion: 'v1', kind: 'Gateway', metadata: { name: 'a', namespace: NAMESPACE } }
-  const unknown = async (
-    objects: KubernetesObject[],
-    {
-      state = stateOf([], { config: PLAIN }),
-      peers = peersOf({}),
-      seen = observed(gateway),
-      forbids = (_: string): boolean => false,
-    } = {},
-  ) => await unknownConsumers(features.mesh, connect(objects, forbids).kubernetes, SUBJECT, state, peers, seen)
-
-  test('consumers of a former mesh have pods that are led to its waypoint', async () => {
-    expect(await unknown([pod('db', LED), pod('api', LED), pod('web', LED), pod('off', {})])).toEqual([
-      'shop/api',
-      'shop/db',
-    ])
-    expect(await unknown([pod('db', LED)], { seen: observed() })).toEqual([])
-    expect(await unknown([pod('db', LED)], { state: stateOf([], { config: BEACON }) })).toEqual([])
-    expect(await unknown([pod('db', LED)], { state: stateOf([]) })).toEqual([])
-    expect(await unknown([pod('db', LED)], { forbids: (path) => path.startsWith('/api/v1/pods') })).toEqual(['shop/db'])
-    expect(await unknown([pod('db', LED)], { forbids: (path) => path.includes('/pods') })).toEqual([])
-  })
-
-  test('consumers of a former mesh are those on its policies that carry its labels, or may', async () => {
-    const seen = observed(policy(NAME))
-    expect(await unknown([pod('db', MESH)], { seen })).toEqual(['shop/db'])
-    expect(await unknown([pod('db', {})], { seen })).toEqual([])
-    expect(await unknown([pod('db', { ...MESH, 'istio.io/use-waypoint': 'shop-other-waypoint' })], { seen })).toEqual(
-      [],
-    )
-    expect(await unknown([], { seen, forbids: (path) => path.includes('/pods') })).toEqual(['shop/db'])
-    expect(await unknown([pod('db', MESH)], { seen, state: stateOf([provided()], { config: PLAIN }) })).toEqual([])
-    expect(
-      await unknown([pod('db', MESH)], { seen, state: stateOf([provided({ id: 2 })], { config: PLAIN }) }),
-    ).toEqual(['shop/db'])
-  })
-
-  test('consumers of a former mesh are known not to be led where their memory says so', async () => {
-    const known = (state: State) => unknown([pod('db', LED)], { peers: peersOf({ db: state }) })
-    expect(await known(stateOf([]))).toEqual([])
-    expect(await known(stateOf([], { recovering: true }))).toEqual(['shop/db'])
-    expect(await known(stateOf([consuming({ labels: 'applied' })]))).toEqual(['shop/db'])
-    expect(await known(stateOf([consuming()]))).toEqual([])
-    expect(await known(stateOf([consuming({ labels: 'applied', interface: 'cluster' })]))).toEqual([])
-    expect(await unknown([pod('db', LED), memory('db', stateOf([]))])).toEqual([])
-  })
-
-  const bare = async (
-    objects: KubernetesObject[],
-    changes: Partial<State> = {},
-    {
-      entries = [provided()],
-      peers = peersOf({ db: stateOf([consuming()]) }),
-      labels = MESH as Record<string, string>,
-      forbids = (_: string): boolean => false,
-    } = {},
-  ) => {
-    const { places } = labelled('Service', labels)
-    const object = { ...(places?.[0]?.object as KubernetesObject), kind: 'Namespace' }
-    const seen = { owned: { kinds: [], namespace: { object } } }
-    const { state } = resolveRelations(SUBJECT, stateOf(entries, { config: BEACON, ...changes }), peers)
-    return await listBare(features.mesh, connect(objects, forbids).kubernetes, SUBJECT, state, peers, seen)
-  }
-
-  test('consumers whose pods have no labels of their own stay on the mesh by the labels of the namespace', async () => {
-    expect(await bare([pod('db', {}), pod('api', {})])).toEqual(['shop/db'])
-    expect(await bare([pod('db', MESH)])).toEqual([])
-    expect(await bare([pod('db', {}, { phase: 'Succeeded' })])).toEqual([])
-    expect(await bare([pod('db', {})], {}, { labels: {} })).toEqual([])
-    expect(await bare([pod('db', {})], { config: features.config.parse({ mesh: { modelOnMesh: true } }) })).toEqual([])
-    expect(await bare([pod('db', {})], { config: PLAIN })).toEqual([])
-    expect(await bare([], {}, { forbids: (path) => path.includes('/pods') })).toEqual(['shop/db'])
-    expect(
-      await bare([pod('db', {})], {}, { entries: [provided({ remote: { application: 'db', namespace: 'data' } })] }),
-    ).toEqual([])
-    expect(await bare([pod('db', {})], {}, { entries: [provided({ interface: 'sql' })] })).toEqual([])
-  })
-
-  test('workers of consumers have no labels of their own either', async () => {
-    const worker = (changes: Partial<RelationEntry> = {}) =>
-      entryOf({ id: 5, interface: 'cluster', role: 'provides', remote: { application: 'worker' }, ...changes })
-    const of = async (entry: RelationEntry) =>
-      await bare([pod('worker', {})], {}, { peers: peersOf({ db: stateOf([consuming(), entry]) }) })
-    expect(await of(worker())).toEqual(['shop/worker'])
-    expect([
-      await of(worker({ status: 'ended' })),
-      await of(worker({ interface: 'sql' })),
-      await of(worker({ role: 'requires' })),
-    ]).toEqual([[], [], []])
-  })
 })
 
 describe('the surroundings of an application', () => {
@@ -405,7 +192,7 @@ describe('a memory that may be lost', () => {
       { published: { d: { data: { labels: JSON.stringify(MESH) } } } },
     )
     expect(recover(stateOf([entryOf()]), { peers: peersOf({ beacon }) })).toMatchObject({
-      relations: { '1/requires/service_mesh/beacon': { labels: 'applied' } },
+      relations: { '1/requires/service_mesh/beacon': { claim: { version: '', phase: 'applied' } } },
     })
     expect(recover(stateOf([entryOf()]), { peers: peersOf({ beacon }) }).recovering).toBeUndefined()
     expect(recover(stateOf([entryOf({ status: 'ended' })])).recovering).toBeUndefined()

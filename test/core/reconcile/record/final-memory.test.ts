@@ -225,14 +225,14 @@ describe('refusals that are remembered', () => {
 test('kinds of an earlier config are remembered from now on, until the config has them again', () => {
   const before = stateOf([], { owned: ['Gateway.gateway.networking.k8s.io', 'Other.example.com'] })
   const kindsAfter = (state: Partial<State>) =>
-    withPreviousKinds(features, stateOf([], { config: {}, ...state }), before, NOW)
+    withPreviousKinds(features, stateOf([], { config: {}, ...state }), before, before, NOW)
   expect(kindsAfter({}).previouslyOwned).toEqual({ 'Gateway.gateway.networking.k8s.io': NOW.toISOString() })
   expect(kindsAfter({}).owned).toEqual(['Gateway.gateway.networking.k8s.io'])
   expect(kindsAfter({ previouslyOwned: { 'Gateway.gateway.networking.k8s.io': EARLIER } }).previouslyOwned).toEqual({
     'Gateway.gateway.networking.k8s.io': EARLIER,
   })
   expect(kindsAfter({ config: features.config.parse({ mesh: {} }) })).not.toHaveProperty('previouslyOwned')
-  expect(withPreviousKinds(features, stateOf([], { config: {} }), stateOf([]), NOW)).not.toHaveProperty(
+  expect(withPreviousKinds(features, stateOf([], { config: {} }), stateOf([]), stateOf([]), NOW)).not.toHaveProperty(
     'previouslyOwned',
   )
 })

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
-import type { Conflict } from '../../../../src/core/reconcile/outcome.ts'
+import type { Conflict, Operation } from '../../../../src/core/reconcile/decide/operation.ts'
 import { waitsForHolders } from '../../../../src/core/reconcile/record/held-by-others.ts'
 import { offMeshWaits } from '../../../../src/core/reconcile/record/off-mesh.ts'
 import { isLeavingPods, unlabelledWaits } from '../../../../src/core/reconcile/record/unlabelled-pods.ts'
@@ -317,7 +316,6 @@ describe('pods that no label puts on the mesh', () => {
   test.each<[string, object]>([
     ['leaves', { isLeaving: true }],
     ['is unknown', { isUnknown: true }],
-    ['waits for its grant', { awaits: 'shop/beacon' }],
     ['is not heard of by its beacon', { publishes: undefined }],
     ['is that of the beacon', { role: 'provides' }],
     ['is of another interface', { interface: 'sql' }],

@@ -1,0 +1,43 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { ifPermitted } from '../../../platform/kubernetes/api-error.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { isLive } from '../../../platform/kubernetes/pods.ts'
+import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
+import type { Mesh } from '../../feature/mesh.ts'
+import { type Peers, readPeers } from '../../relations/peers.ts'
+import { isConfigUnknown, type State } from '../../state/state.ts'
+import type { Observed } from './cluster.ts'
+
+/**
+ * Lists the applications whose pods are led to the waypoint of a former beacon, and that have no memory, or one that was lost. The waypoint
+ * stays for them. Those with a memory say by their claims what they carry.
+ */
+export const ledConsumers = async (
+  mesh: Pick<Mesh, 'isBasis' | 'ledBy'>,
+  kubernetes: Kubernetes,
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  { owned }: Observed,
+): Promise<string[]> => {
+  const hasWaypoint = owned.kinds.some(({ live = [] }) => live.some(mesh.isBasis))
+  if (!hasWaypoint || isConfigUnknown(state) || state.config?.mesh !== undefined) return []
+  const listed = async (namespace: string | undefined) =>
+    await ifPermitted(kubernetes.list('Pod', namespace, mesh.ledBy(subject)))
+  const pods = (await listed(undefined)) ?? (await listed(subject.namespace)) ?? []
+  const led = pods.filter(isLive).map(({ metadata: { namespace = '', labels } }) => ({
+    namespace,
+    application: ownValue(labels, NAME_LABEL) ?? '',
+  }))
+  const consumers = new Map(led.map((one) => [subjectName(one), one]))
+  consumers.delete(subjectName(subject))
+  const unread = [...consumers.values()].filter((one) => !peers.has(subjectName(one)))
+  const read = new Map((await readPeers(kubernetes, unread)).map((peer) => [subjectName(peer.subject), peer]))
+  return [...consumers.keys()]
+    .filter((name) => {
+      const peer = peers.get(name) ?? read.get(name)
+      return peer === undefined || !('state' in peer) || peer.state.recovering === true
+    })
+    .toSorted()
+}

@@ -1,0 +1,97 @@
+import { changed, ownValue } from '../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
+import type { State } from '../state/state.ts'
+import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
+import { remoteSubject } from './peer-entry.ts'
+import { peerView } from './peer-view.ts'
+import type { Peers } from './peers.ts'
+import { labelsKey, requestedLabels, takesLabels } from './requested-labels.ts'
+import type { ResolvedRelations } from './resolve-relations.ts'
+
+/** Merges changes into the entries of known relations. */
+export const withEntries = (
+  state: State,
+  change: (entry: RelationEntry, key: string) => Partial<RelationEntry> | undefined,
+): State => {
+  const entries = Object.entries(state.relations).map(([key, entry]) => {
+    const changes = change(entry, key)
+    return [key, changes ? changed(entry, changes) : entry] as const
+  })
+  return { ...state, relations: Object.fromEntries(entries) }
+}
+
+/** Records the version that was sent to a peer without a memory. Null while it is on its way. */
+export const noteSent = (state: State, to: string, sent: string | null): State =>
+  withEntries(state, (entry, key) => (key === to ? { peer: { ...entry.peer, sent } } : undefined))
+
+/** Adds the claims that are saved before the first write of a step. */
+export const withClaims = (state: State, resolved: ResolvedRelations): State =>
+  withEntries(state, (entry, key) =>
+    takesLabels(entry) ? { claim: claimBefore(entry.claim, seenOf(resolved, key)) } : undefined,
+  )
+
+/** Returns the view that a requirer has of the offer of a relation. */
+const seenOf = ({ state: { relations } }: ResolvedRelations, key: string): Sees => {
+  const relation = ownValue(relations, key)
+  if (relation === undefined) return 'nothing'
+  if (relation.isUnknown) return 'unknown'
+  const isOffered =
+    relation.offered !== undefined
+      ? Object.hasOwn(relation.remote.data, labelsKey(relation))
+      : Object.keys(requestedLabels(relation)).length > 0
+  return isOffered ? { offer: relation.offered ?? '' } : 'nothing'
+}
+
+/** The failures of a step: requesters whose policies do not stand, and labels that could not be written, or may remain. */
+export type StepFailures = {
+  readonly requesters: ReadonlySet<string>
+  readonly isUnlabelled: boolean
+  readonly mayBeLabelled: boolean
+}
+
+/** Records what a step has done: the claims, and the versions of peers that it acted on. */
+export const recordProgress = (
+  subject: Subject,
+  state: State,
+  resolved: ResolvedRelations,
+  peers: Peers,
+  failed: StepFailures,
+): State =>
+  withEntries(state, (entry, key) => {
+    const relation = ownValue(resolved.state.relations, key)
+    const { published, shows } = peerView(subject, state, key, peers)
+    const isFailed = relation !== undefined && requestersOf(subject, relation).some((one) => failed.requesters.has(one))
+    const { peer = {} } = entry
+    const seen = changed(peer, {
+      seen: isFailed ? peer.seen : (shows ?? peer.seen),
+      publishes: published ? true : peer.publishes,
+    })
+    const ending = { isDone: !isFailed && !failed.isUnlabelled, mayRemain: failed.mayBeLabelled }
+    return {
+      claim: takesLabels(entry) ? claimAfter(entry.claim, seenOf(resolved, key), ending) : undefined,
+      peer: Object.keys(seen).length === 0 ? undefined : seen,
+    }
+  })
+
+/** Names the requesters of the policies of a relation, in the words of its beacon, and in those of a coordinator. */
+export const requestersOf = (subject: Subject, relation: Relation): string[] => [
+  relation.mirror === undefined ? requesterName(subject, relation) : mirrorName(subject, relation.mirror),
+  `${relationName(relation)} of ${subjectName(subject)}`,
+]
+
+/** Names a requirer as its provider does. */
+export const mirrorName = (subject: Subject, mirror: NonNullable<Relation['mirror']>): string =>
+  `${relationName(mirror)} of ${subjectName(subject)}`
+
+/** The peers to be read again once a step is saved: those whose offers it claims anew, and those that claim an offer of its own that has changed. */
+export const peersToReread = (subject: Subject, before: State, saved: State): { key: string; remote: Subject }[] =>
+  Object.entries(saved.relations).flatMap(([key, entry]) => {
+    const known = ownValue(before.relations, key)
+    const isClaimed = entry.claim?.phase === 'claiming'
+    const isOffered =
+      entry.role === 'provides' &&
+      known?.published?.digest !== undefined &&
+      known.published.digest !== entry.published?.digest
+    return isClaimed || isOffered ? [{ key, remote: remoteSubject(subject, entry) }] : []
+  })

@@ -1,0 +1,101 @@
+import * as z from 'zod'
+import { MeshPolicy } from '../../core/policies/models.ts'
+import { applicationPods, findTarget } from '../../core/policies/target.ts'
+import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
+import type { Databag } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { resolveMeshConfig } from '../../mesh/istio/identities.ts'
+import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
+
+/** The entry of a beacon's databag with its offer. */
+export const OFFER_KEY = 'offer'
+
+/**
+ * All that a consumer has to know of its beacon to write the policies that guard it. All consumers share it, but for what only some of them
+ * have: `policies` of the beacon's own config at their targets, that they are a `backend` of the ingress, and that they are `switching` to
+ * the waypoint or away from it.
+ */
+export const Offer = z.object({
+  version: z.literal(1),
+  mesh: MeshConfig.pick({
+    waypoint: true,
+    manageAuthorizationPolicies: true,
+    hardened: true,
+    enforcement: true,
+    trustDomain: true,
+    trustDomainAliases: true,
+    trustDomains: true,
+    guard: true,
+    adopt: true,
+  }),
+  serviceAccounts: z.record(z.string(), z.string()).optional(),
+  policies: z.array(MeshPolicy).optional(),
+  backend: z.literal(true).optional(),
+  switching: z.literal(true).optional(),
+})
+
+export type Offer = z.infer<typeof Offer>
+
+/** Reads the offer of a beacon. Undefined for one that meshstep does not run. */
+export const readOffer = (databag: Databag): DatabagValue<Offer> => readValue(databag, OFFER_KEY, Offer)
+
+/** Builds the offer of a beacon with this mesh in effect to one of its consumers. */
+export const offerTo = (
+  beacon: Subject,
+  { config = {} }: Pick<EffectiveState, 'config'>,
+  mesh: MeshConfig,
+  consumer: Subject,
+  isSwitching: boolean,
+): Offer => {
+  const { trustDomain, trustDomainAliases, trustDomains } = resolveMeshConfig({ ...config, mesh })
+  const { manageAuthorizationPolicies, hardened, guard, adopt } = mesh
+  const enforcement = mesh.enforcement ?? config.enforcement
+  const policies = policiesAt(config.meshPolicies, consumer)
+  return {
+    version: 1,
+    mesh: {
+      waypoint: runsWaypoint(mesh),
+      ...{
+        manageAuthorizationPolicies,
+        hardened,
+        enforcement,
+        trustDomain,
+        trustDomainAliases,
+        trustDomains,
+        guard,
+        adopt,
+      },
+    },
+    ...(config.serviceAccounts && { serviceAccounts: config.serviceAccounts }),
+    ...(policies.length > 0 && { policies }),
+    ...(isBackend(beacon, mesh, consumer) && { backend: true as const }),
+    ...(isSwitching && { switching: true as const }),
+  }
+}
+
+const policiesAt = (policies: readonly MeshPolicy[] = [], consumer: Subject): MeshPolicy[] =>
+  policies.filter((policy) => isAt(policy, consumer))
+
+/** Tells if a policy is about the pods or the Service of an application. */
+export const isAt = (policy: MeshPolicy, { namespace, application }: Subject): boolean => {
+  const target = findTarget(policy)
+  if (target?.namespace !== namespace) return false
+  return 'targetRefs' in target.spec
+    ? target.spec.targetRefs.some(({ name }) => name === application)
+    : Object.keys(target.spec.selector.matchLabels).length === 1 &&
+        ownValue(target.spec.selector.matchLabels, NAME_LABEL) === application
+}
+
+/** Tells if the ingress of a beacon leads to the application. */
+export const isBackend = (beacon: Subject, { backends = [] }: MeshConfig, consumer: Subject): boolean =>
+  backends.some(
+    ({ namespace = beacon.namespace, application, ports }) =>
+      namespace === consumer.namespace && application === consumer.application && ports.length > 0,
+  )
+
+/** The pods of an application. */
+export const podsOf = ({ namespace, application }: Subject) => applicationPods(namespace, application)

@@ -1,0 +1,157 @@
+import type { ClusterView, TakenPolicies } from '../../core/feature/feature.ts'
+import { parseRequesters } from '../../core/policies/requested-by.ts'
+import { mirrorName } from '../../core/relations/claims.ts'
+import { remoteSubject } from '../../core/relations/peer-entry.ts'
+import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
+import { relationsWith } from '../../core/relations/select.ts'
+import { parseRequester, type Relation, relationsIn } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+import { policyPrefix } from '../../mesh/istio/object-name.ts'
+import { waypointPrincipals } from '../../mesh/istio/waypoint.ts'
+import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Lookups } from '../../platform/kubernetes/lookups.ts'
+import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
+import { authorPolicies } from './consumer.ts'
+import { type Grants, grantsTo, NO_GRANTS, servicesOf } from './grants.ts'
+import { declaredGuards, type Guarded } from './guards.ts'
+import { isManaging } from './managing.ts'
+import { type Offer, podsOf, readOffer } from './offer.ts'
+import { arePodsGuarded } from './unselected-pods.ts'
+
+/** The offer of a beacon, and this application as the beacon knows it. */
+type Taken = {
+  readonly beacon: Subject
+  readonly offer: Offer
+  readonly relation: Relation
+  readonly isPartial: boolean
+}
+
+/** Lists the offers of beacons that the application takes. */
+const offersTaken = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): Taken[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap((relation) => {
+    const { mirror, offered, isUnknown } = relation
+    if (isUnknown || mirror === undefined || offered === undefined) return []
+    const read = readOffer(relation.remote.data)
+    const beacon = remoteSubject(subject, relation)
+    if ('unreadable' in read || read.value === undefined) return []
+    const isPartial = mirror.isPartial === true
+    return [{ beacon, offer: read.value, relation: asSeen(subject, relation, mirror), isPartial }]
+  })
+
+/** The application as its beacon sees it. */
+const asSeen = (
+  subject: Subject,
+  { interface: name }: Relation,
+  { id, endpoint, data }: NonNullable<Relation['mirror']>,
+): Relation => ({ ...{ id, endpoint, interface: name, role: 'provides' }, remote: { ...subject, data } })
+
+/** Lists the Services to read: those that the own request names besides the application's own. */
+export const servicesTaken = (subject: Subject, state: EffectiveState): Reference[] =>
+  offersTaken(subject, state).flatMap(({ beacon, relation }) =>
+    servicesOf(beacon, relation, declaredGuards(subject, state, authorPolicies(subject, state))),
+  )
+
+/** The beacons whose objects of the charm library the application takes over. */
+export const adoptedBeacons = (subject: Subject, state: Pick<EffectiveState, 'relations'>): Subject[] =>
+  offersTaken(subject, state).flatMap(({ beacon, offer }) => (offer.mesh.adopt ? [beacon] : []))
+
+/** The policies that guard the application by the offers of its beacons. */
+export type OwnGuards = {
+  readonly taken: readonly TakenPolicies[]
+  /** The same for relations that are over, as long as labels of them may be carried. */
+  readonly departing: readonly TakenPolicies[]
+  readonly audited: readonly string[]
+} & Pick<Grants, 'unknown' | 'waiting' | 'unserved' | 'messages'>
+
+export const ownGuards = (subject: Subject, resolved: ResolvedRelations, seen: ClusterView): OwnGuards => {
+  const { state } = resolved
+  // nobody must be said to be kept out of pods for which no policy holds
+  const isGuarded = arePodsGuarded(subject, state, seen)
+  const declared = declaredGuards(subject, state, authorPolicies(subject, state)).map(({ unrelated, ...guard }) => ({
+    ...guard,
+    ...(isGuarded && unrelated && { unrelated }),
+  }))
+  const granted = (one: Taken) => ({ ...one, grants: grantsOf(subject, one, declared, seen.lookups) })
+  const each = offersTaken(subject, state).map(granted)
+  return {
+    taken: each.map(policiesOf),
+    departing: offersTaken(subject, { relations: resolved.departing }).map(granted).map(policiesOf),
+    audited: each.flatMap(({ beacon, offer, relation }) =>
+      offer.mesh.enforcement === 'audit' ? [nameOf(subject, relation), `config of ${subjectName(beacon)}`] : [],
+    ),
+    unknown: [
+      ...each.flatMap(({ isPartial, relation, grants }) => [
+        ...(isPartial ? [nameOf(subject, relation)] : []),
+        ...grants.unknown,
+      ]),
+      ...unknownRequests(subject, resolved, seen),
+    ],
+    waiting: each.flatMap(({ grants }) => grants.waiting),
+    unserved: each.flatMap(({ grants }) => grants.unserved),
+    messages: each.flatMap(({ grants }) => grants.messages),
+  }
+}
+
+const policiesOf = ({
+  beacon,
+  offer,
+  grants: { requests, guards },
+}: Taken & { readonly grants: Grants }): TakenPolicies => ({
+  ...{ beacon, requests, guards },
+  identities: { mesh: offer.mesh, serviceAccounts: offer.serviceAccounts },
+})
+
+const nameOf = (subject: Subject, relation: Relation): string => mirrorName(subject, { ...relation, data: {} })
+
+const grantsOf = (
+  subject: Subject,
+  { beacon, offer, relation }: Taken,
+  declared: readonly Guarded[],
+  lookups: Lookups,
+): Grants => {
+  const { mesh, policies = [], backend, switching } = offer
+  const own = isManaging(mesh)
+    ? grantsTo(beacon, relation, lookups, mesh, () => switching === true, declared)
+    : NO_GRANTS
+  const of = `config of ${subjectName(beacon)}`
+  const principals = waypointPrincipals(beacon, mesh)
+  return {
+    ...own,
+    requests: [...own.requests, ...policies.map((policy) => ({ policy, relation: of }))],
+    guards: [
+      ...own.guards,
+      ...(backend && principals.length > 0 ? [{ target: podsOf(subject), relation: of, principals }] : []),
+    ],
+  }
+}
+
+/**
+ * Lists the requests of the application on its own policies whose relation is unknown: its beacon's data cannot be read, or only a lost
+ * memory knew it. They stay.
+ */
+const unknownRequests = (
+  subject: Subject,
+  { state, over, ended }: Pick<ResolvedRelations, 'state' | 'over' | 'ended'>,
+  { owned }: ClusterView,
+): string[] => {
+  // a relation of another interface asks in its own name
+  const standing = relationsIn(state).filter(({ isUnknown, interface: name }) => !isUnknown || name !== 'service_mesh')
+  const known = new Set(
+    [...standing.map(({ id, mirror }) => mirror?.id ?? id), ...over.map(({ id }) => id)].map(String),
+  )
+  // what a coordinator asks for itself has its own name
+  return requestersOn(owned, ({ metadata }) => !metadata.name.startsWith(policyPrefix(subject))).filter((name) => {
+    const parsed = parseRequester(name)
+    const isOwn = parsed !== undefined && isSameSubject(parsed.requester, subject)
+    return isOwn && state.removed === undefined && !known.has(parsed.id) && !ended.includes(parsed.id)
+  })
+}
+
+/** Lists the requesters on the application's live policies. */
+export const requestersOn = (
+  owned: ClusterView['owned'],
+  isMeant: (policy: KubernetesObject) => boolean = () => true,
+): string[] => {
+  const policies = owned.flatMap(({ kind, live = [] }) => (kind === 'AuthorizationPolicy' ? live : []))
+  return [...new Set(policies.filter(isMeant).flatMap(parseRequesters))]
+}
