@@ -90,6 +90,8 @@ export type Contribution = {
   readonly messages?: readonly string[]
   /** Consumers have to notify this application when their labels change. */
   readonly isAwaitingLabels?: boolean
+  /** Consumers have to notify this application when they have taken its present offer. */
+  readonly isAwaitingClaims?: boolean
 }
 
 /** The databags of one side of a relation: the application's and its units'. Values are JSON in Python's format. */

@@ -108,8 +108,7 @@ const isUnseen = (
   if (theirs === undefined) return isStanding
   // a worker keeps the label of its cluster even if it is off the mesh
   const isLetGo = entry.claim === undefined || entry.interface === 'cluster'
-  const isAwaited =
-    (peer.awaiting === 'labels-applied' && takesLabels(entry)) || (peer.awaiting === 'labels-removed' && isLetGo)
+  const isAwaited = peer.awaiting === 'labels-removed' ? isLetGo : peer.awaiting !== undefined && takesLabels(entry)
   // after the merge, our status is the later one if they differ; across namespaces both may be in effect
   const isLater = isSameNamespace(subject, remoteSubject(subject, entry)) && theirs.status !== entry.status
   return isAwaited || isLater || theirs.peer?.seen !== versionOf(state, entry)

@@ -97,8 +97,11 @@ export const commonState = (config: z.ZodType<Config>) => {
     published: part(z.record(z.string(), PublishedData).optional(), 'kept'),
     /** The application was removed at this time, and has not come back since (RFC 3339). */
     removed: part(z.iso.datetime().optional(), 'kept', true),
-    /** The condition awaited of all consumers: labels of their own before the namespace leaves the mesh, or no labels before the mesh is removed. */
-    awaiting: part(z.enum(['labels-applied', 'labels-removed']).optional(), 'dropped'),
+    /**
+     * The condition awaited of all consumers: labels of their own before the namespace leaves the mesh, policies by the present offer before all
+     * else is denied, or no labels before the mesh is removed.
+     */
+    awaiting: part(z.enum(['labels-applied', 'claims-applied', 'labels-removed']).optional(), 'dropped'),
     /** The beginnings of waits without a date of their own, by the name of the held part. */
     waitingSince: part(z.record(z.string(), z.iso.datetime()).optional(), 'dropped'),
     /**

@@ -99,6 +99,7 @@ export type BeaconDesiredState = {
   unserved: string[]
   messages: string[]
   isAwaitingLabels: boolean
+  isAwaitingClaims: boolean
 }
 
 export const beaconDesiredState = (
@@ -144,8 +145,8 @@ export const beaconDesiredState = (
       ...gatewayWaits(subject, mesh, lookups),
     ],
     messages: [...managed.messages, ...unknownRoot(subject, mesh, lookups)],
-    isAwaitingLabels:
-      leading.length > 0 || isOpening || (late.length > 0 && (mesh.modelOnMesh === true || mesh.hardened === true)),
+    isAwaitingLabels: leading.length > 0 || isOpening,
+    isAwaitingClaims: late.length > 0 && (mesh.modelOnMesh === true || mesh.hardened === true),
   }
 }
 

@@ -111,6 +111,7 @@ export const serviceMesh = {
       ],
       audited: withTaken(auditedRequesters(subject, state), own.audited),
       isAwaitingLabels: beacon?.isAwaitingLabels === true,
+      isAwaitingClaims: beacon?.isAwaitingClaims === true,
       waiting: [...consumer.waiting, ...untold(own.waiting, consumer.waiting), ...(beacon?.waiting ?? [])],
       unserved: [
         ...consumer.unserved,

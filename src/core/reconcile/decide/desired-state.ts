@@ -30,6 +30,8 @@ export type Desired = {
   readonly messages: readonly string[]
   /** Other applications carry labels that they are to remove. */
   readonly isAwaitingLabels: boolean
+  /** Other applications have yet to take the present offer. */
+  readonly isAwaitingClaims?: boolean
 }
 
 /** Combines the desired state of all features. A pure function of the input. */
@@ -78,6 +80,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
       ).values(),
     ],
     isAwaitingLabels: parts.some(({ isAwaitingLabels }) => isAwaitingLabels === true),
+    isAwaitingClaims: parts.some(({ isAwaitingClaims }) => isAwaitingClaims === true),
     unserved,
     messages: distinct([
       ...unserved,

@@ -89,7 +89,7 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
       ...listProblems(observed.lookups),
       ...secrets.problems,
     ]),
-    awaiting: awaited(namespace.isKept || desired.isAwaitingLabels, objects.isHolding),
+    awaiting: awaited(desired, namespace.isKept, objects.isHolding),
   }
 }
 
@@ -116,8 +116,13 @@ const configWait = (subject: Subject): Wait => {
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
 
-const awaited = (isAwaitingLabels: boolean, isHeld: boolean): State['awaiting'] => {
-  if (isAwaitingLabels) return 'labels-applied'
+const awaited = (
+  { isAwaitingLabels, isAwaitingClaims }: Situation['desired'],
+  isKept: boolean,
+  isHeld: boolean,
+): State['awaiting'] => {
+  if (isKept || isAwaitingLabels) return 'labels-applied'
+  if (isAwaitingClaims) return 'claims-applied'
   return isHeld ? 'labels-removed' : undefined
 }
 
