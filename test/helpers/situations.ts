@@ -62,6 +62,13 @@ export type Changes = Omit<Partial<Situation>, 'desired' | 'observed'> & {
   readonly observed?: Partial<Observed>
 }
 
+/** What nobody desires, waits for or says. */
+export const NOTHING_DESIRED = {
+  annotations: { labels: {}, unknown: [], inherited: {} },
+  ...{ objects: [], formerly: new Map(), departing: [], unknown: [] },
+  ...{ waiting: [], unserved: [], messages: [], isAwaitingLabels: false },
+} satisfies Partial<Situation['desired']>
+
 /** A situation of `web` in which nothing is there and nothing is desired, but for `changes`. */
 export const situationOf = ({ desired, observed, ...changes }: Changes): Situation => ({
   ...{ features, subject: SUBJECT, state: { ...emptyState(), config: {} }, held: {}, waitForPods: undefined },
@@ -73,17 +80,7 @@ export const situationOf = ({ desired, observed, ...changes }: Changes): Situati
   namesakes: new Map(),
   desired: {
     labels: { labels: {}, unknown: [], required: false, messages: [] },
-    annotations: { labels: {}, unknown: [], inherited: {} },
-    ...{
-      objects: [],
-      formerly: new Map(),
-      departing: [],
-      unknown: [],
-      waiting: [],
-      unserved: [],
-      messages: [],
-      isAwaitingLabels: false,
-    },
+    ...NOTHING_DESIRED,
     ...desired,
   },
   ...{ keptFor: [], leftovers: [], laggards: [], unenforced: [], namespaceAwaits: [] },

@@ -11,7 +11,7 @@ import type { EffectiveState } from '../../core/state/state.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
-import { declaredGuards, nobodyMayReach } from './guards.ts'
+import { declaredGuards, type Guarded, nobodyMayReach } from './guards.ts'
 import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
 import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { UNENFORCED, unenforceable } from './services.ts'
@@ -69,9 +69,13 @@ export const consumerReport = (
   }
 }
 
+/** The targets that the application declares by its config or its relations. */
+export const declaredTargets = (subject: Subject, state: EffectiveState): Guarded[] =>
+  declaredGuards(subject, state, authorPolicies(subject, state))
+
 /** Reports pods that the policies of the application do not select. */
 export const unguardable = (subject: Subject, state: EffectiveState, seen: SeenPods): Wait[] =>
-  declaredGuards(subject, state, authorPolicies(subject, state)).length > 0 ? unselectedPods(subject, state, seen) : []
+  declaredTargets(subject, state).length > 0 ? unselectedPods(subject, state, seen) : []
 
 const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
@@ -85,7 +89,7 @@ export const closedTargets = (
 ): string[] => {
   if (waiting.some(({ held }) => held === UNENFORCED)) return []
   if (!selectBeacons(state).some(isGuarding) || !arePodsGuarded(subject, state, seen)) return []
-  const unrelated = declaredGuards(subject, state, authorPolicies(subject, state)).filter((one) => one.unrelated)
+  const unrelated = declaredTargets(subject, state).filter((one) => one.unrelated)
   return unrelated.map((one) => nobodyMayReach(subject, one))
 }
 

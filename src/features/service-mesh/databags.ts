@@ -9,9 +9,8 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import { pythonJson } from '../../platform/base/python-json.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { beaconLabels } from './beacon.ts'
-import { authorPolicies, consumerPolicies } from './consumer.ts'
+import { consumerPolicies, declaredTargets } from './consumer.ts'
 import { enforcementDatabag } from './enforcement.ts'
-import { declaredGuards } from './guards.ts'
 import { OFFER_KEY, offerTo } from './offer.ts'
 import { isRelated } from './related.ts'
 import { meshInEffect } from './waypoint-switch.ts'
@@ -56,7 +55,7 @@ const requestDatabag = (
   relation: Relation,
 ): Record<string, string> | undefined => {
   const isRequesting = isRequestingPolicies(state, relation)
-  if (!isRequesting && declaredGuards(subject, state, authorPolicies(subject, state)).length === 0) return undefined
+  if (!isRequesting && declaredTargets(subject, state).length === 0) return undefined
   const requested = consumerPolicies(subject, state).requested.map(({ policy }) => policy)
   return { ...(isRequesting && { policies: policiesDatabag(requested) }), ...enforcementDatabag(state) }
 }

@@ -1,7 +1,6 @@
 import type { MeshPolicy } from '../../core/policies/models.ts'
 import { namesProblem } from '../../core/policies/name-problem.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
-import { relationsWith } from '../../core/relations/select.ts'
 import type { Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
@@ -16,6 +15,7 @@ import { type DeclaredTarget, type Requester, readRequests } from './consumer-re
 import { guardsFor, unreachable } from './guarding.ts'
 import type { Guarded } from './guards.ts'
 import { HEADLESS } from './services.ts'
+import { consumersOf } from './waypoint-switch.ts'
 
 /** The requests that a beacon grants, and the problems of the others. */
 export type Grants = {
@@ -75,9 +75,7 @@ export const grantsFor = (
 
 /** The consumers whose policies the beacon writes, because meshstep does not run them. */
 const selectConsumers = (state: EffectiveState): Relation[] =>
-  relationsWith(state.relations, { interface: 'service_mesh', role: 'provides' }).filter(
-    ({ guardsItself }) => !guardsItself,
-  )
+  consumersOf(state.relations).filter(({ guardsItself }) => !guardsItself)
 
 /** Checks the requests of one consumer. */
 export const grantsTo = (

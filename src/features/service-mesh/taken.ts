@@ -11,9 +11,9 @@ import { waypointPrincipals } from '../../mesh/istio/waypoint.ts'
 import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
-import { authorPolicies } from './consumer.ts'
+import { declaredTargets } from './consumer.ts'
 import { type Grants, grantsTo, NO_GRANTS, servicesOf } from './grants.ts'
-import { declaredGuards, type Guarded } from './guards.ts'
+import type { Guarded } from './guards.ts'
 import { isManaging } from './managing.ts'
 import { type Offer, podsOf, readOffer } from './offer.ts'
 import { arePodsGuarded } from './unselected-pods.ts'
@@ -48,7 +48,7 @@ const asSeen = (
 /** Lists the Services to read: those that the own request names besides the application's own. */
 export const servicesTaken = (subject: Subject, state: EffectiveState): Reference[] =>
   offersTaken(subject, state).flatMap(({ beacon, relation }) =>
-    servicesOf(beacon, relation, declaredGuards(subject, state, authorPolicies(subject, state))),
+    servicesOf(beacon, relation, declaredTargets(subject, state)),
   )
 
 /** The beacons whose objects of the charm library the application takes over. */
@@ -67,7 +67,7 @@ export const ownGuards = (subject: Subject, resolved: ResolvedRelations, seen: C
   const { state } = resolved
   // nobody must be said to be kept out of pods for which no policy holds
   const isGuarded = arePodsGuarded(subject, state, seen)
-  const declared = declaredGuards(subject, state, authorPolicies(subject, state)).map(({ unrelated, ...guard }) => ({
+  const declared = declaredTargets(subject, state).map(({ unrelated, ...guard }) => ({
     ...guard,
     ...(isGuarded && unrelated && { unrelated }),
   }))

@@ -95,9 +95,10 @@ const mesh: Meanings = {
   units: 'The number of pods of the waypoint. Default: 1.',
   modelOnMesh: 'Puts the whole namespace on the mesh, instead of the related applications. Default: false.',
   manageAuthorizationPolicies:
-    'Grants the requests of related applications. If it is false, existing grants are removed. Default: true.',
+    'Related applications get the policies that they ask for. If it is false, these are removed. Default: true.',
   hardened: 'Denies every request in the mesh that no policy allows. Default: false.',
-  enforcement: '`audit` writes all policies of the beacon as dry runs. Default: that of the application, else enforce.',
+  enforcement:
+    '`audit` makes all policies of the beacon and of its consumers dry runs. Default: that of the application, else enforce.',
   rootNamespace: 'The root namespace of Istio: policies in it hold for the whole mesh. Default: istio-system.',
   trustDomain: 'The trust domain of the mesh. Default: cluster.local.',
   trustDomainAliases: 'Other names of the trust domain, as in `trustDomainAliases` of the mesh config.',

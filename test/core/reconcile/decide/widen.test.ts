@@ -21,6 +21,7 @@ import type { KubernetesObject } from '../../../../src/platform/kubernetes/objec
 import { fieldManager, ownerLabels, ownerSelector } from '../../../../src/platform/kubernetes/ownership-labels.ts'
 import { fakeClock } from '../../../helpers/clock.ts'
 import { runs } from '../../../helpers/runs.ts'
+import { NOTHING_DESIRED } from '../../../helpers/situations.ts'
 
 const SUBJECT = { namespace: 'shop', application: 'beacon' }
 const OWNER = { ...SUBJECT, labels: ownerLabels(SUBJECT) }
@@ -81,18 +82,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     waitForPods: undefined,
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, { objects }),
-    desired: {
-      labels,
-      annotations: { labels: {}, unknown: [], inherited: {} },
-      objects,
-      formerly: new Map(),
-      departing: [],
-      unknown: [],
-      waiting: [],
-      unserved: [],
-      messages: [],
-      isAwaitingLabels: false,
-    },
+    desired: { ...NOTHING_DESIRED, labels, objects },
     keptFor: [],
     unenforced: [],
     namespaceAwaits: [],
