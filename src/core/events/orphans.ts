@@ -104,7 +104,6 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     }
   })
   // the resync of an application with documents makes its memory again
-  // the resync of an application with documents makes its memory again
   const unmade = owners.filter(({ application }) => !documented.has(application))
   const lost = lostMemories(namespace, unmade, new Set(remembered.keys())).map(({ message }) => message)
   const claimed = new Set(swept.flatMap((one) => one.documents))

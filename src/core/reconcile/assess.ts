@@ -11,12 +11,7 @@ import type { DesiredLabels, Environment } from '../feature/feature.ts'
 import type { Mesh } from '../feature/mesh.ts'
 import type { Unenforced } from '../policies/unenforced.ts'
 import { listRemotes, type Peers, readPeers } from '../relations/peers.ts'
-import {
-  type ResolvedRelations,
-  resolveRelations,
-  silentProviders,
-  unawareBeacons,
-} from '../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations, unawareBeacons } from '../relations/resolve-relations.ts'
 import { awaitedConfig } from '../relations/unknown-endpoints.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
@@ -25,8 +20,8 @@ import type { Operation } from './decide/operation.ts'
 import { dueIn, NOTHING_FAILED, type Plan, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
-import { listOwned, missingIn, observeCluster, workloadLabelsIn } from './observe/cluster.ts'
-import { withConfigAwaited } from './observe/lost-memory.ts'
+import { listOwned, missingIn, observeCluster } from './observe/cluster.ts'
+import { withAwaited } from './observe/lost-memory.ts'
 import { meshConfigs, namespaceCause, withCauses } from './observe/mesh-acceptance.ts'
 import { type Owner, orphanWaits } from './observe/owners.ts'
 import { type Running, withUnits } from './observe/units.ts'
@@ -71,9 +66,8 @@ export const assess = async (
   const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
   const { targets, running } = observed
   const state = withUnits(features, subject, remembered, running)
-  const { own = [] } = workloadLabelsIn(subject, targets)
-  const told = withConfigAwaited(features.mesh, subject, resolveRelations(subject, state, peers), observed)
-  const resolved = { ...told, waiting: [...told.waiting, ...silentProviders(subject, state, told, peers, own)] }
+  const told = resolveRelations(subject, state, peers)
+  const resolved = withAwaited(features.mesh, subject, state, told, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
     list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),

@@ -4,12 +4,7 @@ import type { FeatureInput } from '../feature/feature.ts'
 import { withClaims } from '../relations/claims.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import type { Peers } from '../relations/peers.ts'
-import {
-  type ResolvedRelations,
-  resolveRelations,
-  silentProviders,
-  withDeparting,
-} from '../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations, withDeparting } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { foreignToken, type StepProgress } from './attempts.ts'
@@ -21,8 +16,8 @@ import { hashOf, headsOf, type Operation } from './decide/operation.ts'
 import { dueIn, NOTHING_FAILED, type Plan, plan, problemKeys } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
-import { type Observed, seenIn, workloadLabelsIn } from './observe/cluster.ts'
-import { withConfigAwaited } from './observe/lost-memory.ts'
+import { type Observed, seenIn } from './observe/cluster.ts'
+import { withAwaited } from './observe/lost-memory.ts'
 import type { FoldedObservation, Observation } from './observe.ts'
 
 /** The decision of an attempt: the next memory, and the planned writes. */
@@ -68,10 +63,8 @@ export const decide = async (
   const said = isResync(changes)
     ? withoutForgotten(subject, published, peers, now, unwantedKinds(features, published, observed))
     : published
-  const { own = [] } = workloadLabelsIn(subject, observed.targets)
   const again = resolvedAgain(recall, subject, resolved, state, said, peers)
-  const told = withConfigAwaited(features.mesh, subject, again, observed)
-  const gated = { ...told, waiting: [...told.waiting, ...silentProviders(subject, said, told, peers, own)] }
+  const gated = withAwaited(features.mesh, subject, said, again, peers, observed)
   const about = { memory, resolved: gated, peers, observed, isWhole }
   const situation = await readSituation(context, {
     ...about,

@@ -10,8 +10,7 @@ export type Sees = { readonly offer: string } | 'nothing' | 'unknown'
 export const claimBefore = (claim: Claim | undefined, sees: Sees): Claim | undefined => {
   if (sees === 'unknown') return claim
   if (sees === 'nothing') return claim && { ...claim, phase: 'leaving' }
-  const isApplied = claim?.phase === 'applied' && claim.version === sees.offer
-  return isApplied ? claim : { version: sees.offer, phase: 'claiming' }
+  return isApplied(claim, sees.offer) ? claim : { version: sees.offer, phase: 'claiming' }
 }
 
 /** The end of the writes of a step: `isDone` if all policies and labels of the offer stand, `mayRemain` if some of a withdrawn one may be left. */

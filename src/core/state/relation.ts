@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../../platform/base/names.ts'
 import { changed } from '../../platform/base/own-value.ts'
-import type { Subject } from '../../platform/base/subject.ts'
+import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 
 /** A databag. Its values are JSON values or, as in Juju, strings that hold JSON. `databag.ts` reads both. */
@@ -218,4 +218,10 @@ export const parseRequester = (name: string): Requester | undefined => {
   return id === undefined || namespace === undefined || application === undefined
     ? undefined
     : { id, requester: { namespace, application } }
+}
+
+/** Tells if a relation of the application itself asked, by the name that `requesterName` gave it. */
+export const isRequestOf = (subject: Subject, name: string): boolean => {
+  const parsed = parseRequester(name)
+  return parsed !== undefined && isSameSubject(parsed.requester, subject)
 }

@@ -19,9 +19,7 @@ import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
 import { fenceOf } from './fence.ts'
-import type { Conflict } from './operation.ts'
-import { idOf, type Operation, type Phase } from './operation.ts'
-
+import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
 import type { Situation, Templates } from './situation.ts'
 
 type Labelled = {

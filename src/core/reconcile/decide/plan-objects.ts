@@ -1,5 +1,5 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import {
   namesakeConflict,
@@ -11,7 +11,7 @@ import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy } from '../../../platform/kubernetes/ownership-labels.ts'
-import { parseRequester } from '../../state/relation.ts'
+import { isRequestOf } from '../../state/relation.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
@@ -19,8 +19,7 @@ import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
 import type { Desired } from './desired-state.ts'
 import { planFence } from './fence.ts'
-import type { Conflict } from './operation.ts'
-import { idOf, type Operation, type Phase } from './operation.ts'
+import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
 import { isBasicAllow, ownGuardIn, ownGuards } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import type { Situation, Templates } from './situation.ts'
@@ -97,9 +96,8 @@ const planDeparting = (situation: Situation, stale: readonly KubernetesObject[])
 }
 
 const isOwnRequest = (subject: Subject, name: string): boolean => {
-  const parsed = parseRequester(name)
   const isOfBeacon = name.startsWith('config of ') && name !== `config of ${subjectName(subject)}`
-  return isOfBeacon || (parsed !== undefined && isSameSubject(parsed.requester, subject))
+  return isOfBeacon || isRequestOf(subject, name)
 }
 
 const MOST_NAMED = 3

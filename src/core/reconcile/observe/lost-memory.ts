@@ -1,14 +1,20 @@
 import { changed } from '../../../platform/base/own-value.ts'
-import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/foreign-labels.ts'
+import type { Peers } from '../../relations/peers.ts'
 import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recover-labels.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import { type ResolvedRelations, relationWait, resolveRelations } from '../../relations/resolve-relations.ts'
+import {
+  type ResolvedRelations,
+  relationWait,
+  resolveRelations,
+  silentProviders,
+} from '../../relations/resolve-relations.ts'
 import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/unknown-endpoints.ts'
 import type { Memory } from '../../state/memory.ts'
-import { parseRequester } from '../../state/relation.ts'
+import { isRequestOf } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
@@ -101,11 +107,25 @@ const heldFor = ({ application }: Subject, { targets }: Observed): string[] =>
     .flatMap((place) => [...readHeld(application, place).holders.own])
     .filter((key) => FOREIGN_KEYS.includes(key))
 
+/** Adds that the config is awaited, and the waits for providers that have yet to offer labels. */
+export const withAwaited = (
+  mesh: Pick<Mesh, 'requestersOf'>,
+  subject: Subject,
+  state: State,
+  resolved: ResolvedRelations,
+  peers: Peers,
+  observed: Pick<Observed, 'owned' | 'targets'>,
+): ResolvedRelations => {
+  const told = withConfigAwaited(mesh, subject, resolved, observed)
+  const { own = [] } = workloadLabelsIn(subject, observed.targets)
+  return { ...told, waiting: [...told.waiting, ...silentProviders(subject, state, told, peers, own)] }
+}
+
 /**
  * Notes that the config is awaited: the memory was lost, the application is related to a beacon, and policies of its own stand. Its labels
  * and these policies stay until the config says what it asks for.
  */
-export const withConfigAwaited = (
+const withConfigAwaited = (
   { requestersOf }: Pick<Mesh, 'requestersOf'>,
   subject: Subject,
   resolved: ResolvedRelations,
@@ -115,10 +135,7 @@ export const withConfigAwaited = (
   if (config !== undefined || removed !== undefined || unknownEndpoints === undefined) return resolved
   const [relation] = Object.values(relations).filter((one) => one.interface === 'service_mesh' && takesLabels(one))
   const isGuarded = owned.kinds.some(({ live = [] }) =>
-    live.flatMap(requestersOf).some((name) => {
-      const parsed = parseRequester(name)
-      return parsed !== undefined && isSameSubject(parsed.requester, subject)
-    }),
+    live.flatMap(requestersOf).some((name) => isRequestOf(subject, name)),
   )
   if (relation === undefined || !isGuarded) return resolved
   const own = subjectName(subject)
