@@ -54,6 +54,16 @@ const again = ({ run: { world } }: Script, letters: readonly Letter[]): void => 
 /** What is lost: memories, nudges, processes, documents' events; and applications that go and come back. */
 export const lossHistories: readonly Named[] = [
   {
+    name: 'a memory restored from before its beacon lets go of labels and policies when the beacon alone is told of the end',
+    meddling: new Set(['restored']),
+    act: ({ say }) =>
+      say(
+        ...[client().told('details', 'document'), config('beacon'), mesh().told('details'), config('details')],
+        ...([{ kind: 'restored', side: 'details', nth: 0 }, mesh().ended('beacon')] as const),
+      ),
+    end: { resync: 'beacon' },
+  },
+  {
     name: 'a worker without its memory leaves the mesh when it is told late of a relation that its coordinator knows to be over',
     variant: 'chain',
     act: async (script) => {

@@ -3,7 +3,7 @@ import type { Fact, Order } from './facts.ts'
 import { clientRelation, clusterRelation, meshRelation, type Relation, type Variant } from './fixture.ts'
 import { checkRun, createRun, finish, type Report, type Run, repeatEvents, sidesOfRun } from './history.ts'
 import { principalsIn } from './monitor.ts'
-import { STILL } from './plan.ts'
+import { type Plan, STILL } from './plan.ts'
 import type { KubernetesObject } from './process.ts'
 import { checkConvergence, checkEvents, checkQuiet, sendResync, type Violation } from './properties.ts'
 import { createRandom } from './random.ts'
@@ -43,6 +43,8 @@ export type Named = {
   name: string
   variant?: Variant
   order?: Order
+  /** The versions of memories are kept, so that they can be restored. */
+  meddling?: Plan['meddling']
   act(script: Script): Promise<void>
   end?: End
   /** What else must be at the end. */
@@ -132,8 +134,8 @@ const endBy = async (end: End, script: Script, named: Named): Promise<Violation[
 
 /** Runs a history that is written by hand, and checks it as any other. */
 export const runNamed = async (named: Named): Promise<Report> => {
-  const { variant = 'mesh', order = 'time', act, end = { redelivered: true }, isOdd } = named
-  const run = createRun(createRandom(1), { ...STILL, variant, order }, { isTraced: true })
+  const { variant = 'mesh', order = 'time', meddling = STILL.meddling, act, end = { redelivered: true }, isOdd } = named
+  const run = createRun(createRandom(1), { ...STILL, variant, order, meddling }, { isTraced: true })
   const script = createScript(run)
   const report = await checkRun(run, async () => {
     await act(script)

@@ -1,5 +1,5 @@
 import { defined } from '../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import {
   hasData,
@@ -9,12 +9,12 @@ import {
   type RelationEntry,
   relationName,
 } from '../state/relation.ts'
-import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
+import { type EffectiveState, type PublicState, publishedIn, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { sharedIds } from './ids.ts'
 import { isApplied } from './offer-and-claim.ts'
-import { remoteSubject, versionOf } from './peer-entry.ts'
+import { isBetween, remoteSubject, versionOf } from './peer-entry.ts'
 import { mayCarryLabels, type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { type RelationData, readData } from './relation-data.ts'
@@ -86,13 +86,22 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
   }
 }
 
-/** Lists the ids of relations of which the application itself, or a peer of its namespace, knows only the end. */
+/** Lists the ids of relations of which the application knows only the end, from its own memory or from a peer of its namespace. */
 const endedIds = (subject: Subject, { tombstones = {} }: State, peers: Peers): string[] => [
   ...Object.keys(tombstones).map((key) => tombstoneOf(subject, key).id),
   ...[...peers.values()].flatMap((peer) =>
-    'state' in peer ? endsAlone(subject, peer.subject, peer.state).map(({ id }) => id) : [],
+    'state' in peer
+      ? [...endsAlone(subject, peer.subject, peer.state), ...endsIn(subject, peer.subject, peer.state)].map(
+          ({ id }) => `${id}`,
+        )
+      : [],
   ),
 ]
+
+const endsIn = (subject: Subject, peer: Subject, { relations }: PublicState): RelationEntry[] =>
+  isSameNamespace(subject, peer)
+    ? Object.values(relations).filter((entry) => entry.status === 'ended' && isBetween(entry, peer, subject))
+    : []
 
 const STAYS = 'the last readable data stays in effect'
 

@@ -14,6 +14,7 @@ import {
 } from '../../relations/resolve-relations.ts'
 import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/unknown-endpoints.ts'
 import type { Memory } from '../../state/memory.ts'
+import { ownedName } from '../../state/owned-kinds.ts'
 import { isRequestOf } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
@@ -22,22 +23,25 @@ import type { Surroundings } from './surroundings.ts'
 
 /**
  * Marks a missing memory as recovering if the application carries labels: then it was probably lost. Relations that peers know to be over
- * are then learned from them.
+ * are then learned from them. A memory that does not know the labels is older than they are, and so does not know the policies that came
+ * before them.
  */
 export const withLostMemory = async (
-  { stored, state }: Memory,
+  { stored, state, labels }: Memory,
   subject: Subject,
   early: Promise<Observed>,
 ): Promise<State> => {
+  if (stored !== undefined && state.owned?.includes(POLICIES)) return state
   // a failed observation fails again later, once the event is remembered
-  const isLost =
-    stored === undefined &&
-    (await early.then(
-      (seen) => isCarrying(subject, seen),
-      () => false,
-    ))
-  return isLost ? { ...state, recovering: true } : state
+  const held = await early.then(
+    (seen) => heldFor(subject, seen),
+    () => [],
+  )
+  if (held.every((key) => Object.hasOwn(labels, key))) return state
+  return stored === undefined ? { ...state, recovering: true } : { ...state, owned: [...(state.owned ?? []), POLICIES] }
 }
+
+const POLICIES = ownedName('AuthorizationPolicy')
 
 type Recovered = { readonly state: State; readonly resolved: ResolvedRelations }
 
