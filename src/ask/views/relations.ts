@@ -2,7 +2,7 @@ import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import { peerView } from '../../core/relations/peer-view.ts'
 import type { Peers } from '../../core/relations/peers.ts'
 import { type Databag, relationsIn } from '../../core/state/relation.ts'
-import { isEstablished, publishedIn, type State, stands } from '../../core/state/state.ts'
+import { publishedIn, type State, standingOf } from '../../core/state/state.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 
@@ -39,13 +39,14 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
   relationsIn(state).map(({ key, ...entry }) => {
     const { id, endpoint, interface: name, role, remote, document } = entry
     const own = publishedIn(state, entry)
+    const standing = standingOf(state, entry)
     const { published, rival } = peerView(subject, state, key, peers)
     return defined({
       ...{ id, endpoint, interface: name, role },
       remote: subjectName(remoteSubject(subject, entry)),
       remoteEndpoint: remote.endpoint,
-      stands: stands(state, entry) && rival === undefined,
-      ended: isEstablished(state, entry) ? undefined : (true as const),
+      stands: standing === 'established' && rival === undefined,
+      ended: standing === 'over' ? (true as const) : undefined,
       document,
       says: own?.data ?? {},
       hears: published?.data ?? remote.data ?? {},

@@ -18,7 +18,7 @@ import {
   relationKey,
   relationsIn,
 } from '../state/relation.ts'
-import { idHolder, isEstablished, type PublicState, type State } from '../state/state.ts'
+import { idHolder, type PublicState, type State, standingOf } from '../state/state.ts'
 import { lastReadableValues } from './last-readable.ts'
 import { isBetween, type Named, peerEntry } from './peer-entry.ts'
 import { isEnrolling } from './requested-labels.ts'
@@ -344,7 +344,7 @@ const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date)
 const mergeStatus = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
   const { status } = other
   // where both sides stand, the place of the last word counts only since a removal
-  if (own.status === status && (status === 'ended' || isEstablished(state, own)))
+  if (own.status === status && (status === 'ended' || standingOf(state, own) !== 'over'))
     return withDocumentOf(state, key, own, other)
   const order = compareMarks(own.position, other.position)
   const isLater = order < 0 || (order === 0 && status === 'ended')

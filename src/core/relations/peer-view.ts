@@ -1,7 +1,7 @@
 import { ownValue } from '../../platform/base/own-value.ts'
 import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { PublishedData, RelationEntry } from '../state/relation.ts'
-import { isEstablished, type PublicState, publishedIn, type State } from '../state/state.ts'
+import { type PublicState, publishedIn, type Standing, type State, standingOf, stands } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { findPeerEntry, remoteSubject, versionOf } from './peer-entry.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
@@ -10,9 +10,9 @@ import type { Peers, ReadablePeer } from './peers.ts'
 export type PeerView = {
   readonly entry?: RelationEntry | undefined
   readonly published?: PublishedData | undefined
-  /** The relation has ended at the peer, the peer was removed, or another relation has the id there. */
-  readonly isOver: boolean
-  /** The other relation that has its id there. */
+  /** What the peer's memory says of the relation: established where it says nothing. */
+  readonly standing: Standing
+  /** The other relation that has its id there, so that this one is waiting. */
   readonly rival?: RelationEntry | undefined
   /** The peer has a memory that can be read. */
   readonly isKnown?: true
@@ -32,29 +32,27 @@ export type PeerView = {
 export const peerView = (subject: Subject, state: State, key: string, peers: Peers): PeerView => {
   const own = ownValue(state.relations, key)
   const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
-  if (own === undefined || peer === undefined) return { isOver: false }
+  if (own === undefined || peer === undefined) return { standing: 'established' }
   if ('unknown' in peer)
     return {
-      isOver: false,
+      standing: 'established',
       ...(peer.unknown === 'unreadable' && { problem: peer.problem }),
       ...(peer.isGone && { hasLabels: false }),
     }
   const entry = findPeerEntry(subject, state, key, peer.state)
   const { labels } = peer
-  const rival = isSameNamespace(subject, peer.subject) ? rivalOf(entry, own.id, peer.state) : undefined
+  const isSame = isSameNamespace(subject, peer.subject)
+  const rival = isSame ? rivalOf(entry, own.id, peer.state) : undefined
+  const standing = rival ? 'waiting' : standingAt(peer.state, entry, isSame)
   // only an application with a lost memory may carry labels of a relation that it does not know
-  if (entry === undefined)
-    return { isKnown: true, isOver: rival !== undefined, rival, labels, hasLabels: peer.state.recovering === true }
+  if (entry === undefined) return { isKnown: true, standing, rival, labels, hasLabels: peer.state.recovering === true }
   return {
     isKnown: true,
     entry,
     rival,
     labels,
-    published: publishedOf(peer, entry, isSameNamespace(subject, peer.subject) && own.status === 'established'),
-    // within the namespace the status of both sides is merged already, so the own one counts
-    isOver:
-      rival !== undefined ||
-      !isEstablished(peer.state, isSameNamespace(subject, peer.subject) ? asEstablished(entry) : entry),
+    published: publishedOf(peer, entry, isSame && own.status === 'established'),
+    standing,
     hasLabels: entry.claim !== undefined,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
@@ -73,13 +71,15 @@ const publishedOf = (
   isEstablished: boolean,
 ): PublishedData | undefined => (isEstablished && entry.status === 'ended' ? undefined : publishedIn(state, entry))
 
-const asEstablished = (entry: RelationEntry): RelationEntry => ({ ...entry, status: 'established' })
+/** Returns what a peer says that has the relation under no other's id. Within the namespace the own status counts, as both are merged. */
+const standingAt = (state: PublicState, entry: RelationEntry | undefined, isSame: boolean): Standing =>
+  entry && standingOf(state, isSame ? { ...entry, status: 'established' } : entry) === 'over' ? 'over' : 'established'
 
 /** Returns the relation that has an id in a state, if it is another one than `entry`. */
 const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicState): RelationEntry | undefined => {
   if (entry !== undefined && !entry.waitsForId) return undefined
   const holder = Object.values(state.relations).find((other) => other.id === id && !other.waitsForId)
-  return holder && isEstablished(state, holder) ? holder : undefined
+  return holder && stands(state, holder) ? holder : undefined
 }
 
 const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer, 'labels' | 'state'>): boolean =>

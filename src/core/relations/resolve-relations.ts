@@ -48,12 +48,12 @@ export type ResolvedRelations = {
 export const resolveRelations = (subject: Subject, state: State, peers: Peers): ResolvedRelations => {
   const all = Object.entries(state.relations)
     .map(([key, entry]) => ({ key, entry, other: peerView(subject, state, key, peers) }))
-    .map((one) => ({ ...one, isOver: !stands(state, one.entry) || one.other.isOver }))
-  const resolveOne = ({ key, entry, other, isOver }: (typeof all)[number]) => ({
+    .map((one) => ({ ...one, standing: standingBetween(state, one.entry, one.other) }))
+  const resolveOne = ({ key, entry, other, standing }: (typeof all)[number]) => ({
     ...{ key, other },
-    ...resolve(entry, other, state, isOver),
+    ...resolve(entry, other, state, standing),
   })
-  const resolved = all.filter(({ entry, other, isOver }) => !isOver || isLeaving(entry, other)).map(resolveOne)
+  const resolved = all.filter(({ standing }) => standing !== 'over').map(resolveOne)
   const { relations: _, marks: _m, ...others } = state
   return {
     state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
@@ -72,15 +72,17 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
     ],
     departing: Object.fromEntries(
       all
-        .filter(({ entry, isOver }) => isOver && entry.interface === 'service_mesh' && entry.claim !== undefined)
+
+        .filter(
+          ({ entry, standing }) =>
+            standing !== 'established' && entry.interface === 'service_mesh' && entry.claim !== undefined,
+        )
         .map(resolveOne)
         .map(({ key, relation }) => [key, relation]),
     ),
     ended: endedIds(subject, state, peers),
-    over: all.flatMap(({ entry, other, isOver }) =>
-      isOver && !isLeaving(entry, other)
-        ? [takesLabels(entry) && other.entry ? { ...entry, id: other.entry.id } : entry]
-        : [],
+    over: all.flatMap(({ entry, other, standing }) =>
+      standing === 'over' ? [takesLabels(entry) && other.entry ? { ...entry, id: other.entry.id } : entry] : [],
     ),
     unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
   }
@@ -111,9 +113,13 @@ export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations =>
   return { ...resolved, state: { ...state, relations: { ...departing, ...state.relations } } }
 }
 
-/** Tells if the requirer of an ended relation may still carry its labels. */
-const isLeaving = (entry: RelationEntry, other: PeerView): boolean =>
-  grantsLabels(entry) && mayCarryLabels(entry, other)
+/** What a relation is by the memories of both sides. One that is over is `leaving` for its provider as long as its requirer may carry its labels. */
+type StandingBetween = 'established' | 'leaving' | 'over'
+
+const standingBetween = (state: State, entry: RelationEntry, other: PeerView): StandingBetween => {
+  if (stands(state, entry) && other.standing === 'established') return 'established'
+  return grantsLabels(entry) && mayCarryLabels(entry, other) ? 'leaving' : 'over'
+}
 
 const waitingFor = (
   subject: Subject,
@@ -140,7 +146,7 @@ const flag = (isSet: boolean): true | undefined => isSet || undefined
 
 type Resolved = { relation: Relation; read: RelationData }
 
-const resolve = (entry: RelationEntry, other: PeerView, state: State, isOver: boolean): Resolved => {
+const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: StandingBetween): Resolved => {
   const { entry: theirs, published, labels } = other
   const { remote, lastReadable } = entry
   const read = readData(entry.interface, remote.data ?? {}, published?.data, state.config?.versions)
@@ -163,7 +169,7 @@ const resolve = (entry: RelationEntry, other: PeerView, state: State, isOver: bo
     ...ownDataIn(entry, theirs),
     customData: selectCustomData(entry.interface, published),
     isUnknown: flag(isUnknown),
-    isLeaving: flag(isOver),
+    isLeaving: flag(standing !== 'established'),
   })
   return { relation, read }
 }

@@ -194,9 +194,25 @@ export const publishedIn = (
 
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
-/** Tells if this side knows the relation as established, and the relation has its id. Of two relations announced with one id, the second waits. */
+/** What a memory says of a relation: it counts, it waits because another relation has its id, or it is over. */
+export type Standing = 'established' | 'waiting' | 'over'
+
+/**
+ * Returns what a memory says of a relation. For a removed application, only relations of existing documents count, and those that the
+ * platform announced since, to either side, until a config brings the application back.
+ */
+export const standingOf = (
+  { removed, marks }: Pick<State, 'removed' | 'marks'>,
+  { status, position, document, waitsForId }: Pick<RelationEntry, 'status' | 'position' | 'document' | 'waitsForId'>,
+): Standing => {
+  const isThere = removed === undefined || document !== undefined || isAfterRemoval(position, marks?.application)
+  if (status === 'ended' || !isThere) return 'over'
+  return waitsForId ? 'waiting' : 'established'
+}
+
+/** Tells if a relation counts by the memory of one side. */
 export const stands = (state: Pick<State, 'removed' | 'marks'>, entry: RelationEntry): boolean =>
-  isEstablished(state, entry) && entry.waitsForId !== true
+  standingOf(state, entry) === 'established'
 
 /** Returns the other relation that has the id. Only one relation has an id at a time. */
 export const idHolder = (
@@ -207,17 +223,6 @@ export const idHolder = (
     (entry) => entry.id === relation.id && entry.waitsForId !== true && !isSameRelation(entry, relation),
   )
 }
-
-/**
- * Tells if the last announcement says that the relation exists. For a removed application, only relations of existing documents count, and
- * those that the platform announced since, to either side, until a config brings the application back.
- */
-export const isEstablished = (
-  { removed, marks }: Pick<State, 'removed' | 'marks'>,
-  { status, position, document }: Pick<RelationEntry, 'status' | 'position' | 'document'>,
-): boolean =>
-  status === 'established' &&
-  (removed === undefined || document !== undefined || isAfterRemoval(position, marks?.application))
 
 const isAfterRemoval = (position: Mark, removal: Mark | undefined): boolean =>
   removal === undefined || compareMarks(position, removal) > 0

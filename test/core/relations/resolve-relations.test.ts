@@ -169,34 +169,42 @@ describe('the view of a peer', () => {
     new Map([['shop/beacon', { subject: BEACON, problem: 'no', ...changes } as Peer]])
 
   test('the view of a peer without a memory is empty, and has no labels where no workload exists either', () => {
-    expect(view(entryOf(), peersOf({}))).toEqual({ isOver: false })
-    expect(view(entryOf(), unknown({ unknown: 'missing' }))).toEqual({ isOver: false })
-    expect(view(entryOf(), unknown({ unknown: 'missing', isGone: true }))).toEqual({ isOver: false, hasLabels: false })
-    expect(view(entryOf(), unknown({ unknown: 'unreadable' }))).toEqual({ isOver: false, problem: 'no' })
-    expect(peerView(SUBJECT, stateOf([]), KEY, peersOf({ beacon: stateOf([theirs()]) }))).toEqual({ isOver: false })
+    expect(view(entryOf(), peersOf({}))).toEqual({ standing: 'established' })
+    expect(view(entryOf(), unknown({ unknown: 'missing' }))).toEqual({ standing: 'established' })
+    expect(view(entryOf(), unknown({ unknown: 'missing', isGone: true }))).toEqual({
+      standing: 'established',
+      hasLabels: false,
+    })
+    expect(view(entryOf(), unknown({ unknown: 'unreadable' }))).toEqual({ standing: 'established', problem: 'no' })
+    expect(peerView(SUBJECT, stateOf([]), KEY, peersOf({ beacon: stateOf([theirs()]) }))).toEqual({
+      standing: 'established',
+    })
   })
 
   test('the view of a peer that does not know the relation has labels only while it recovers, and a rival with the id', () => {
-    expect(view(entryOf(), peersOf({ beacon: stateOf([]) }))).toMatchObject({ isOver: false, hasLabels: false })
+    expect(view(entryOf(), peersOf({ beacon: stateOf([]) }))).toMatchObject({
+      standing: 'established',
+      hasLabels: false,
+    })
     expect(view(entryOf(), peersOf({ beacon: stateOf([], { recovering: true }) }))).toMatchObject({ hasLabels: true })
     const rival = theirs({ remote: { application: 'other' } })
-    expect(view(entryOf(), peersOf({ beacon: stateOf([rival]) }))).toMatchObject({ isOver: true, rival })
+    expect(view(entryOf(), peersOf({ beacon: stateOf([rival]) }))).toMatchObject({ standing: 'waiting', rival })
     expect(view(entryOf(), peersOf({ beacon: stateOf([{ ...rival, status: 'ended' }]) }))).toMatchObject({
-      isOver: false,
+      standing: 'established',
     })
     expect(view(entryOf(), peersOf({ beacon: stateOf([{ ...rival, waitsForId: true }]) }))).toMatchObject({
-      isOver: false,
+      standing: 'established',
     })
   })
 
   test('the view of a peer that waits for the id is that of its rival', () => {
     const rival = theirs({ interface: 'sql' })
     expect(view(entryOf(), peersOf({ beacon: stateOf([theirs({ waitsForId: true }), rival]) }))).toMatchObject({
-      isOver: true,
+      standing: 'waiting',
       rival,
     })
     expect(view(entryOf(), peersOf({ beacon: stateOf([theirs(), { ...rival, waitsForId: true }]) }))).toMatchObject({
-      isOver: false,
+      standing: 'established',
       rival: undefined,
     })
   })
@@ -222,7 +230,7 @@ describe('the view of a peer', () => {
     const own = entryOf({ remote: { application: 'beacon', namespace: 'mesh' } })
     expect(peerView(SUBJECT, stateOf([own]), relationKey(own), peers)).toMatchObject({
       published: { data: { a: 'b' } },
-      isOver: true,
+      standing: 'over',
     })
   })
 
@@ -233,10 +241,12 @@ describe('the view of a peer', () => {
   })
 
   test('labels may be carried where the peer says so, or else where it had published something', () => {
-    expect(mayCarryLabels(entryOf(), { isOver: false, hasLabels: true })).toBe(true)
-    expect(mayCarryLabels(entryOf({ peer: { publishes: true } }), { isOver: false, hasLabels: false })).toBe(false)
-    expect(mayCarryLabels(entryOf({ peer: { seen: 'a' } }), { isOver: false })).toBe(true)
-    expect(mayCarryLabels(entryOf({ peer: { sent: 'a' } }), { isOver: false })).toBe(false)
+    expect(mayCarryLabels(entryOf(), { standing: 'established', hasLabels: true })).toBe(true)
+    expect(mayCarryLabels(entryOf({ peer: { publishes: true } }), { standing: 'established', hasLabels: false })).toBe(
+      false,
+    )
+    expect(mayCarryLabels(entryOf({ peer: { seen: 'a' } }), { standing: 'established' })).toBe(true)
+    expect(mayCarryLabels(entryOf({ peer: { sent: 'a' } }), { standing: 'established' })).toBe(false)
   })
 })
 
