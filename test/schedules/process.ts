@@ -1,7 +1,6 @@
 import { createHandler } from '../../src/core/events/handle.ts'
 import { createQueue } from '../../src/core/events/queue.ts'
 import { createSink, type SendEvent } from '../../src/core/events/sink.ts'
-import { type KnownMemories, withKnownMemories } from '../../src/core/reconcile/observe/known-memories.ts'
 import { createStep } from '../../src/core/reconcile/step.ts'
 import { features } from '../../src/features.ts'
 import type { Clock } from '../../src/platform/base/clock.ts'
@@ -13,7 +12,6 @@ import { type Applications, createApplications } from '../../src/serve/http/appl
 import { failureOf } from '../../src/serve/http/failure.ts'
 import { functions } from '../helpers/functions.ts'
 
-export type { KnownMemories } from '../../src/core/reconcile/observe/known-memories.ts'
 export type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
 export type { Transport, TransportAnswer, TransportRequest } from '../../src/platform/kubernetes/client.ts'
 export type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
@@ -30,15 +28,12 @@ export type ProcessOptions = {
   /** Is told of each event that is taken, also of those that the process tells itself, and of its end. */
   watch(event: Event): () => void
   newId(): string
-  memories: KnownMemories
   /** Whether it answers without waiting for its notes. */
   isLasting: boolean
 }
 
 /** Takes an event, and answers as its HTTP server would. */
 export type Process = (event: Event) => Promise<Answer>
-
-export const createMemories = (): KnownMemories => withKnownMemories(features.memories)
 
 /** The HTTP status of an event's answer, and a text for people. */
 export type Answer = { status: number; text: string }
@@ -72,9 +67,9 @@ const publisherTo = (sink: Sink, { transport, clock, publish }: ProcessOptions):
 
 /** Starts a process, for one event or for many. The only place that knows the parts of a process. */
 export const startProcess = (options: ProcessOptions): Process => {
-  const { transport, clock, sink, newId, memories, isLasting } = options
+  const { transport, clock, sink, newId, isLasting } = options
   const connect = (deadline: number) => createKubernetes({ transport, clock, deadline, memo })
-  const step = createStep({ features, connect, clock, environment: ENVIRONMENT, recalls, memories })
+  const step = createStep({ features, connect, clock, environment: ENVIRONMENT, recalls })
   const handle = createHandler({
     features,
     functions,

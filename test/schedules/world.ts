@@ -4,7 +4,6 @@ import type { Fault } from './faults.ts'
 import { NAMESPACE, objectsOf, type Variant } from './fixture.ts'
 import {
   type Answer,
-  createMemories,
   type Event,
   eventIn,
   type KubernetesObject,
@@ -139,7 +138,6 @@ export const createWorld = (
   if (before === undefined) api.seed(objectsOf(variant, isRolling), { manager: 'juju' })
   const letters = new Map<Taken, Letter>()
 
-  const memories = createMemories()
   const handle = (request: TransportRequest): TransportAnswer => {
     course.now += CALL_MILLISECONDS
     course.totals.calls += 1
@@ -201,10 +199,7 @@ export const createWorld = (
       world.totals.published += 1
       world.log(() => `  told itself: ${describeEvent(event)}`)
     }
-    return startActor({
-      ...{ name: `p${course.names}`, isLasting, sink, clock, handle, publish, told, newId },
-      memories: isLasting ? createMemories() : memories,
-    })
+    return startActor({ name: `p${course.names}`, isLasting, sink, clock, handle, publish, told, newId })
   }
 
   const world: World = {

@@ -27,7 +27,6 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'y
   /** Runs a step, and answers the changes that it took. Resolves with the next arrival of their senders, which may begin before all are answered. */
   const take = async (subject: Subject, queue: Queue): Promise<Next> => {
     const { length: first } = queue.waiting
-    const alone = first === 1 ? queue.waiting.find(isSent)?.change : undefined
     const deadline = Math.min(...queue.waiting.map((one) => one.deadline))
     const trace = queue.waiting.find(({ change }) => change.trace !== undefined)?.change.trace
     let batch: readonly Waiting[] = []
@@ -41,7 +40,7 @@ export const createQueue = (step: Step, clock?: Pick<Clock, 'now' | 'sleep' | 'y
       if (batch.length === 0) join()
       return { outcomes: batch.map(() => asError(error)), due: EMPTY_OUTBOX }
     }
-    const { outcomes, due } = await step(subject, { take: join, alone, deadline, trace }).catch(failed)
+    const { outcomes, due } = await step(subject, { take: join, deadline, trace }).catch(failed)
     const senders = batch.filter(isSent).length
     const next = { senders, arrival: arrivalOf(queue, senders) }
     const taken = batch.filter((_, index) => !(outcomes[index] instanceof Error))

@@ -4,8 +4,8 @@ import { type Execution, execute, isFailed, type Report, skipAll } from './apply
 import type { AttemptProgress, ObjectWrite } from './attempts.ts'
 import type { Context } from './context.ts'
 import { driftOf } from './decide/drift.ts'
-import { headsOf, isLabelOperation, isRolling, type Operation, PHASES } from './decide/operation.ts'
-import { blockedIn, dueIn, type Plan, plan } from './decide/plan.ts'
+import { isLabelOperation, isRolling, type Operation, PHASES } from './decide/operation.ts'
+import { blockedIn, type Plan, plan } from './decide/plan.ts'
 import type { Decision } from './decide.ts'
 import { observeTargets, type Targets } from './observe/cluster.ts'
 import { waitForRemainingPods } from './observe/pods-on-mesh.ts'
@@ -26,9 +26,7 @@ type Executed = Execution & Pick<Applied, 'plan' | 'targets' | 'waitForPods'>
  * the memory had another step's write token, each object which that step could still write is written once.
  */
 export const apply = async (context: Context, decision: Decision, saved: Saved): Promise<Applied> => {
-  const { writeMode, plan: planned } = decision
-  if (writeMode === 'nothing') return { ...withSkipped(decision, planned, []), writes: [] }
-  if (writeMode === 'retry') return await retry(context, decision)
+  if (!decision.isWriting) return { ...withSkipped(decision, decision.plan, []), writes: [] }
   const executed = await executePlan(context, decision, saved.memory)
   return { ...executed, writes: writesOf(executed.reports) }
 }
@@ -45,19 +43,6 @@ const writesOf = (reports: readonly Report[]): ObjectWrite[] =>
   reports.flatMap(({ operation, isWritten }) =>
     isWritten ? [{ name: operation.object, drift: driftOf(operation), isGone: operation.verb === 'remove' }] : [],
   )
-
-/** Tries refused operations again. If one is accepted, the step starts over. */
-const retry = async (context: Context, decision: Decision): Promise<Applied> => {
-  const { memory, situation, plan: planned } = decision
-  const { reports, lost } = await execute(context.kubernetes, headsOf(dueIn(planned)), {
-    failed: blockedIn(planned),
-    confirmCurrent: () => confirmCurrent(context, decision, memory),
-  })
-  const progress = { writes: writesOf(reports), hasRetried: true }
-  if (lost || !reports.every(isFailed))
-    return { ...withSkipped(decision, planned, reports), ...progress, lost: lost ?? {} }
-  return { ...withSkipped(decision, plan({ situation, failed: failedIn(planned, reports) }), reports), ...progress }
-}
 
 /** The time a step waits for current and recent writers, so that pods restart once for all of them. */
 const GATHERING_MILLISECONDS = 150

@@ -121,7 +121,7 @@ export const assess = async (
 
 /** Lists the operations of the next step, without those whose refusal is remembered. */
 const dueNext = (planned: Plan, { refused }: State): Operation[] => {
-  const names = new Set(Object.keys(refused?.objects ?? {}))
+  const names = new Set(Object.keys(refused ?? {}))
   return dueIn(
     planned,
     planned.operations.flatMap(({ id, object }) => (names.has(object) ? [id] : [])),

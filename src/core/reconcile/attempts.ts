@@ -26,8 +26,6 @@ export type StepProgress = {
   readonly writeToken?: string | undefined
   /** This step replaced another step's token. Until an attempt ends, every object that the other step could still write is fenced. */
   readonly isFencing?: boolean
-  /** An attempt of this step has retried earlier refusals. */
-  readonly hasRetried?: boolean
   /** Other steps are writing as well. */
   readonly hasLost?: boolean
 }
@@ -37,8 +35,6 @@ export type AttemptProgress = {
   readonly writes: readonly ObjectWrite[]
   /** With a write token, the memory is saved and contains the changes. */
   readonly writeToken?: string | undefined
-  /** Operations that were refused earlier have been retried. */
-  readonly hasRetried?: boolean
   readonly lost?: Lost | undefined
 }
 
@@ -59,7 +55,7 @@ export const foreignToken = (
 export const carryOn = (
   carried: StepProgress,
   { taken, dropped }: { readonly taken: readonly ChangeResult[]; readonly dropped: readonly string[] },
-  { writes, writeToken, hasRetried = false, lost }: AttemptProgress,
+  { writes, writeToken, lost }: AttemptProgress,
   memory: Memory,
 ): StepProgress => ({
   ...carried,
@@ -67,7 +63,6 @@ export const carryOn = (
   dropped: [...carried.dropped, ...dropped],
   writes: [...carried.writes, ...writes],
   ...(writeToken !== undefined && { writeToken, isFencing: foreignToken(memory, carried) !== undefined }),
-  hasRetried: carried.hasRetried === true || hasRetried,
 })
 
 const FIRST_DELAY_MILLISECONDS = 20

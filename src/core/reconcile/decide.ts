@@ -12,8 +12,7 @@ import { isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags, sayingAsIn } from './decide/databags.ts'
 import { heldOffers } from './decide/offers.ts'
-import { hashOf, headsOf, type Operation } from './decide/operation.ts'
-import { dueIn, NOTHING_FAILED, type Plan, plan, problemKeys } from './decide/plan.ts'
+import { dueIn, NOTHING_FAILED, type Plan, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { type Observed, seenIn } from './observe/cluster.ts'
@@ -32,8 +31,8 @@ export type Decision = {
   readonly isWhole: boolean
   readonly situation: Situation
   readonly plan: Plan
-  /** `nothing`: there is nothing to write. `retry`: exactly the operations that were refused before are due. `write`: anything else. */
-  readonly writeMode: 'nothing' | 'retry' | 'write'
+  /** There is something to write, or another step was writing. */
+  readonly isWriting: boolean
   /** The data that do not fit into the memory, a sentence each. */
   readonly problems: readonly string[]
   /** The units that the published data were computed from. */
@@ -70,16 +69,16 @@ export const decide = async (
     ...about,
     next: said,
     subject,
-    foreignToken: foreignToken(memory, carried),
+    fence: foreignToken(memory, carried),
   })
   // each of these takes tens of milliseconds for large states, so other work has a turn in between
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
-  const writeMode = writeModeOf({ memory, situation, plan: planned }, carried)
+  const isWriting = memory.state.writeToken !== undefined || dueIn(planned).length > 0
   const offered = sayingAsIn(said, state, heldOffers(features.mesh, subject, said, gated, planned))
   return {
-    ...{ ...about, situation, plan: planned, writeMode, problems },
-    next: writeMode === 'write' ? withClaims(offered, gated) : offered,
+    ...{ ...about, situation, plan: planned, isWriting, problems },
+    next: isWriting ? withClaims(offered, gated) : offered,
     units: state.units,
     hasLost: carried.hasLost === true,
   }
@@ -105,32 +104,6 @@ const resolvedAgain = (
   )
   const { unknownEndpoints } = resolved.state
   return { ...again, state: { ...again.state, ...(unknownEndpoints && { unknownEndpoints }) } }
-}
-
-/** Tells if there is anything to write, and if it is exactly what was refused before. */
-const writeModeOf = (
-  { memory, situation, plan: planned }: Pick<Decision, 'memory' | 'situation' | 'plan'>,
-  { hasRetried = false }: StepProgress,
-): Decision['writeMode'] => {
-  if (memory.state.writeToken !== undefined) return 'write'
-  const due = dueIn(planned)
-  if (due.length === 0) return 'nothing'
-  return !hasRetried && isKnownRefusal(memory, situation, planned, due) ? 'retry' : 'write'
-}
-
-/** Tells if all due operations were refused before in exactly this form, and nothing else is due. */
-const isKnownRefusal = (
-  { state: { refused } }: Memory,
-  situation: Situation,
-  planned: Plan,
-  due: readonly Operation[],
-): boolean => {
-  const heads = headsOf(due)
-  const failed = heads.map(({ id }) => id)
-  return (
-    hashOf(heads, problemKeys(planned.problems)) === refused?.hash &&
-    dueIn(plan({ situation, failed: new Set(failed) }), failed).length === 0
-  )
 }
 
 /** Lists the kinds of objects that exist, or may exist, and that the config does not want. */

@@ -142,7 +142,7 @@ const contentAfter = (
     mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || isAwaiting(resolved),
   })
   const { units } = withUnits(features, subject, next, running)
-  const refused = withRefusals({ ...progressed, units }, planned, reports, memory.state.refused)
+  const refused = withRefusals({ ...progressed, units }, planned, reports)
   const offered = withOffers(context, decision, refused, reports, missing)
   const { state, labels } = withVersions(saved, {
     state: withPreviousKinds(features, offered, next, memory.state, now),

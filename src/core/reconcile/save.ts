@@ -22,11 +22,11 @@ export type Saved = AttemptProgress & { readonly memory: Memory }
  * Saves the memory with its claims and a new write token, before anything else is written (write-ahead). Of two steps that read the same
  * version, the second to save starts over. A step that saves after another one overtakes it: the later saves and writes of the other one
  * fail. Then the offers that it claims, and the claims of offers that it changes, are read again. Nothing is saved if there is nothing to
- * write, or only a retry of refused operations: the memory has it already.
+ * write.
  */
 export const save = async (context: Context, decision: Decision): Promise<Saved> => {
-  const { memory, next, writeMode } = decision
-  if (writeMode !== 'write') return { memory, writes: [] }
+  const { memory, next, isWriting } = decision
+  if (!isWriting) return { memory, writes: [] }
   const writeToken = context.clock.random().toString(36).slice(2, 12)
   const saved = await saveContent(context, memory, writeAheadContent(context, decision, next, writeToken))
   if ('lost' in saved) return { memory, writes: [], lost: saved.lost }

@@ -17,9 +17,8 @@ import type { Context } from './context.ts'
 import { type Decision, decide } from './decide.ts'
 import { isDue } from './fold/derive.ts'
 import { fold } from './fold.ts'
-import { type KnownMemories, withKnownMemories } from './observe/known-memories.ts'
 import { createListBudget } from './observe/list-budget.ts'
-import { type Prefetch, prefetch, prefetchForKnown } from './observe/prefetch.ts'
+import { prefetch } from './observe/prefetch.ts'
 import { isUnknownApplication } from './observe/unknown-application.ts'
 import { loadMemory, observe, observeFolded } from './observe.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
@@ -32,8 +31,6 @@ export type StepDependencies = Omit<Context, 'subject' | 'kubernetes' | 'recall'
   connect(deadline: number, trace?: Trace): Kubernetes
   /** The results of earlier steps for equal inputs. */
   recalls?: Recalls
-  /** The memories, with those that this process knows. */
-  memories?: KnownMemories
   /** Bounds the lists that all steps keep, in characters. */
   budget?: Budget
 }
@@ -47,8 +44,6 @@ export type Stepped = { outcomes: readonly (Outcome | Error)[]; due: Outbox }
  */
 export type Batch = {
   take(): readonly Change[]
-  /** The only waiting change, if it has a sender. Then its data are read in parallel with the memory. */
-  readonly alone?: Change | undefined
   /** In milliseconds since the epoch. */
   readonly deadline: number
   readonly trace?: Trace | undefined
@@ -65,20 +60,13 @@ export type Step = (subject: Subject, batch: Batch, on?: Kubernetes) => Promise<
  * brings the cluster to the desired state. If another writer was faster, it starts over. A step that completes leaves the cluster as the
  * memory desires it. After a crash at any point, the next step does.
  */
-export const createStep = ({
-  features: combined,
-  connect,
-  recalls = createRecalls(),
-  memories = withKnownMemories(combined.memories),
-  budget = createListBudget(),
-  ...dependencies
-}: StepDependencies): Step => {
-  const features = { ...combined, memories }
-  return async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
+export const createStep =
+  ({ connect, recalls = createRecalls(), budget = createListBudget(), ...dependencies }: StepDependencies): Step =>
+  async (subject, batch, kubernetes = connect(batch.deadline, batch.trace)) => {
     const account = budget.open(subjectName(subject))
     const counted = counting(kubernetes, account.keep)
     const contextOf = (): Context => ({
-      ...{ ...dependencies, subject, features, kubernetes: followingOwnWrites(counted) },
+      ...{ ...dependencies, subject, kubernetes: followingOwnWrites(counted) },
       recall: recalls(subjectName(subject), counted.answered),
     })
     const { clock } = dependencies
@@ -86,19 +74,18 @@ export const createStep = ({
     const attempt = async (carried: StepProgress | undefined): Promise<AttemptEnd<Attempted>> => {
       // releases the lists of the attempt before
       account.close()
-      return await runAttempt(contextOf(), batch, carried, memories.known(subject))
+      return await runAttempt(contextOf(), batch, carried)
     }
     const attempts = { subject, clock, deadline, attempt }
     try {
       const first = await retryOnLostRace(attempts)
-      const isRepeated = isToBeRepeated(features, subject, first.attempted)
+      const isRepeated = isToBeRepeated(dependencies.features, subject, first.attempted)
       const last = isRepeated ? await retryOnLostRace(attempts, first.carried) : first
       return await conclude(contextOf(), last)
     } finally {
       account.close()
     }
   }
-}
 
 /** The end of an attempt. `reconciled` is undefined if there was nothing to do: no change was taken, or only notes. */
 type Attempted = {
@@ -111,17 +98,13 @@ type Attempted = {
 /** Reads the memory, takes the changes unless an earlier attempt did, and runs the stages. */
 const runAttempt = async (
   context: Context,
-  { take, alone }: Batch,
+  { take }: Batch,
   carried: StepProgress | undefined,
-  remembered: Memory | undefined,
 ): Promise<AttemptEnd<Attempted>> => {
-  // the data of a single change are read in parallel with the memory
-  const ahead = carried === undefined && remembered && alone ? { known: remembered, change: alone } : undefined
-  const readingOf = prefetchForKnown((memory, changes) => prefetch(context, memory, changes), ahead)
   const memory = await loadMemory(context, carried)
   const progress = carried ?? { changes: take(), before: memory.state, dropped: [], writes: [] }
   try {
-    return await runStages(context, memory, progress, readingOf)
+    return await runStages(context, memory, progress)
   } catch (error) {
     if (error instanceof NamespaceTerminating) return endedWith(progress, error.message)
     if (!isVersionConflict(error)) throw error
@@ -130,18 +113,13 @@ const runAttempt = async (
 }
 
 /** Runs the stages of a step, each once. */
-const runStages = async (
-  context: Context,
-  memory: Memory,
-  progress: StepProgress,
-  readingOf: (memory: Memory, changes: readonly Change[]) => Prefetch,
-): Promise<AttemptEnd<Attempted>> => {
+const runStages = async (context: Context, memory: Memory, progress: StepProgress): Promise<AttemptEnd<Attempted>> => {
   const { subject } = context
   const { changes } = progress
   if (isInherited(memory) && changes.every(({ observation }) => observation))
     return endedWith(progress, LIBRARY_KEEPS_IT)
   if (changes.every(({ note }) => note === true)) return ended(progress, await saveNotes(context, memory, changes))
-  const observation = await observe(context, memory, changes, readingOf(memory, changes))
+  const observation = await observe(context, memory, changes, prefetch(context, memory, changes))
   const folded = await fold(context, observation, progress.taken ? [] : changes)
   const taken = progress.taken ?? folded.taken
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
@@ -170,7 +148,6 @@ const carryOut = async (context: Context, decision: Decision): Promise<Recorded>
 const joined = (before: AttemptProgress, after: AttemptProgress): AttemptProgress => ({
   writeToken: before.writeToken,
   writes: [...before.writes, ...after.writes],
-  hasRetried: before.hasRetried ?? after.hasRetried ?? false,
   lost: after.lost,
 })
 

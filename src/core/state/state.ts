@@ -117,11 +117,8 @@ export const commonState = (config: z.ZodType<Config>) => {
     databag: part(Databags.optional(), 'told', true),
     /** Observed only: the pods restore them. */
     units: part(Units, 'dropped'),
-    /** The last refusals of the API server: a hash of all, and the first ones by name, with the reason. */
-    refused: part(
-      z.strictObject({ hash: z.string(), objects: z.record(z.string(), z.string()) }).optional(),
-      'dropped',
-    ),
+    /** The last refusals of the API server, by object or call, with the reason. */
+    refused: part(z.record(z.string(), z.string()).optional(), 'dropped'),
     /** The write-ahead record of the owned kinds, by kind and group, saved before anything is applied. */
     owned: part(z.array(z.string()).optional(), 'kept', true),
     /** Kinds owned under an earlier config, which an earlier step may still write. */

@@ -18,8 +18,6 @@ export const workloadConfig = {
 export const workloadState = {
   /** The changes that units made to the config, and the parts held back. */
   configChurn: part(ConfigChurn.optional(), 'dropped'),
-  /** The API server's refusal of the pod spec. */
-  refusedSpec: part(z.string().optional(), 'dropped'),
   /** The changes that units made to settings and databag, and the values held back. */
   dataChurn: part(DataChurn.optional(), 'dropped'),
   /** The kind that was found without a configured one. A StatefulSet is tried first. */

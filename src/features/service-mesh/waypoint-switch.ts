@@ -108,7 +108,7 @@ export const isOnMeshWithNamespace = (
   const { peerLabels: labels = {} } = relation
   const isOnMesh = areEnrolling(namespace.metadata.labels)
   // the namespace gets its labels in this step
-  if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isOnMesh || !Object.hasOwn(refused?.objects ?? {}, name)
+  if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isOnMesh || !Object.hasOwn(refused ?? {}, name)
   const isLedOnly = runsWaypoint(mesh) && isLed(subject, labels) && !isNamespaceLed(subject, lookups)
   return !isLedOnly && isOnMesh
 }

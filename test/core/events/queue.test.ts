@@ -143,7 +143,7 @@ test('others have a turn between two answers of a step, and not before the first
   expect(turns).toHaveLength(2)
 })
 
-test('a step has the earliest deadline of its changes, the trace of the first that has one, and the only sender', async () => {
+test('a step has the earliest deadline of its changes, and the trace of the first that has one', async () => {
   const batches: Omit<Batch, 'take'>[] = []
   const enqueue = createQueue(async (_, { take, ...batch }) => {
     batches.push(batch)
@@ -158,10 +158,10 @@ test('a step has the earliest deadline of its changes, the trace of the first th
     return batches.pop()
   }
   expect(await all(TOLD, traced, { ...TOLD, trace: { traceparent: 'b' } })).toEqual({
-    ...{ alone: undefined, deadline: 7, trace: { traceparent: 'a' } },
+    ...{ deadline: 7, trace: { traceparent: 'a' } },
   })
-  expect(await all(traced)).toEqual({ alone: traced, deadline: 9, trace: { traceparent: 'a' } })
-  expect(await all(NOTED)).toEqual({ alone: undefined, deadline: 9, trace: undefined })
+  expect(await all(traced)).toEqual({ deadline: 9, trace: { traceparent: 'a' } })
+  expect(await all(NOTED)).toEqual({ deadline: 9, trace: undefined })
 })
 
 test('applications have queues of their own', async () => {

@@ -14,7 +14,7 @@ const WRITE = { name: 'Service shop/db', drift: [], isGone: false }
 
 test('a lost attempt that saved nothing has taken no changes, and keeps what was written and dropped', () => {
   const carried = carryOn(BEGUN, TAKEN, { writes: [WRITE], lost: {} }, memoryWith())
-  expect(carried).toMatchObject({ dropped: ['a', 'b'], writes: [WRITE], hasRetried: false })
+  expect(carried).toMatchObject({ dropped: ['a', 'b'], writes: [WRITE] })
   expect(carried.taken).toBe(undefined)
 })
 
@@ -27,12 +27,6 @@ test('an attempt that replaces the token of another step fences until the step e
   const first = carryOn(BEGUN, TAKEN, { writes: [], writeToken: 'own', lost: {} }, memoryWith('foreign'))
   expect(first.isFencing).toBe(true)
   expect(carryOn(first, TAKEN, { writes: [], writeToken: 'own' }, memoryWith('own')).isFencing).toBe(true)
-})
-
-test('an attempt that tried refused operations again is the last one of its step that does', () => {
-  const retried = carryOn(BEGUN, TAKEN, { writes: [], hasRetried: true, lost: {} }, memoryWith())
-  expect(retried.hasRetried).toBe(true)
-  expect(carryOn(retried, TAKEN, { writes: [] }, memoryWith()).hasRetried).toBe(true)
 })
 
 /** A clock that only sleeping moves. */

@@ -10,7 +10,7 @@ import {
   requires,
   waypoint,
 } from '../../helpers/beacon-world.ts'
-import { FORBIDDEN, isWrite, service, type World, workload } from '../../helpers/world.ts'
+import { FORBIDDEN, service, type World, workload } from '../../helpers/world.ts'
 
 type Labels = Record<string, string>
 
@@ -235,19 +235,6 @@ describe('modelOnMesh', () => {
     expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([OWN, {}])
     await world.send('resync', BEACON)
     expect([enrolled(world, 'db'), labelsOf(world)]).toEqual([{}, ALL])
-  })
-
-  test('modelOnMesh that is refused for the namespace writes to no memory', async () => {
-    const world = createMesh(['db'])
-    refusing(world)
-    await configure(world, { mesh: { modelOnMesh: true } })
-    await world.send('relation-changed', requires(7, { application: 'db' }))
-    await world.send('resync', BEACON)
-    for (const _ of [1, 2]) {
-      world.calls.length = 0
-      await world.send('resync', BEACON)
-      expect(world.calls.filter((call) => isWrite(call) && call.includes('/configmaps'))).toEqual([])
-    }
   })
 
   test('modelOnMesh gives applications of other namespaces labels of their own', async () => {

@@ -4,14 +4,10 @@ import { managerOf } from '../../workload/objects.ts'
 import { idOf, type Operation } from './operation.ts'
 import type { Situation } from './situation.ts'
 
-/** Returns the token to write to the object, if it is to be fenced. */
-export const fenceOf = ({ fence }: Situation, object: string): string | undefined =>
-  fence?.only === undefined || fence.only.includes(object) ? fence?.token : undefined
-
 /** Plans the touch of an object that a late write may still reach. The late write then finds another resourceVersion, and fails. */
 export const planFence = (situation: Situation, found: KubernetesObject): Operation[] => {
   const object = objectKey(found)
-  const fence = fenceOf(situation, object)
+  const { fence } = situation
   if (fence === undefined) return []
   const manager = managerOf(situation.subject, found.kind)
   const reason = 'a write may be on its way'
@@ -19,11 +15,4 @@ export const planFence = (situation: Situation, found: KubernetesObject): Operat
   // labels come after the policies that they rest on, which a late write could remove
   const phase = isPolicy(found) && !isDenying(found) ? 'allow' : 'touch'
   return [{ id: idOf('touch', object), phase, object, manager, after: [], reason, verb: 'touch', found, fence }]
-}
-
-/** Drops the fence of objects whose refused operation is retried: the retry is a write to the same object. */
-export const withoutRetriedFences = ({ fence }: Situation, operations: readonly Operation[]): readonly Operation[] => {
-  if (fence?.only === undefined) return operations
-  const due = new Set(operations.flatMap(({ verb, object }) => (verb === 'touch' ? [] : [object])))
-  return operations.filter(({ verb, object }) => verb !== 'touch' || !due.has(object))
 }

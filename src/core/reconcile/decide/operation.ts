@@ -2,7 +2,6 @@ import type { LabelLocation, ObjectLabelConflict } from '../../../platform/kuber
 import type { ObjectConflict } from '../../../platform/kubernetes/apply-objects.ts'
 import type { LabelDifference } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
-import { contentHash } from '../../relations/peer-entry.ts'
 
 /**
  * The phases of a step, in the order of safety. Nothing is enrolled, and the mesh is not hardened, before the policies exist that allow its
@@ -81,31 +80,9 @@ export const withoutFailed = (operations: readonly Operation[], failed: Readonly
   })
 }
 
-/** Selects the operations that depend on no other one of the list. */
-export const headsOf = (operations: readonly Operation[]): Operation[] => {
-  const ids = new Set(operations.map(({ id }) => id))
-  return operations.filter(({ after }) => !after.some((one) => ids.has(one)))
-}
-
 /** Sorts operations by phase. */
 export const inOrder = (operations: readonly Operation[]): Operation[] =>
   operations.toSorted((one, other) => PHASES.indexOf(one.phase) - PHASES.indexOf(other.phase))
-
-/** Computes a hash that is equal for operations with equal writes. */
-export const hashOf = (operations: readonly Operation[], blocked: readonly string[]): string =>
-  contentHash([...operations.map((operation) => contentHash(contentOf(operation))), ...blocked].toSorted())
-
-const contentOf = (operation: Operation): unknown[] => {
-  const { id } = operation
-  if (operation.verb === 'apply') return [id, withoutValues(operation.desired)]
-  if (operation.verb === 'forget') return [id, operation.keys]
-  if ('difference' in operation) return [id, operation.difference]
-  return [id]
-}
-
-/** Leaves the values of a Secret out: the memory keeps the hash, and a hash of secret values could be guessed. */
-const withoutValues = (object: KubernetesObject): object =>
-  object.kind === 'Secret' ? { ...object, data: Object.keys(object.data ?? {}) } : object
 
 /** Tells if the operation restarts pods. */
 export const isRolling = (operation: Operation): boolean => {

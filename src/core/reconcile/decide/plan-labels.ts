@@ -18,7 +18,6 @@ import { mayBeForeign } from '../../relations/foreign-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
-import { fenceOf } from './fence.ts'
 import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
 import type { Situation, Templates } from './situation.ts'
 
@@ -188,7 +187,7 @@ const labelled = (
   const { key } = situation.features.mesh.enrolment
   const isStaying = Object.hasOwn(situation.desired.labels.labels, key)
   const after = isStaying && isEnrolled(situation, place) !== Object.hasOwn(wanted.labels, key) ? guards : []
-  const fence = fenceOf(situation, object)
+  const { fence } = situation
   const due: Operation[] = hasChanges(difference)
     ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
     : []

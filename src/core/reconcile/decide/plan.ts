@@ -4,7 +4,6 @@ import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { listProblems } from '../../../platform/kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
 import { isWorkload } from '../../workload/objects.ts'
-import { withoutRetriedFences } from './fence.ts'
 import { type Conflict, idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
 import { planSecrets } from './plan-forgotten-secrets.ts'
 import { isReleasing, planLabels, planNamespace } from './plan-labels.ts'
@@ -59,10 +58,7 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
   const secrets = planSecrets(situation, objects.operations)
   const { kinds, namespace: read } = observed.owned
   return {
-    operations: withoutRetriedFences(
-      situation,
-      inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
-    ),
+    operations: inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [
@@ -98,10 +94,6 @@ export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object 
 /** Selects the operations of a plan that can be executed although those in `failed` cannot. */
 export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
   withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
-
-/** Returns the failed call of each problem. It identifies the problem even if the wording changes. */
-export const problemKeys = (problems: readonly string[]): string[] =>
-  problems.map((problem) => problem.split(': ')[0] ?? problem)
 
 /** Returns the wait for a lost config. Labels that only the config explains stay. */
 const configWait = (subject: Subject): Wait => {

@@ -39,19 +39,17 @@ type Input = {
   /** Everything is observed, as in a resync. */
   readonly isWhole: boolean
   /** The write token of another step, whose late writes are to be fenced. */
-  readonly foreignToken?: string | undefined
+  readonly fence?: string | undefined
 }
 
 /** Reads the objects that a plan needs besides the observed cluster, and joins all inputs of the plan. */
 export const readSituation = async (
   { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, observed, witnesses = [], isWhole, foreignToken }: Input,
+  { subject, memory, next, resolved, peers, observed, witnesses = [], isWhole, fence }: Input,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const desired = recall('desired state', (given: FeatureInput) => desiredState(features, given), input)
-  const { refused } = memory.state
-  const only = Object.keys(refused?.objects ?? {})
   const taken = toBeTaken(observed, desired.objects)
   const configs = isWhole ? await meshConfigs(features.mesh, kubernetes, subject.namespace, taken) : []
   return {
@@ -75,7 +73,7 @@ export const readSituation = async (
     }),
     laggards: laggards(subject, resolved.state),
     namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
-    fence: foreignToken !== undefined ? { token: foreignToken } : refused && { token: refused.hash, only },
+    fence,
   }
 }
 

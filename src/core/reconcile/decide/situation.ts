@@ -38,7 +38,7 @@ export type Situation = {
    * The token to write once to objects that are as desired, if a late write of another step may still reach them. It goes to all objects,
    * or to those named in `only`.
    */
-  readonly fence?: { readonly token: string; readonly only?: readonly string[] } | undefined
+  readonly fence?: string | undefined
 }
 
 /** The desired objects. Workloads include the labels and annotations of their pods. */

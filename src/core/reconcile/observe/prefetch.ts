@@ -33,24 +33,6 @@ export const prefetch = (
   return { once, early, finding }
 }
 
-/** The known memory of an application, and the change to be taken. */
-export type PrefetchInput = { readonly known: Memory; readonly change: Change }
-
-/**
- * Starts to read in parallel with the memory, if the memory is known. The returned function selects this reading for the same memory and
- * change. For any other memory, or for more changes, it starts a new reading.
- */
-export const prefetchForKnown = (
-  begin: (memory: Memory, changes: readonly Change[]) => Prefetch,
-  ahead: PrefetchInput | undefined,
-): typeof begin => {
-  const begun = ahead && { ...ahead, reading: begin(ahead.known, [ahead.change]) }
-  return (memory, changes) =>
-    begun && changes.length === 1 && changes[0] === begun.change && isUnsaved(begun.known, memory)
-      ? begun.reading
-      : begin(memory, changes)
-}
-
 type Resolvable = { readonly state: State; readonly peers: Peers }
 
 /** Resolves the relations of a state with the memories of its peers, or recalls an equal result. */
@@ -60,12 +42,3 @@ export const recallResolved = (
   subject: Subject,
   about: Resolvable,
 ): ResolvedRelations => recall(name, ({ state, peers }: Resolvable) => resolveRelations(subject, state, peers), about)
-
-/**
- * Tells if a memory has the known version. Then nobody has saved it since, and objects read meanwhile are as new as objects read
- * afterwards. A resourceVersion identifies one version of an object (kubernetes.io/docs/reference/using-api/api-concepts).
- */
-const isUnsaved = ({ stored: known }: Memory, { stored }: Memory): boolean =>
-  stored !== undefined &&
-  known?.metadata.uid === stored.metadata.uid &&
-  known?.metadata.resourceVersion === stored.metadata.resourceVersion

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import { nameOf } from '../../../platform/kubernetes/objects.ts'
@@ -28,9 +29,12 @@ export const applicationStatus = (
 ): ApplicationStatus => {
   const { blocked } = resolved
   const isOver = isGone(memory, running)
-  const { config, units, refusedSpec, refused, configChurn, pending } = memory
+  const { config, units, refused = {}, configChurn, pending } = memory
   const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
+  const [badSpec] = ['StatefulSet', 'Deployment'].flatMap(
+    (kind) => ownValue(refused, nameOf({ kind, ...subject, name: subject.application })) ?? [],
+  )
   return combineStatuses({
     application: subject.application,
     units,
@@ -42,10 +46,8 @@ export const applicationStatus = (
         ? desiredReplicas(workload) === 0
         : // waits name a missing workload that should carry labels
           running.isAbsent && !isOver && waiting.length === 0 && features.kinds({ config, relations: {} }).length === 0,
-    badSpec: refusedSpec,
-    refused: [...Object.values(refused?.objects ?? {}), problem ?? []]
-      .flat()
-      .filter((one) => !refusedSpec?.startsWith(one)),
+    badSpec,
+    refused: [...Object.values(refused), problem ?? []].flat().filter((one) => one !== badSpec),
     health: reportHealth(workload, pods),
     namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
     loops: findChurn(configChurn),

@@ -1,4 +1,4 @@
-import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
@@ -6,14 +6,11 @@ import type { Features } from '../../feature/combine.ts'
 import type { Content, Memory } from '../../state/memory.ts'
 import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'
 import type { State } from '../../state/state.ts'
-import { withoutRun } from '../../workload/churn/history.ts'
-import { isWorkload } from '../../workload/objects.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import type { Report } from '../apply/execute.ts'
 import type { Desired } from '../decide/desired-state.ts'
-import type { Conflict } from '../decide/operation.ts'
-import { hashOf, type Operation } from '../decide/operation.ts'
-import { type Plan, problemKeys } from '../decide/plan.ts'
+import type { Conflict, Operation } from '../decide/operation.ts'
+import type { Plan } from '../decide/plan.ts'
 import type { Found } from '../observe/cluster.ts'
 
 /** The result of labelling: the workload, its conflicts, and the failed operations on labels. */
@@ -88,37 +85,23 @@ const seenOn = (
 const MOST_REMEMBERED = 20
 const LONGEST_REMEMBERED = 500
 
-/** Remembers the refused operations. While they stay the same, the first wording is kept. */
+/** Remembers the refused operations, and the calls that were refused. */
 export const withRefusals = (
-  { refused: _, refusedSpec: before, ...state }: State,
+  { refused: _, ...state }: State,
   { problems }: Plan,
   reports: readonly Report[],
-  known: State['refused'],
 ): State => {
-  const refused = reports.filter(({ refused: reason, operation }) => reason !== undefined && operation.verb !== 'touch')
-  if (refused.length === 0 && problems.length === 0) return state
-  const hash = hashOf(
-    refused.map(({ operation }) => operation),
-    problemKeys(problems),
-  )
-  const isSame = known?.hash === hash
   const told = [
-    ...problemKeys(problems).map((key, index) => [key, problems[index] ?? ''] as const),
-    ...refused.map(({ operation: { object }, refused: reason = '' }) => [object, reason] as const),
+    // the call of a problem identifies it even if the wording changes
+    ...problems.map((problem) => [problem.split(': ')[0] ?? problem, problem] as const),
+    ...reports.flatMap(({ refused, operation: { object, verb } }) =>
+      refused === undefined || verb === 'touch' ? [] : [[object, refused] as const],
+    ),
   ]
-  const objects = told.slice(0, MOST_REMEMBERED).map(([name, text]) => [name, text.slice(0, LONGEST_REMEMBERED)])
-  const next = { ...state, refused: isSame ? known : { hash, objects: Object.fromEntries(objects) } }
-  const spec = refused.find(({ operation }) => operation.verb === 'apply' && isWorkload(operation.desired.kind))
-  return spec?.refused === undefined ? next : withRefusedSpec(next, (isSame && before) || spec.refused)
+  if (told.length === 0) return state
+  const refused = told.slice(0, MOST_REMEMBERED).map(([name, text]) => [name, text.slice(0, LONGEST_REMEMBERED)])
+  return { ...state, refused: Object.fromEntries(refused) }
 }
-
-/** Remembers a refused spec. It changed nothing that runs, so it is not part of a config loop. */
-const withRefusedSpec = (state: State, refusedSpec: string): State =>
-  defined({
-    ...state,
-    refusedSpec,
-    configChurn: state.configChurn && withoutRun(state.configChurn),
-  })
 
 const withOwned = (features: Features, { owned = [], ...state }: State): State => {
   const known = [...features.kinds(state).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]

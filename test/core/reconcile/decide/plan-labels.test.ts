@@ -170,7 +170,7 @@ describe('labels that are desired', () => {
 })
 
 describe('a write of another step that may be on its way', () => {
-  const fence = { token: 'token' }
+  const fence = 'token'
 
   test('a write of another step that may be on its way is fenced by a touch of labels that are as desired', () => {
     const observed = targets(labelled('Service', MESH), WORKLOAD)
@@ -178,13 +178,6 @@ describe('a write of another step that may be on its way', () => {
       ['touch Service shop/web in enrol', undefined],
       ['label StatefulSet shop/web in enrol', MESH],
     ])
-  })
-
-  test('a write of another step that may be on its way is fenced at the named objects alone', () => {
-    const observed = targets(labelled('Service', MESH))
-    const touched = (only: string[]) => plan({ desired: ASKED, observed, fence: { ...fence, only } }).operations
-    expect(touched(['Service shop/web'])).toHaveLength(1)
-    expect(touched(['StatefulSet shop/web'])).toEqual([])
   })
 })
 

@@ -2,8 +2,6 @@ import { describe, expect, test } from 'vitest'
 import type { Report } from '../../../../src/core/reconcile/apply/execute.ts'
 import { driftOf } from '../../../../src/core/reconcile/decide/drift.ts'
 import {
-  hashOf,
-  headsOf,
   idOf,
   inOrder,
   isLabelOperation,
@@ -167,58 +165,23 @@ describe('refusals that are remembered', () => {
     ...(reason !== undefined && { refused: reason }),
   })
   const plan = (...problems: string[]) => ({ problems }) as unknown as Plan
-  const remembered = (
-    reports: Report[],
-    problems: string[] = [],
-    known?: State['refused'],
-    state: Partial<State> = {},
-  ) =>
-    withRefusals(
-      stateOf([], { refused: { hash: 'old', objects: {} }, refusedSpec: 'old', ...state }),
-      plan(...problems),
-      reports,
-      known,
-    )
+  const remembered = (reports: Report[], problems: string[] = []) =>
+    withRefusals(stateOf([], { refused: { old: 'no' } }), plan(...problems), reports)
   const MAP = applying(object('ConfigMap', 'a'))
 
   test('refusals that are remembered are those of the last step, and touches are none', () => {
     expect(remembered([])).toEqual(stateOf([]))
     expect(remembered([{ operation: MAP, isWritten: true, conflicts: [] }])).toEqual(stateOf([]))
     expect(remembered([refused({ ...MAP, verb: 'touch' } as Operation)])).toEqual(stateOf([]))
-    expect(remembered([refused(MAP)], ['b: no'])).toMatchObject({
-      refused: { hash: expect.any(String), objects: { b: 'b: no', 'ConfigMap shop/a': 'no' } },
-    })
-  })
-
-  test('refusals that are remembered keep their first wording while they are the same', () => {
-    const known = remembered([refused(MAP)], ['b: no']).refused
-    expect(remembered([refused(MAP, 'other words')], ['b: other words'], known).refused).toEqual(known)
-    expect(remembered([refused(MAP)], ['c: no'], known).refused).not.toEqual(known)
-    expect(remembered([refused(applying(object('ConfigMap', 'b')))], ['b: no'], known).refused).not.toEqual(known)
+    expect(remembered([refused(MAP)], ['b: no: c']).refused).toEqual({ b: 'b: no: c', 'ConfigMap shop/a': 'no' })
   })
 
   test('refusals that are remembered are twenty, of 500 characters each', () => {
     const many = Array.from({ length: 21 }, (_, index) =>
       refused(applying(object('ConfigMap', `a${index}`)), 'x'.repeat(600)),
     )
-    const { objects = {} } = remembered(many).refused ?? {}
+    const objects: Record<string, string> = remembered(many).refused ?? {}
     expect([Object.keys(objects).length, objects['ConfigMap shop/a0']?.length]).toEqual([20, 500])
-  })
-
-  test('a refused spec is remembered, and ran never', () => {
-    const set = applying(object('StatefulSet', 'web'))
-    const held = { paths: ['a'], holds: [], at: 1, told: 'x' }
-    const configChurn = {
-      workload: { recent: { a: [1] }, whole: {}, held },
-      labels: { recent: {}, whole: {} },
-    } as unknown as State['configChurn']
-    const next = remembered([refused(set, 'bad spec')], [], undefined, { configChurn })
-    expect(next).toMatchObject({ refusedSpec: 'bad spec', configChurn: { workload: { recent: {}, held } } })
-    expect(remembered([refused(set, 'other words')], [], next.refused, { refusedSpec: 'bad spec' }).refusedSpec).toBe(
-      'bad spec',
-    )
-    expect(remembered([refused(set, 'other words')]).refusedSpec).toBe('other words')
-    expect(remembered([refused(MAP)])).not.toHaveProperty('refusedSpec')
   })
 })
 
@@ -252,33 +215,11 @@ describe('operations', () => {
     expect(ids(withoutFailed(all, new Set()))).toEqual(['a', 'b', 'd', 'c'])
     expect(ids(withoutFailed(all, new Set(['a'])))).toEqual(['d'])
     expect(ids(withoutFailed(all, new Set(['b'])))).toEqual(['a', 'd'])
-    expect(ids(headsOf(all))).toEqual(['d', 'a'])
   })
 
   test('operations have the name of their verb and their object', () => {
     expect(idOf('apply', 'ConfigMap shop/a')).toBe('apply ConfigMap shop/a')
     expect(objectIn('apply ConfigMap shop/a')).toBe('ConfigMap shop/a')
-  })
-
-  test('operations with equal writes have one hash, whatever their order', () => {
-    const map = (data: Record<string, string>) => applying(object('ConfigMap', 'a', { data }))
-    const forget = (key: string) => ({ ...one('forget', 'prune'), verb: 'forget', keys: [key] }) as unknown as Operation
-    const label = (value: string) => labelling(labelled('Service', {}), { apply: { a: value } })
-    const hash = (...all: Operation[]) => hashOf(all, [])
-    expect(hash(map({ a: '1' }), label('1'))).toBe(hash(label('1'), map({ a: '1' })))
-    expect(
-      new Set([
-        hash(map({ a: '1' })),
-        hash(map({ a: '2' })),
-        hash(label('1')),
-        hash(label('2')),
-        hash(forget('a')),
-        hash(forget('b')),
-        hash(),
-        hashOf([], ['a']),
-      ]).size,
-    ).toBe(8)
-    expect(hash(one('remove a', 'prune'))).not.toBe(hash(one('remove b', 'prune')))
   })
 
   test('operations restart pods where they write a workload or its template', () => {
