@@ -5,7 +5,7 @@ import { refuseOwnedKeys } from '../src/core/relations/application-data.ts'
 import { pendingIn, withPending } from '../src/core/state/awaiting-leader.ts'
 import type { SpecSource } from '../src/core/state/config.ts'
 import { Databags } from '../src/core/state/relation.ts'
-import type { ApplicationData, State } from '../src/core/state/state.ts'
+import { type ApplicationData, type State, withData } from '../src/core/state/state.ts'
 import { checkAuthority, type Leader, laterPending } from '../src/core/units/leader.ts'
 import { LeaderSettings } from '../src/core/units/leader-settings.ts'
 import type { Conceal } from '../src/core/workload/conceal.ts'
@@ -89,13 +89,6 @@ const findNews = (state: State, told: ApplicationData, position: Position): { ma
   const marks = advanced.filter(([, mark]) => typeof mark !== 'string')
   const [late] = advanced.flatMap(([, mark]) => (typeof mark === 'string' ? [mark] : []))
   return { marks: Object.fromEntries(marks), ...(late && marks.length === 0 && { late }) }
-}
-
-/** Applies accepted data. A config brings a removed application back, and sets its document. */
-const withData = (state: State, data: ApplicationData, document: string | undefined): State => {
-  if (data.config === undefined) return { ...state, ...data }
-  const { removed: _r, document: _d, ...others } = state
-  return defined({ ...others, document, ...data })
 }
 
 /** Drops pending data that the new data replace, unless they wait for a later epoch than the sender's. */

@@ -11,8 +11,8 @@ export const leaderElected = defineFunction({
   observation: true,
   fold: (state, { unit, ...told }, { position, application }) => {
     const { leader, units } = state
-    // its last pods still renew their Lease
-    if (isRemoved(state)) return { state, stale: 'the application was removed' }
+    // its last pods still renew their Lease, and nothing waits for a leader
+    if (isRemoved(state) && state.pending === undefined) return { state, stale: 'the application was removed' }
     const elected = continueEpoch(leader, { unit, ...told })
     // a Lease is renewed every few seconds, without a change
     if (leader && isSame(leader, elected)) return { state }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { ObjectName } from '../../platform/base/names.ts'
-import { ownValue } from '../../platform/base/own-value.ts'
+import { defined, ownValue } from '../../platform/base/own-value.ts'
 import { isSameTarget, type LabelTarget, PreviousTarget } from '../../platform/kubernetes/label-target.ts'
 import { Leader } from '../units/leader.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
@@ -187,6 +187,13 @@ export const publishedIn = (
 ): PublishedData | undefined => {
   const digest = entry.published?.digest
   return digest === undefined ? undefined : ownValue(published, digest)
+}
+
+/** Applies accepted data. A config brings a removed application back, and sets its document. */
+export const withData = (state: State, data: ApplicationData, document?: string): State => {
+  if (data.config === undefined) return { ...state, ...data }
+  const { removed: _r, document: _d, ...others } = state
+  return defined({ ...others, document, ...data })
 }
 
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })

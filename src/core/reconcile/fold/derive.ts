@@ -5,7 +5,7 @@ import type { Features } from '../../feature/combine.ts'
 import type { Derivation } from '../../feature/feature.ts'
 import { lastReadableValues } from '../../relations/last-readable.ts'
 import { pendingIn, withPending } from '../../state/awaiting-leader.ts'
-import type { ApplicationData, State } from '../../state/state.ts'
+import { type ApplicationData, type State, withData } from '../../state/state.ts'
 import { type Resolution, resolvePending } from '../../units/leader.ts'
 import { withAcceptedConfig } from '../../workload/accepted.ts'
 import { withDataChurn } from '../../workload/churn/data-churn.ts'
@@ -46,7 +46,7 @@ const withResolved = (subject: Subject, state: State): State => {
   const all = resolutions(subject, state)
   const left = all.flatMap((one) => ('pending' in one ? [one.pending] : []))
   const due = all.flatMap((one) => ('due' in one ? [one.due] : []))
-  return Object.assign({}, withPending(state, left), ...due)
+  return due.reduce<State>((before, data) => withData(before, data), withPending(state, left))
 }
 
 /** Keeps the values that were readable before when the supported versions change. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { leaderElected } from '../../../../functions/leader-elected.ts'
 import type { Change } from '../../../../src/core/reconcile/change.ts'
 import { foldChanges } from '../../../../src/core/reconcile/fold/fold-changes.ts'
 import type { Document } from '../../../../src/core/relations/documents.ts'
@@ -6,10 +7,11 @@ import type { Peer, Peers } from '../../../../src/core/relations/peers.ts'
 import { FULL_BYTES, type Memory, measureContent } from '../../../../src/core/state/memory.ts'
 import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
 import type { State } from '../../../../src/core/state/state.ts'
+import { noUnits } from '../../../../src/core/units/units.ts'
 import { features } from '../../../../src/features.ts'
 import { Refused } from '../../../../src/platform/base/errors.ts'
 import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
-import { SUBJECT } from '../../../helpers/world.ts'
+import { event, SUBJECT } from '../../../helpers/world.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.000Z')
 const CONFIG = features.config.parse({})
@@ -44,6 +46,17 @@ const setting = (key: string, value = 'x', more: Partial<Change> = {}): Change =
 })
 
 const LARGE = 'x'.repeat(FULL_BYTES)
+
+test('a config of a unit brings a removed application back once its election is told', async () => {
+  const present = { one: { pod: 'web-0', number: 0 }, two: { pod: 'web-1', number: 1 } }
+  const pending = { unit: 'web/0', data: { config: CONFIG } }
+  const removed = stateOf([], { removed: NOW.toISOString(), units: { ...noUnits(), present } })
+  const { change: elect } = leaderElected.receive(event('leader-elected', { ...SUBJECT, unit: 'web/0' }), NOW)
+  expect((await fold(removed, [elect])).taken).toMatchObject([{ stale: 'the application was removed' }])
+  const { state } = await fold({ ...removed, pending }, [elect])
+  expect(state).toMatchObject({ config: CONFIG, leader: { unit: 'web/0' } })
+  for (const part of ['removed', 'pending']) expect(state).not.toHaveProperty(part)
+})
 
 describe('changes that are taken together', () => {
   test('changes that are taken together are folded one after another, with a turn for others between two', async () => {
