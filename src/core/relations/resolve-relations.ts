@@ -218,7 +218,7 @@ const ownDataIn = (
   namespace === undefined && theirs ? { ownData: theirs.remote.data, ownLastReadable: theirs.lastReadable } : {}
 
 /** Tells if the provider of an enrolling relation has not published anything. */
-export const isSilentProvider = (relation: Relation): boolean =>
+const isSilentProvider = (relation: Relation): boolean =>
   isEnrolling(relation) &&
   relation.role === 'requires' &&
   !relation.publishes &&

@@ -1,5 +1,4 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import {
   diffLabels,
   hasChanges,
@@ -24,7 +23,6 @@ import type { Situation, Templates } from './situation.ts'
 type Labelled = {
   readonly operations: readonly Operation[]
   readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly Wait[]
 }
 
 /** The config is lost, and only it explains some of the present labels. They stay until the config is known. */
@@ -123,7 +121,6 @@ const annotated = (
   return {
     operations: hasChanges(difference) ? [operation] : [],
     conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
-    waiting: [],
   }
 }
 
@@ -163,12 +160,11 @@ export const planNamespace = (situation: Situation): Labelled & ConfigLabels & {
   }
 }
 
-const NOTHING: Labelled = { operations: [], conflicts: [], waiting: [] }
+const NOTHING: Labelled = { operations: [], conflicts: [] }
 
 const joined = (parts: readonly Labelled[]): Labelled => ({
   operations: parts.flatMap(({ operations }) => operations),
   conflicts: parts.flatMap(({ conflicts }) => conflicts),
-  waiting: parts.flatMap(({ waiting }) => waiting),
 })
 
 type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
@@ -198,7 +194,6 @@ const labelled = (
   return {
     operations: [...due, ...fenced],
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
-    waiting: [],
   }
 }
 

@@ -62,7 +62,6 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [
-      ...labels.waiting,
       ...objects.waiting,
       ...(namespace.isKept
         ? [
