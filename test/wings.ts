@@ -17,7 +17,7 @@ export const WINGS: readonly Wing[] = [
     holds: 'the process, and its answers over HTTP',
     rooms: {
       page: 'the live page and its map; the files of `browser/` are served unchanged, and the command uses their layout and drawing',
-      http: 'the server: bodies, errors as answers, settings, dead letters, questions',
+      http: 'the server: bodies, errors as answers, settings, dead letters, questions, Kubernetes Events',
       telemetry: 'traces and metrics; a file of its own beside the bundle, loaded where a receiver is named',
       schemas: 'JSON Schemas, and the reference that is generated from them',
     },
@@ -59,8 +59,7 @@ export const WINGS: readonly Wing[] = [
     name: 'core',
     holds: 'the step, and its inputs',
     rooms: {
-      events:
-        'the way from an event to a step, and from its outcome to an answer: functions, queue, delivery, resync, feedback',
+      events: 'the way from an event to a step, and from its outcome to an answer: functions, queue, delivery, resync',
       reconcile: 'the step: one file and one folder for each of its stages',
       workload: 'pod specs and objects of its own; configs that change for ever (`churn/`)',
       access: 'the rights of senders and authors',
@@ -91,6 +90,7 @@ export const WINGS: readonly Wing[] = [
     rooms: {
       cloudevents: 'CloudEvents over HTTP; events of Knative’s sources (`knative/`)',
       kubernetes: 'the API server: the client, server-side apply, ownership',
+      juju: 'Juju’s own form of a pod spec',
       base: 'the clock, errors, names, order of events, texts',
     },
   },

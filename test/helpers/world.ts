@@ -6,7 +6,6 @@ import { createAuthorizeAuthor } from '../../src/core/access/document-authors.ts
 import type { Later } from '../../src/core/events/deliver.ts'
 import { createHandler } from '../../src/core/events/handle.ts'
 import { createQueue } from '../../src/core/events/queue.ts'
-import { createSink } from '../../src/core/events/sink.ts'
 import type { Features } from '../../src/core/feature/combine.ts'
 import type { Handled } from '../../src/core/reconcile/outcome.ts'
 import { createStep } from '../../src/core/reconcile/step.ts'
@@ -17,6 +16,7 @@ import type { Log } from '../../src/platform/base/log.ts'
 import { createMemo } from '../../src/platform/base/memo.ts'
 import type { YieldTurn } from '../../src/platform/base/yield-turn.ts'
 import { type Event, readEvent, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
+import { createSink } from '../../src/platform/cloudevents/sink.ts'
 import {
   createKubernetes,
   type Transport,

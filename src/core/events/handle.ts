@@ -13,6 +13,7 @@ import {
   withObject,
 } from '../../platform/cloudevents/knative/knative.ts'
 import type { Ignored } from '../../platform/cloudevents/knative/translation.ts'
+import type { SendEvent } from '../../platform/cloudevents/sink.ts'
 import { traceOf } from '../../platform/cloudevents/trace.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
@@ -23,10 +24,19 @@ import { type FollowedStep, type Handled, UNCHANGED, withDelivered } from '../re
 import type { Step } from '../reconcile/step.ts'
 import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
-import type { Feedback } from './feedback.ts'
 import type { Enqueue } from './queue.ts'
 import { createResync } from './resync.ts'
-import type { SendEvent } from './sink.ts'
+
+/** Reports outcomes that a person has to know as Kubernetes Events, on the document or the workload. Its promises never reject. */
+export type Feedback = {
+  /**
+   * Reports a step that met a conflict, waits, or found its application blocked. The Event is on the document if the sender may send events
+   * for its namespace, or else on the workload.
+   */
+  stepped(event: Event, handled: Handled, sender: Sender | undefined): Promise<void>
+  /** Reports a refused event, if its sender may send events for its namespace. */
+  refused(event: Event, error: unknown, sender: Sender | undefined): Promise<void>
+}
 
 export type HandlerDependencies = {
   features: Features

@@ -3,7 +3,8 @@ import * as z from 'zod'
 import { chosenSchema } from '../../platform/base/chosen-schema.ts'
 import { DNS_SUBDOMAIN } from '../../platform/base/names.ts'
 import { printValue } from '../../platform/base/printed.ts'
-import { fromJuju } from './juju.ts'
+import { fromJuju } from '../../platform/juju/pod-spec.ts'
+import { withoutNulls } from '../../platform/kubernetes/without-nulls.ts'
 import {
   ConfigMaps,
   DisruptionBudget,
@@ -15,7 +16,6 @@ import {
 } from './parts.ts'
 import { PartName, PodSpec, refuseDuplicates } from './pod-spec.ts'
 import { servicePorts } from './service-ports.ts'
-import { withoutNulls } from './without-nulls.ts'
 
 const POLICIES = ['OrderedReady', 'Parallel'] as const
 const TYPES = ['stateless', 'stateful'] as const

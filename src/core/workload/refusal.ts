@@ -1,7 +1,7 @@
 import { nearestName } from '../../platform/base/nearest-name.ts'
 import { jsonOrText } from '../../platform/base/structured-text.ts'
 import type { ApiError } from '../../platform/kubernetes/api-error.ts'
-import { FIELD_NAMES } from './field-names.ts'
+import { FIELD_NAMES } from '../../platform/kubernetes/pod-field-names.ts'
 
 /** A problem that the API server found, and its path in the object. */
 type Finding = { readonly path: string; readonly why: string }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { SendEvent } from '../../core/events/sink.ts'
 import { redacted } from '../../core/workload/redact.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Event, InvalidEvent, readEvent, structuredEvent } from '../../platform/cloudevents/cloud-event.ts'
+import type { SendEvent } from '../../platform/cloudevents/sink.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 /** The annotation with the CloudEvent in JSON format, on the Kubernetes Event about it. */

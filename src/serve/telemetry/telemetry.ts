@@ -1,6 +1,6 @@
 import type { Handle, Watch } from '../../core/events/handle.ts'
-import type { SendEvent } from '../../core/events/sink.ts'
 import type { Log } from '../../platform/base/log.ts'
+import type { SendEvent } from '../../platform/cloudevents/sink.ts'
 import type { Transport } from '../../platform/kubernetes/client.ts'
 
 /** Reports traces and metrics. Each method wraps a function without a change of its behaviour, even if nothing can be reported. */

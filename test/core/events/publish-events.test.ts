@@ -2,9 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { createSink } from '../../../src/core/events/sink.ts'
 import type { SendHttpRequest } from '../../../src/platform/base/http-request.ts'
 import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
+import { createSink } from '../../../src/platform/cloudevents/sink.ts'
 import { fakeClock } from '../../helpers/clock.ts'
 
 const EVENT: Event = {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { changingFile } from '../../platform/base/changing-file.ts'
-import type { Clock } from '../../platform/base/clock.ts'
-import { ConfigurationError, Unavailable } from '../../platform/base/errors.ts'
-import { type SendHttpRequest, sendHttpRequest } from '../../platform/base/http-request.ts'
-import { type Event, writeEvent } from '../../platform/cloudevents/cloud-event.ts'
-import { parseSource } from '../../platform/cloudevents/source.ts'
-import { traceOf } from '../../platform/cloudevents/trace.ts'
+import { changingFile } from '../base/changing-file.ts'
+import type { Clock } from '../base/clock.ts'
+import { ConfigurationError, Unavailable } from '../base/errors.ts'
+import { type SendHttpRequest, sendHttpRequest } from '../base/http-request.ts'
+import { type Event, writeEvent } from './cloud-event.ts'
+import { parseSource } from './source.ts'
+import { traceOf } from './trace.ts'
 
 /**
  * Sends an event to the sink. Rejects with Unavailable if the sink has not accepted it by the deadline, in milliseconds since the epoch,

@@ -1,4 +1,9 @@
 import { createHash } from 'node:crypto'
+import type { Sender } from '../../core/access/authenticate.ts'
+import { maySee } from '../../core/access/visibility.ts'
+import type { Feedback } from '../../core/events/handle.ts'
+import type { Handled } from '../../core/reconcile/outcome.ts'
+import { memoryName } from '../../core/state/memory.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -10,21 +15,6 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { microTime, shortened } from '../../platform/kubernetes/event-fields.ts'
 import { recordEvent } from '../../platform/kubernetes/event-series.ts'
 import { apiVersionOf, type Kind, type KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { Sender } from '../access/authenticate.ts'
-import { maySee } from '../access/visibility.ts'
-import type { Handled } from '../reconcile/outcome.ts'
-import { memoryName } from '../state/memory.ts'
-
-/** Reports outcomes that a person has to know as Kubernetes Events, on the document or the workload. Its promises never reject. */
-export type Feedback = {
-  /**
-   * Reports a step that met a conflict, waits, or found its application blocked. The Event is on the document if the sender may send events
-   * for its namespace, or else on the workload.
-   */
-  stepped(event: Event, handled: Handled, sender: Sender | undefined): Promise<void>
-  /** Reports a refused event, if its sender may send events for its namespace. */
-  refused(event: Event, error: unknown, sender: Sender | undefined): Promise<void>
-}
 
 type Dependencies = {
   connect(deadline: number, trace?: Trace): Kubernetes

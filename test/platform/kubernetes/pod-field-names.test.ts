@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { FIELD_NAMES } from '../../../src/core/workload/field-names.ts'
 import { modelShape } from '../../../src/embedded/kinds/models.ts'
 import type { Shape } from '../../../src/embedded/kinds/schema.ts'
 import { nearestName } from '../../../src/platform/base/nearest-name.ts'
+import { FIELD_NAMES } from '../../../src/platform/kubernetes/pod-field-names.ts'
 
 /** The fields of everything that a pod spec is made of. */
 const fieldsIn = (shape: Shape, seen = new Set<string>()): string[] => {
