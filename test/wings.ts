@@ -61,7 +61,7 @@ export const WINGS: readonly Wing[] = [
     rooms: {
       events: 'the way from an event to a step, and from its outcome to an answer: functions, queue, delivery, resync',
       reconcile: 'the step: one file and one folder for each of its stages',
-      workload: 'pod specs and objects of its own; configs that change for ever (`churn/`)',
+      workload: 'pod specs and objects of its own; what units change again and again is slowed',
       access: 'the rights of senders and authors',
       feature: 'the contract of a feature and of a mesh, and how features are combined',
       relations: 'messages of platforms and documents, databags, the data in effect, the progress of both sides',

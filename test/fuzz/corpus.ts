@@ -28,7 +28,6 @@ export const CONFIGS: readonly Record<string, unknown>[] = [
     },
     settings: { a: 'b' },
     databag: { api: { hello: 'world' } },
-    churn: { changes: 3, minutes: 5 },
   },
   {
     policies: [

@@ -4,16 +4,13 @@ import { findLookup } from '../../platform/kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import type { Feature } from '../feature/feature.ts'
 import type { Config } from '../state/config.ts'
-import { specWarnings } from './accepted.ts'
-import { heldMessages } from './churn/data-churn.ts'
-import { churnMessage, findChurn } from './churn/evidence.ts'
 import { ownWorkload } from './config.ts'
 import { givenProblems } from './given.ts'
 import { workloadTargets } from './label-targets.ts'
 import { isOwnAccount, isOwnName, usedBy } from './names.ts'
 import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts'
 import { workloadConfig, workloadState } from './schema.ts'
-import { storeName } from './secrets.ts'
+import { secretWarnings, storeName } from './secrets.ts'
 
 /** The feature for the workload of an application: one of another owner, or one that meshstep deploys by its pod spec. */
 export const workload = {
@@ -46,16 +43,10 @@ export const workload = {
   },
   desire: ({ subject, resolved: { state }, seen: { lookups } }) => {
     const own = ownWorkload(state.config)
-    const churning = findChurn(state.configChurn)
-    const messages = [
-      ...churning.map(churnMessage),
-      ...(churning.length > 0 ? [] : specWarnings(state, subject.application)),
-      ...heldMessages(state),
-    ]
-    if (own === undefined) return { messages }
+    if (own === undefined) return {}
     const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
     const { objects, unknown } = secretObjects(subject, own, data)
-    return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages }
+    return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages: secretWarnings(own) }
   },
 } satisfies Feature
 

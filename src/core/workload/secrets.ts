@@ -1,7 +1,7 @@
-import type { ConfigChurn } from './churn/history.ts'
 import { ownWorkload, type PodWorkload } from './config.ts'
 import type { Container } from './pod-spec.ts'
 import { hasReferences, holdsSecret, namesSecret } from './secret-look.ts'
+import { heldConfig, type Slowed } from './slowed.ts'
 
 /** Names the Secret with an application's secret values. The memory only holds their keys. */
 export const storeName = (application: string): string => `meshstep-${application}-secrets`
@@ -112,6 +112,17 @@ export const secretsKept = (keys: readonly string[]): string[] => [
   ...new Set(keys.flatMap((key) => (key.startsWith('secret.') ? (key.split('.')[1] ?? []) : []))),
 ]
 
+/** Warns of secret values that cannot be moved to a Secret, because more people may read a ConfigMap. */
+export const secretWarnings = ({ podSpec: { containers, initContainers = [] }, secretEnv }: PodWorkload): string[] =>
+  [...containers, ...initContainers].flatMap(({ name, env = [] }) =>
+    env
+      .filter(({ name: variable, value }) => value && isSecret(variable, value, secretEnv))
+      .map(
+        ({ name: variable }) =>
+          `the value of ${variable} in container ${name} is kept in ConfigMaps as plain text, because Kubernetes replaces $(NAME) only there. Put its secret part into a variable of its own`,
+      ),
+  )
+
 /** Lists the keys of the store that a workload refers to. */
 export const referredKeys = (workload: PodWorkload | undefined, application: string): string[] => {
   if (workload === undefined) return []
@@ -134,15 +145,14 @@ type Asked = { readonly data: Pick<Memory, 'config'> }
 type Memory = {
   readonly config?: { readonly workload?: object | null | undefined } | undefined
   readonly pending?: (Asked & { readonly others?: readonly Asked[] | undefined }) | undefined
-  readonly configChurn?: ConfigChurn | undefined
+  readonly slowed?: Slowed | undefined
 }
 
 /**
- * Lists the keys of the store that a memory refers to: in the current workload, in those that wait for a leader, and in a held-back one.
+ * Lists the keys of the store that a memory refers to: in the current workload, in those that wait for a leader, and in one that is slowed.
  */
-export const rememberedKeys = ({ config, pending, configChurn }: Memory, application: string): Set<string> => {
+export const rememberedKeys = ({ config, pending, slowed }: Memory, application: string): Set<string> => {
   const asked = pending ? [pending, ...(pending.others ?? [])] : []
-  const workloads = [config, ...asked.map(({ data }) => data.config)].map((one) => ownWorkload(one))
-  const held = configChurn?.workload?.held?.keys ?? []
-  return new Set([...workloads.flatMap((workload) => referredKeys(workload, application)), ...held])
+  const configs = [config, heldConfig(slowed), ...asked.map(({ data }) => data.config)]
+  return new Set(configs.flatMap((one) => referredKeys(ownWorkload(one), application)))
 }

@@ -4,7 +4,6 @@ import type { Leader } from '../units/leader.ts'
 import { type ApplicationStatus, type Report, statusRank, type WorkloadStatus } from '../units/report.ts'
 import { unitStatuses } from '../units/unit-status.ts'
 import type { Units } from '../units/units.ts'
-import type { Churning } from './churn/evidence.ts'
 /** The facts that an application's status depends on. */
 export type StatusInput = {
   readonly application: string
@@ -22,10 +21,6 @@ export type StatusInput = {
   readonly health?: readonly Report[] | undefined
   /** An object of another owner with the name of the application's workload. */
   readonly namesake?: string | undefined
-  /** Parts of the config that units change too often. */
-  readonly loops?: readonly Churning[] | undefined
-  /** Places of application data that units change too often. */
-  readonly held?: readonly string[] | undefined
   /** The versions of an interface that do not match. */
   readonly incompatible?: string | undefined
   /** The statuses that features report. */
@@ -52,14 +47,6 @@ const candidates = (facts: StatusInput): ApplicationStatus[] => [
   ...each('error', facts.refused, (why) => why),
   ...(facts.health ?? []),
   ...when('blocked', facts.namesake, (name) => `${name} is somebody else's: the application's own is not deployed`),
-  ...(facts.loops?.length
-    ? when(
-        'blocked',
-        facts.loops.flatMap(({ paths }) => paths),
-        (paths) => `the config keeps changing and is not applied: ${some(paths)}`,
-      )
-    : []),
-  ...(facts.held?.length ? when('blocked', facts.held, (places) => `${some(places)}: units keep changing it`) : []),
   ...when('blocked', facts.incompatible, (why) => why),
   ...(facts.reports ?? []),
   ...unitStatuses(facts.application, facts.units, facts.now),
@@ -84,7 +71,3 @@ const each = (
 
 const when = <T>(status: WorkloadStatus, fact: T | undefined, messageOf: (fact: T) => string): ApplicationStatus[] =>
   fact === undefined ? [] : [{ status, message: messageOf(fact) }]
-
-/** Joins a few paths. The outcome has all of them. */
-const some = (paths: readonly string[]): string =>
-  paths.length > 3 ? `${paths.slice(0, 3).join(', ')} and others` : paths.join(', ')

@@ -284,9 +284,6 @@ const config: Readonly<Record<keyof Config, string>> & Meanings = {
   service: 'The Service to label; null for none. Default: that of the name of the application.',
   enrolment:
     '`rolling` labels the pod template, which restarts the pods; `in-place` labels the pods that run. Default: rolling.',
-  churn: 'The limit of changes that units may make to one place of the config or of their data. More are a loop.',
-  'churn.changes': 'The number of changes. Default: 5.',
-  'churn.minutes': 'The period of the changes. Default: 30.',
   expect: 'Requests that have to pass, or have to be refused. A step reports those with another result.',
   ...under('expect[]', expectation),
   'expect[].to': 'The target, as `namespace/application`. Default: the application itself.',

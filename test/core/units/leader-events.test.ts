@@ -176,6 +176,10 @@ describe('while nobody leads', () => {
     await world.send('config-changed', { ...spec('web:3'), unit: 'web/0', epoch: 1 })
     expect(imageOf(world)).toBe('web:3')
     await elect(world, 'web/1', 2)
+    // the second change by units within ten seconds
+    expect(imageOf(world)).toBe('web:3')
+    world.clock.advance(10_000)
+    await world.send('resync', {})
     expect(imageOf(world)).toBe('web:2')
   })
 

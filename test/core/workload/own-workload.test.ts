@@ -10,7 +10,6 @@ import {
   pods,
   STATEFUL,
   templateOf,
-  unitsOf,
   view,
   writesOf,
 } from '../../helpers/application.ts'
@@ -218,112 +217,6 @@ describe('a spec that the API server refuses', () => {
     await world.send('config-changed', deployed(STATEFUL))
     await world.send('relation-broken', { relation: { id: 7 } })
     expect(templateOf(world)?.metadata.labels).toEqual({ 'app.kubernetes.io/name': 'web' })
-  })
-
-  test('a spec that the API server refuses is no part of a loop', async () => {
-    const world = await running()
-    refuse(world, 'deployments')
-    for (const image of ['a', 'b', 'c', 'd']) await world.send('config-changed', deployed({ podSpec: podSpec(image) }))
-    world.intercept = undefined
-    await world.send('config-changed', deployed({ podSpec: podSpec('e') }))
-    expect(imageOf(world)).toBe('e')
-  })
-})
-
-describe('a spec that changes for ever', () => {
-  const withVariable = (value: string, changes: Record<string, unknown> = {}) =>
-    deployed({ podSpec: podSpec('web:1', { env: [{ name: 'KEY', value }] }), ...changes })
-  const variableOf = (world: World) =>
-    (templateOf(world)?.spec.containers as { env?: { value: string }[] }[] | undefined)?.[0]?.env?.[0]?.value
-
-  /** Told by the only unit there is, which each spec replaces; as long after the one before as a pod takes to start. */
-  const tellAsUnit = async (world: World, told: Record<string, unknown>) => {
-    world.clock.advance(20_000)
-    const [unit] = await unitsOf(world)
-    return await world.send('config-changed', { ...told, unit })
-  }
-
-  test.each([
-    ['a unit’s name', (run: number) => `web/${run}`],
-    ['a random key', (run: number) => `k3y${(run + 7) * 7919}`],
-    ['the IP address of a pod', (run: number) => `10.1.2.${run}`],
-  ])(
-    'a spec that changes for ever as a unit has %s in it is found out at the sixth change, and the path is named',
-    async (_, value) => {
-      const world = await running(withVariable(value(0)))
-      const outcomes = []
-      for (const run of [1, 2, 3, 4, 5, 6, 7]) outcomes.push(await tellAsUnit(world, withVariable(value(run))))
-      expect(variableOf(world)).toBe(value(5))
-      expect(outcomes.map(({ applicationStatus }) => applicationStatus?.status)).toEqual([
-        ...Array(5).fill(undefined),
-        'blocked',
-        'blocked',
-      ])
-      expect(outcomes[5]?.messages.join()).toContain('containers[web].env[KEY].value')
-      expect((await view(world)).status.message).toContain('containers[web].env[KEY].value')
-    },
-  )
-
-  test('a spec that changes for ever is found out though the number of the unit is in the settings as well, and the replicas alternate', async () => {
-    const world = await running(withVariable('web/0'))
-    for (const run of [1, 2, 3, 4, 5, 6, 7]) {
-      const told = withVariable(`web/${run}`, { revision: `${run}` })
-      await tellAsUnit(world, { ...told, settings: { unit: `web/${run}` } })
-    }
-    expect(variableOf(world)).toBe('web/5')
-    const two = await running(withVariable('a', { replicas: 1 }))
-    await two.send('leader-elected', { unit: 'web/0', epoch: 1 })
-    for (const run of [1, 2, 3, 4, 5, 6, 7]) {
-      const [unit] = await unitsOf(two)
-      await two.send('leader-elected', { unit, epoch: run + 1 })
-      await tellAsUnit(two, withVariable(run % 2 === 0 ? 'a' : 'b', { replicas: 1 + (run % 2) }))
-    }
-    expect((await view(two)).status.message).toContain('containers[web].env[KEY].value')
-  })
-
-  test('a spec that changes for ever is applied again once a person tells it', async () => {
-    const world = await running(withVariable('0'))
-    for (const run of [1, 2, 3, 4, 5, 6]) await tellAsUnit(world, withVariable(`${run}`))
-    expect(variableOf(world)).toBe('5')
-    await world.send('config-changed', withVariable('6'))
-    expect(variableOf(world)).toBe('6')
-    expect((await view(world)).status.status).toBe('active')
-  })
-
-  test('a spec that changes for ever is found out also while the events are told again and again, as these do not count', async () => {
-    const world = await running(withVariable('0'))
-    for (const run of [1, 1, 2, 2, 2, 3, 4, 4, 5]) await tellAsUnit(world, withVariable(`${run}`))
-    expect(variableOf(world)).toBe('5')
-    await tellAsUnit(world, withVariable('6'))
-    expect(variableOf(world)).toBe('5')
-  })
-
-  test('a spec that changes for ever is found out as soon as the config says', async () => {
-    const world = await running(withVariable('0'))
-    const churn = { changes: 2, minutes: 60 }
-    for (const run of [1, 2, 3]) {
-      const { config } = withVariable(`${run}`)
-      await tellAsUnit(world, { config: { ...config, churn } })
-    }
-    expect(variableOf(world)).toBe('2')
-  })
-
-  test('of two applications that take over each other’s addresses is found out, naming the other', async () => {
-    const world = createEmptyWorld()
-    const related = (address: string) => ({
-      relation: { id: 3, endpoint: 'db', interface: 'db', role: 'requires' },
-      remote: { application: 'db', data: {}, units: { 'db/0': { address } } },
-    })
-    const outcomes = []
-    await world.send('relation-changed', related('10.0.0.0'))
-    await world.send('config-changed', withVariable('10.0.0.0'))
-    for (const run of [1, 2, 3, 4, 5, 6]) {
-      world.clock.advance(60_000)
-      await world.send('relation-changed', related(`10.0.0.${run}`))
-      outcomes.push(await tellAsUnit(world, withVariable(`10.0.0.${run}`)))
-    }
-    expect(variableOf(world)).toBe('10.0.0.5')
-    expect(outcomes.at(-1)?.messages.join()).toContain('this application and db keep changing each other')
   })
 })
 

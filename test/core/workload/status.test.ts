@@ -26,7 +26,6 @@ const status = (facts: Partial<StatusInput>) =>
   combineStatuses({ application: 'web', units: noUnits(), now: NOW, ...facts })
 
 const ACTIVE = ['active', ''] as const
-const LOOP = { part: 'workload', paths: ['a', 'b', 'c', 'd'], because: 'it changes' }
 
 describe('the status of an application', () => {
   test.each<[string, Partial<StatusInput>, WorkloadStatus, string]>([
@@ -36,18 +35,6 @@ describe('the status of an application', () => {
       { badSpec: 'image: Required' },
       'error',
       'the pod spec is refused, and what runs stays: image: Required',
-    ],
-    ['a loop', { loops: [LOOP] }, 'blocked', 'the config keeps changing and is not applied: a, b, c and others'],
-    [
-      'short loops',
-      {
-        loops: [
-          { ...LOOP, paths: ['a', 'b'] },
-          { ...LOOP, part: 'labels', paths: ['c'] },
-        ],
-      },
-      'blocked',
-      'the config keeps changing and is not applied: a, b, c',
     ],
     ['versions', { incompatible: 'v1 and v3' }, 'blocked', 'v1 and v3'],
     ['a cluster', { reports: [{ status: 'waiting', message: 'for a worker' }] }, 'waiting', 'for a worker'],

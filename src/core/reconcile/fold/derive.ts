@@ -7,25 +7,18 @@ import { lastReadableValues } from '../../relations/last-readable.ts'
 import { pendingIn, withPending } from '../../state/awaiting-leader.ts'
 import { type ApplicationData, type State, withData } from '../../state/state.ts'
 import { type Resolution, resolvePending } from '../../units/leader.ts'
-import { withAcceptedConfig } from '../../workload/accepted.ts'
-import { withDataChurn } from '../../workload/churn/data-churn.ts'
+import { withSlowed } from '../../workload/slowed.ts'
 
 /**
  * Derives further changes within the memory: pending data take effect once there is a leader, and each feature derives its parts. The
  * result is planned and saved before anything is sent.
  */
 export const derived = (features: Features, derivation: Derivation, after: State): State => {
-  const { subject, before, by, now, resolve } = derivation
+  const { subject, before, by, now } = derivation
   const due = withResolved(subject, after)
   // data that waited for a leader come from a unit
-  const tellerOf = (...parts: readonly (keyof State)[]) =>
-    parts.some((part) => due[part] !== after[part]) ? 'unit' : by
-  const accepted = withAcceptedConfig(before, due, {
-    ...{ application: subject.application, by: tellerOf('config'), now },
-    relations: () => resolve(due).state.relations,
-  })
-  const applied = withVersions(before, accepted)
-  return features.derive(withDataChurn(before, applied, tellerOf('settings', 'databag'), now.getTime()), derivation)
+  const tellerOf = (part: keyof ApplicationData) => (due[part] === after[part] ? by : 'unit')
+  return features.derive(withVersions(before, withSlowed(before, due, tellerOf, now.getTime())), derivation)
 }
 
 /** Tells if pending data can be resolved, because a leader has been seen since. */

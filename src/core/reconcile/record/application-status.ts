@@ -6,8 +6,6 @@ import type { Features } from '../../feature/combine.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import { isRemoved, type State, stands } from '../../state/state.ts'
 import type { ApplicationStatus } from '../../units/report.ts'
-import { heldPlaces } from '../../workload/churn/data-churn.ts'
-import { findChurn } from '../../workload/churn/evidence.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { desiredReplicas, reportHealth } from '../../workload/health.ts'
 import { combineStatuses } from '../../workload/status.ts'
@@ -29,7 +27,7 @@ export const applicationStatus = (
 ): ApplicationStatus => {
   const { blocked } = resolved
   const isOver = isGone(memory, running)
-  const { config, units, refused = {}, configChurn, pending } = memory
+  const { config, units, refused = {}, pending } = memory
   const { workload, pods, namesake, problem } = running
   const own = ownWorkload(config)
   const [badSpec] = ['StatefulSet', 'Deployment'].flatMap(
@@ -50,8 +48,6 @@ export const applicationStatus = (
     refused: [...Object.values(refused), problem ?? []].flat().filter((one) => one !== badSpec),
     health: reportHealth(workload, pods),
     namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
-    loops: findChurn(configChurn),
-    held: heldPlaces(memory),
     incompatible: blocked[0],
     reports: features.reports(subject, resolved),
     pending,

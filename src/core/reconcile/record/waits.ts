@@ -8,6 +8,7 @@ import { awaitedByBeacon } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { State } from '../../state/state.ts'
+import { slowedWaits } from '../../workload/slowed.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import type { Operation } from '../decide/operation.ts'
 import type { Plan } from '../decide/plan.ts'
@@ -60,6 +61,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...unnoticed,
     ...offMeshWaits({ mesh, subject, state: resolved.state, desired: desired.labels }, running),
     ...otherAccountWaits(subject, resolved.state, peers, running),
+    ...slowedWaits(subject, state),
   ]
   return withBeginnings(waits, state)
 }

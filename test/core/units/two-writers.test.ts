@@ -6,11 +6,11 @@ import {
   laterPending,
   type Pending,
   resolvePending,
-} from '../../../../src/core/units/leader.ts'
-import type { ApplicationStatus, Report } from '../../../../src/core/units/report.ts'
-import { withReport } from '../../../../src/core/units/reports.ts'
-import { noUnits, observePods, type Units } from '../../../../src/core/units/units.ts'
-import { combineStatuses } from '../../../../src/core/workload/status.ts'
+} from '../../../src/core/units/leader.ts'
+import type { ApplicationStatus, Report } from '../../../src/core/units/report.ts'
+import { withReport } from '../../../src/core/units/reports.ts'
+import { noUnits, observePods, type Units } from '../../../src/core/units/units.ts'
+import { combineStatuses } from '../../../src/core/workload/status.ts'
 
 /** What a memory remembers of it, and how each event folds into it. */
 type Memory = {

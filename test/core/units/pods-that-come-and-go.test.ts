@@ -8,8 +8,8 @@ import {
   type PodObservation,
   type UnitPod,
   Units,
-} from '../../../../src/core/units/units.ts'
-import { runs } from '../../../helpers/runs.ts'
+} from '../../../src/core/units/units.ts'
+import { runs } from '../../helpers/runs.ts'
 
 /** What the scheduler does: a pod starts at one of a few places, or the one that is there goes; and events are told, late, twice or never. */
 type Move = { start: number } | { stop: number } | { tell: number; again: boolean } | 'list'
