@@ -30,12 +30,12 @@ export const resync = defineFunction({
     const { tombstones = {}, owned: _, ...others } = state
     const found = former.map((target) => ({ ...target, since: now.toISOString() }))
     const places = [...(state.previousTargets ?? []).filter(({ since }) => isRecent(since)), ...found]
-    const kinds = [...new Set([...(state.owned ?? []), ...owned.map(ownedName)])].toSorted()
+    const kinds = { ...Object.fromEntries(owned.map((kind) => [ownedName(kind), null])), ...state.owned }
     const left = Object.entries(tombstones).filter(([, { endedAt }]) => isRecent(endedAt))
     const next = {
       ...others,
       ...(left.length > 0 && { tombstones: Object.fromEntries(left) }),
-      ...(kinds.length > 0 && { owned: kinds }),
+      ...(Object.keys(kinds).length > 0 && { owned: kinds }),
     }
     return { state: withPreviousTargets(next, places) }
   },

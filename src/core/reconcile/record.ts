@@ -30,7 +30,7 @@ import { withCauses } from './observe/mesh-acceptance.ts'
 import { hasPodsWithout } from './observe/pods-on-mesh.ts'
 import { observeRunning, type Running, withUnits } from './observe/units.ts'
 import { applicationStatus } from './record/application-status.ts'
-import { finalMemory, withPreviousKinds, withRefusals } from './record/final-memory.ts'
+import { finalMemory, withOwnedKinds, withRefusals } from './record/final-memory.ts'
 import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
 import { isAwaitingWorkers, memoryWrite, saveContent } from './save.ts'
@@ -131,7 +131,7 @@ const contentAfter = (
   const wanted = { ...elsewhere, ...situation.desired.labels.labels }
   const isHandedOn = Object.keys(handedOn).some((key) => ownValue(wanted, key) === undefined)
   const isCarried = isUnread || waitForPods !== undefined
-  const held = finalMemory(features, memory, next, situation.desired, {
+  const held = finalMemory(memory, next, situation.desired, {
     ...{ application: subject.application, workload: targets.current[0], isCarried, conflicts },
     ...{ failed: failedLabelling, handedOn },
   })
@@ -145,7 +145,7 @@ const contentAfter = (
   const refused = withRefusals({ ...progressed, units }, planned, reports)
   const offered = withOffers(context, decision, refused, reports, missing)
   const { state, labels } = withVersions(saved, {
-    state: withPreviousKinds(features, offered, next, memory.state, now),
+    state: withOwnedKinds(features, offered, memory.state, now),
     labels: held.labels,
   })
   // requirers of relations that are over tell when they have let go

@@ -35,15 +35,13 @@ export const withoutForgotten = (
 
 /** Forgets previously owned kinds after a day. Until then, a step that began under an earlier config may still write such objects. */
 const withoutPreviousKinds = (
-  { owned = [], previouslyOwned = {}, ...state }: State,
+  { owned = {}, ...state }: State,
   isOld: (since: string | undefined) => boolean,
 ): State => {
-  const previous = Object.entries(previouslyOwned).filter(([, since]) => !isOld(since))
-  const kinds = owned.filter((kind) => !isOld(previouslyOwned[kind]))
+  const kinds = Object.entries(owned).filter(([, since]) => !isOld(since ?? undefined))
   return {
     ...state,
-    ...(kinds.length > 0 && { owned: kinds }),
-    ...(previous.length > 0 && { previouslyOwned: Object.fromEntries(previous) }),
+    ...(kinds.length > 0 && { owned: Object.fromEntries(kinds) }),
   }
 }
 

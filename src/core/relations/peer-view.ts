@@ -10,7 +10,7 @@ import type { Peers, ReadablePeer } from './peers.ts'
 export type PeerView = {
   readonly entry?: RelationEntry | undefined
   readonly published?: PublishedData | undefined
-  /** What the peer's memory says of the relation: established where it says nothing. */
+  /** The word of the peer's memory on the relation: established where it says nothing. */
   readonly standing: Standing
   /** The other relation that has its id there, so that this one is waiting. */
   readonly rival?: RelationEntry | undefined

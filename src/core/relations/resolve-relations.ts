@@ -113,7 +113,7 @@ export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations =>
   return { ...resolved, state: { ...state, relations: { ...departing, ...state.relations } } }
 }
 
-/** What a relation is by the memories of both sides. One that is over is `leaving` for its provider as long as its requirer may carry its labels. */
+/** The standing of a relation by the memories of both sides. One that is over is `leaving` for its provider as long as its requirer may carry its labels. */
 type StandingBetween = 'established' | 'leaving' | 'over'
 
 const standingBetween = (state: State, entry: RelationEntry, other: PeerView): StandingBetween => {

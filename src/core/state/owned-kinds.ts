@@ -1,5 +1,5 @@
 import { groupOf, isKind } from '../../platform/kubernetes/objects.ts'
-import { OwnedKind } from './state.ts'
+import { OwnedKind, type State } from './state.ts'
 
 /**
  * Names an owned kind as kubectl does: `Deployment.apps`, `Service`. So kinds of one name in two groups differ, and kinds that this program
@@ -16,4 +16,5 @@ const KINDS: ReadonlyMap<string, OwnedKind> = new Map(OwnedKind.options.map((kin
 export const isKnownKind = (name: string): boolean => KINDS.has(name)
 
 /** Selects the kinds that this program knows. */
-export const ownedKinds = (names: readonly string[] = []): OwnedKind[] => names.flatMap((name) => KINDS.get(name) ?? [])
+export const ownedKinds = (owned: State['owned'] = {}): OwnedKind[] =>
+  Object.keys(owned).flatMap((name) => KINDS.get(name) ?? [])

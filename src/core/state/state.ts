@@ -119,10 +119,11 @@ export const commonState = (config: z.ZodType<Config>) => {
     units: part(Units, 'dropped'),
     /** The last refusals of the API server, by object or call, with the reason. */
     refused: part(z.record(z.string(), z.string()).optional(), 'dropped'),
-    /** The write-ahead record of the owned kinds, by kind and group, saved before anything is applied. */
-    owned: part(z.array(z.string()).optional(), 'kept', true),
-    /** Kinds owned under an earlier config, which an earlier step may still write. */
-    previouslyOwned: part(z.record(z.string(), z.iso.datetime()).optional(), 'kept', true),
+    /**
+     * The write-ahead record of the owned kinds, by kind and group, saved before anything is applied. With a time, the kind was released
+     * then: a step that began earlier may still write such objects.
+     */
+    owned: part(z.record(z.string(), z.iso.datetime().nullable()).optional(), 'kept', true),
     /** The marks of the last event about the `config`, the `settings`, the `databag` and the `leader`, and of the removal of the `application`. */
     marks: part(
       z.partialRecord(z.enum(['config', 'settings', 'databag', 'leader', 'application']), Mark).optional(),
@@ -198,7 +199,7 @@ export const withData = (state: State, data: ApplicationData, document?: string)
 
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
-/** What a memory says of a relation: it counts, it waits because another relation has its id, or it is over. */
+/** The word of a memory on a relation: it counts, it waits because another relation has its id, or it is over. */
 export type Standing = 'established' | 'waiting' | 'over'
 
 /**

@@ -45,7 +45,7 @@ describe('a memory of this version', () => {
     tombstones: { 8: { position: { at: 4 }, endedAt: '2026-01-01T00:00:00Z' } },
     marks: { config: { at: 3 } },
     previousTargets: [{ kind: 'Service', name: 'web-old', since: '2026-01-01T00:00:00Z' }],
-    owned: ['Service', 'Service.serving.knative.dev'],
+    owned: { Service: null, 'Service.serving.knative.dev': '2026-01-01T00:00:00Z' },
     announced: {
       last: 1,
       relations: {
@@ -146,11 +146,11 @@ test('a kind that only a newer program knows stays among the owned ones, also da
   const DAY = 24 * 60 * 60 * 1_000
   const world = await startPair(createPair())
   const stateOf = () => JSON.parse(world.object('ConfigMap', memoryOf('details'))?.data?.state ?? '{}')
-  write(world, 'details', { ...stateOf(), owned: [...(stateOf().owned ?? []), 'Widget.example.com'] })
+  write(world, 'details', { ...stateOf(), owned: { ...stateOf().owned, 'Widget.example.com': null } })
   await configure(world, 'details', {})
   for (let day = 0; day < 3; day += 1) {
     world.clock.advance(DAY)
     await say(world, 'resync', { application: 'details' })
   }
-  expect(stateOf().owned).toContain('Widget.example.com')
+  expect(stateOf().owned).toHaveProperty(['Widget.example.com'])
 })

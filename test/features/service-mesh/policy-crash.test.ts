@@ -85,7 +85,7 @@ const redelivered = (world: World): World =>
   })
 
 /** Which events were heard and when: a run of the same events never has that twice. */
-const OCCASIONS = ['ids', 'at', 'since', 'endedAt', 'removed', 'owned', 'previouslyOwned', 'observed']
+const OCCASIONS = ['ids', 'at', 'since', 'endedAt', 'removed', 'owned', 'observed']
 
 /** What there is, but for what a run of the same events never has twice. */
 const contentOf = ({ kind, metadata, spec, data }: KubernetesObject) => {

@@ -37,10 +37,10 @@ const withoutOwn = (parts: StateParts, state: State, position: Position, now: Da
     ...Object.fromEntries(kept.map((name) => [name, state[name]])),
     removed: config ? undefined : state.removed,
     document: config && state.document,
-    owned: [...new Set([...(state.owned ?? []), ...kinds.map(ownedName)])],
-    previouslyOwned: state.config
-      ? state.previouslyOwned
-      : { ...Object.fromEntries(kinds.map((kind) => [ownedName(kind), now.toISOString()])), ...state.previouslyOwned },
+    owned: defined({
+      ...Object.fromEntries(kinds.map((kind) => [ownedName(kind), state.config ? null : now.toISOString()])),
+      ...state.owned,
+    }),
   })
   return withPending(next, left)
 }

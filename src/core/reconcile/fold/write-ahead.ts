@@ -1,3 +1,4 @@
+import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Memory } from '../../state/memory.ts'
@@ -15,23 +16,18 @@ export const withWriteAhead = (
   const since = now.toISOString()
   const places = features.targets(application, memory.state.config).map((target) => ({ ...target, since }))
   const former = [...(state.previousTargets ?? []), ...places]
-  const owned = [
-    ...new Set([
-      ...(state.owned ?? []),
-      ...features.kinds(state).map(ownedName),
-      ...Object.keys(state.previouslyOwned ?? {}),
-    ]),
-  ]
   // the objects of a former config may be in other namespaces, where those of relations never are
   const current = features.kinds({ config: state.config, relations: {} })
   const released = features
     .kinds({ config: memory.state.config, relations: {} })
     .filter((kind) => !current.includes(kind))
-  const previous = { ...Object.fromEntries(released.map((kind) => [ownedName(kind), since])), ...state.previouslyOwned }
-  const next = withPreviousTargets(
-    Object.keys(previous).length > 0 ? { ...state, previouslyOwned: previous } : state,
-    former,
-    features.targets(application, state.config),
-  )
-  return owned.length === 0 ? next : { ...next, owned: owned.toSorted() }
+  const owned = {
+    ...Object.fromEntries(features.kinds(state).map((kind) => [ownedName(kind), null])),
+    ...state.owned,
+    ...Object.fromEntries(
+      released.map((kind) => [ownedName(kind), ownValue(state.owned, ownedName(kind)) ?? since] as const),
+    ),
+  }
+  const next = withPreviousTargets(state, former, features.targets(application, state.config))
+  return Object.keys(owned).length === 0 ? next : { ...next, owned }
 }

@@ -208,7 +208,9 @@ const observeOwned = async (
   }
   const [secrets, namespace, ...listed] = await Promise.all([
     kinds.includes('Deployment') ? observeSecrets(kubernetes, subject, state) : undefined,
-    state.owned?.includes('Namespace') ? read(kubernetes, { kind: 'Namespace', name: subject.namespace }) : undefined,
+    Object.hasOwn(state.owned ?? {}, 'Namespace')
+      ? read(kubernetes, { kind: 'Namespace', name: subject.namespace })
+      : undefined,
     ...kinds.map(list),
   ])
   return { kinds: [...listed, ...(secrets?.kinds ?? [])], namespace, store: secrets?.store }
@@ -235,12 +237,12 @@ const observeSecrets = async (
 }
 
 /** Tells if all policies of the application are in its own namespace: those that guard itself. */
-const isOfOneNamespace = ({ config, owned, previouslyOwned = {}, recovering, unknownEndpoints }: State): boolean =>
+const isOfOneNamespace = ({ config, owned, recovering, unknownEndpoints }: State): boolean =>
   (config !== undefined || (owned !== undefined && recovering === undefined && unknownEndpoints === undefined)) &&
   config?.mesh === undefined &&
   config?.meshPolicies === undefined &&
   config?.rawPolicies === undefined &&
-  Object.keys(previouslyOwned).length === 0
+  Object.values(owned ?? {}).every((since) => since === null)
 
 type Query<T> = {
   kind: OwnedKind

@@ -31,14 +31,16 @@ export const withLostMemory = async (
   subject: Subject,
   early: Promise<Observed>,
 ): Promise<State> => {
-  if (stored !== undefined && state.owned?.includes(POLICIES)) return state
+  if (stored !== undefined && Object.hasOwn(state.owned ?? {}, POLICIES)) return state
   // a failed observation fails again later, once the event is remembered
   const held = await early.then(
     (seen) => heldFor(subject, seen),
     () => [],
   )
   if (held.every((key) => Object.hasOwn(labels, key))) return state
-  return stored === undefined ? { ...state, recovering: true } : { ...state, owned: [...(state.owned ?? []), POLICIES] }
+  return stored === undefined
+    ? { ...state, recovering: true }
+    : { ...state, owned: { ...state.owned, [POLICIES]: null } }
 }
 
 const POLICIES = ownedName('AuthorizationPolicy')

@@ -27,7 +27,6 @@ type Labelling = {
 
 /** Computes the memory of a settled cluster: the held labels and kinds, and the inherited labels that are still desired. */
 export const finalMemory = (
-  features: Features,
   memory: Memory,
   { writeToken: _, awaiting: _a, ...state }: State,
   { labels: desired }: Desired,
@@ -39,7 +38,7 @@ export const finalMemory = (
   const inherited = Object.entries(state.inherited ?? {}).filter(
     ([key, value]) => isFailed || ownValue(desired.labels, key) === value || isUnknown(desired, key),
   )
-  const next = withOwned(features, withInherited(withWorkloadKind(state, workload), inherited))
+  const next = withInherited(withWorkloadKind(state, workload), inherited)
   // an application whose traffic these labels lead must know that they exist
   const left = { ...(isCarried && memory.labels), ...handedOn, ...leftOn(failed) }
   if (isFailed) return { state: next, labels: { ...left, ...seenOn(places, application, state.inherited) } }
@@ -103,32 +102,27 @@ export const withRefusals = (
   return { ...state, refused: Object.fromEntries(refused) }
 }
 
-const withOwned = (features: Features, { owned = [], ...state }: State): State => {
-  const known = [...features.kinds(state).map(ownedName), ...Object.keys(state.previouslyOwned ?? {})]
-  const kinds = [...new Set([...known, ...owned.filter((name) => !isKnownKind(name))])].toSorted()
-  return kinds.length === 0 ? state : { ...state, owned: kinds }
-}
-
 /**
- * Remembers released kinds for a day, because a step that began earlier may still write such objects. Those of relations that are forgotten
- * have been released as long ago.
+ * Keeps the kinds that are wanted, and those that were released within a day, because a step that began earlier may still write such
+ * objects. Kinds of relations that are forgotten were released as long ago. Kinds of a newer program stay.
  */
-export const withPreviousKinds = (
+export const withOwnedKinds = (
   features: Features,
-  state: State,
-  { owned = [] }: State,
+  { owned = {}, ...state }: State,
   before: State,
   now: Date,
 ): State => {
-  const current = features.kinds(state).map(ownedName)
+  const wanted = features.kinds(state).map(ownedName)
+  const asked = features.kinds({ config: state.config, relations: {} }).map(ownedName)
   const forgotten = Object.entries(before.relations).filter(([key]) => !Object.hasOwn(state.relations, key))
   const over = features.kinds({ relations: Object.fromEntries(forgotten) }).map(ownedName)
-  const left = owned.filter((kind) => isKnownKind(kind) && !current.includes(kind) && !over.includes(kind))
-  const previous = { ...Object.fromEntries(left.map((kind) => [kind, now.toISOString()])), ...state.previouslyOwned }
-  const asked = features.kinds({ config: state.config, relations: {} }).map(ownedName)
-  const kept = Object.entries(previous).filter(([kind]) => !asked.includes(kind))
-  const { previouslyOwned: _, ...others } = state
-  return kept.length === 0 ? others : withOwned(features, { ...others, previouslyOwned: Object.fromEntries(kept) })
+  const kinds = [...new Set([...Object.keys(owned), ...wanted])].toSorted().flatMap((kind) => {
+    const since = asked.includes(kind) ? null : (ownValue(owned, kind) ?? null)
+    const isKept = wanted.includes(kind) || since !== null || !isKnownKind(kind)
+    if (!isKept && over.includes(kind)) return []
+    return [[kind, isKept ? since : now.toISOString()] as const]
+  })
+  return kinds.length === 0 ? state : { ...state, owned: Object.fromEntries(kinds) }
 }
 
 const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>

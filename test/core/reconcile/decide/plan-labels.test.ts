@@ -304,7 +304,7 @@ describe('the labels of the namespace', () => {
   })
 
   test('the labels of a namespace that is unknown or does not exist stay as they are', () => {
-    const none = { operations: [], conflicts: [], waiting: [], isKept: false, isConfigAwaited: false }
+    const none = { operations: [], conflicts: [], isKept: false, isConfigAwaited: false }
     expect(planned(undefined, on)).toEqual(none)
     const observed = (read: object | undefined) => ({ observed: { owned: { kinds: [], namespace: read as never } } })
     expect(planned(undefined, on, observed(undefined))).toEqual(none)

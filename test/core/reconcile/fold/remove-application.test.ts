@@ -22,7 +22,7 @@ const marked = (at: number): State['marks'] => ({
   ...{ config: { at }, settings: { at }, databag: { at }, leader: { at } },
 })
 
-const WORKLOAD = ['Deployment.apps', 'Service', 'ServiceAccount', 'StatefulSet.apps']
+const WORKLOAD = { 'Deployment.apps': null, Service: null, ServiceAccount: null, 'StatefulSet.apps': null }
 
 describe('the removal of an application', () => {
   test('the removal of an application forgets what was told before, and keeps what other applications see', () => {
@@ -54,8 +54,9 @@ describe('the removal of an application', () => {
   })
 
   test('the removal of an application whose config is unknown is for all kinds of objects', () => {
-    const { state } = remove({ owned: ['Other.example.com'] })
-    expect(state.owned).toEqual(['Other.example.com', ...OwnedKind.options.map(ownedName)])
+    const { state } = remove({ owned: { 'Other.example.com': null } })
+    const all = OwnedKind.options.map((kind) => [ownedName(kind), NOW.toISOString()] as const)
+    expect(state.owned).toEqual({ 'Other.example.com': null, ...Object.fromEntries(all) })
   })
 
   test('the removal of an application keeps the data of units that were told after it', () => {

@@ -147,7 +147,7 @@ describe('what is observed of an application', () => {
   test('what is observed of an application are its targets, and the kinds that it owns', async () => {
     const seen = await observe(
       [workload(), service()],
-      { owned: ['ConfigMap', 'Namespace', 'Other.example.com'] },
+      { owned: { ConfigMap: null, Namespace: null, 'Other.example.com': null } },
       undefined,
       [configMap('a')],
     )
@@ -164,7 +164,7 @@ describe('what is observed of an application', () => {
   })
 
   test('what is observed of an application has a problem where it may not be read', async () => {
-    const seen = await observe([workload(), service()], { owned: ['Namespace'] }, (path) =>
+    const seen = await observe([workload(), service()], { owned: { Namespace: null } }, (path) =>
       /statefulsets|namespaces\/shop$/.test(path),
     )
     expect(seen.targets.current[0]).toMatchObject({ places: undefined, problem: expect.any(String) })
@@ -179,7 +179,7 @@ describe('what is observed of an application', () => {
   })
 
   test('what is observed of an application with workloads are the Secrets of its values, and those that it asks for', async () => {
-    const owned = ['Deployment.apps']
+    const owned = { 'Deployment.apps': null }
     const kept = { 'secret.kept.a.1': '', 'env.web.A.1': '' }
     const seen = await observe([], { owned }, undefined, [secret(storeName('web'), kept), secret('kept')])
     expect(seen.owned.store).toMatchObject({ object: { kind: 'Secret' } })
@@ -425,7 +425,9 @@ describe('the owners of objects', () => {
   })
 
   test('the kinds that an application keeps are those in its memory, and workloads while its config is unknown', () => {
-    expect(keptKinds(stateOf([], { config: PLAIN, owned: ['Gateway.gateway.networking.k8s.io'] }))).toEqual(['Gateway'])
+    expect(keptKinds(stateOf([], { config: PLAIN, owned: { 'Gateway.gateway.networking.k8s.io': null } }))).toEqual([
+      'Gateway',
+    ])
     expect(keptKinds(stateOf([], { removed: '2026-01-01T00:00:00Z' }))).toEqual([])
     expect(keptKinds(stateOf([]))).toEqual([
       'Deployment',

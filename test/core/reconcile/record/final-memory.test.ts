@@ -14,7 +14,7 @@ import {
 import type { Plan } from '../../../../src/core/reconcile/decide/plan.ts'
 import { isRelabelling, isReleasing } from '../../../../src/core/reconcile/decide/plan-labels.ts'
 import type { Found } from '../../../../src/core/reconcile/observe/cluster.ts'
-import { finalMemory, withPreviousKinds, withRefusals } from '../../../../src/core/reconcile/record/final-memory.ts'
+import { finalMemory, withOwnedKinds, withRefusals } from '../../../../src/core/reconcile/record/final-memory.ts'
 import type { Memory } from '../../../../src/core/state/memory.ts'
 import type { State } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
@@ -46,7 +46,7 @@ const applying = (desired: KubernetesObject, found?: KubernetesObject, more: obj
   }) as Operation
 
 describe('the labels that a memory has after a step', () => {
-  type Labelling = Parameters<typeof finalMemory>[4]
+  type Labelling = Parameters<typeof finalMemory>[3]
   const finalOf = (
     memory: Partial<Memory>,
     desired: Record<string, string>,
@@ -55,7 +55,6 @@ describe('the labels that a memory has after a step', () => {
     state: Partial<State> = {},
   ) =>
     finalMemory(
-      features,
       { state: stateOf([]), labels: {}, stored: undefined, ...memory },
       stateOf([], { config: {}, writeToken: 'a', awaiting: 'labels-applied', ...state }),
       situationOf({ desired: { labels: { labels: desired, unknown, required: false, messages: [] } } }).desired,
@@ -148,12 +147,6 @@ describe('the labels that a memory has after a step', () => {
       state({ workloadKind: 'Deployment' }, { ...found('StatefulSet'), target: { kind: 'StatefulSet', name: 'web' } })
         .workloadKind,
     ).toBe('Deployment')
-    expect(state({ owned: ['Gateway.gateway.networking.k8s.io'] })).not.toHaveProperty('owned')
-    expect(state({ owned: ['Other.example.com', 'Service'], previouslyOwned: { Service: EARLIER } }).owned).toEqual([
-      'Other.example.com',
-      'Service',
-    ])
-    expect(state({ config: features.config.parse({ mesh: {} }) }).owned).toHaveLength(4)
   })
 })
 
@@ -185,19 +178,14 @@ describe('refusals that are remembered', () => {
   })
 })
 
-test('kinds of an earlier config are remembered from now on, until the config has them again', () => {
-  const before = stateOf([], { owned: ['Gateway.gateway.networking.k8s.io', 'Other.example.com'] })
-  const kindsAfter = (state: Partial<State>) =>
-    withPreviousKinds(features, stateOf([], { config: {}, ...state }), before, before, NOW)
-  expect(kindsAfter({}).previouslyOwned).toEqual({ 'Gateway.gateway.networking.k8s.io': NOW.toISOString() })
-  expect(kindsAfter({}).owned).toEqual(['Gateway.gateway.networking.k8s.io'])
-  expect(kindsAfter({ previouslyOwned: { 'Gateway.gateway.networking.k8s.io': EARLIER } }).previouslyOwned).toEqual({
-    'Gateway.gateway.networking.k8s.io': EARLIER,
-  })
-  expect(kindsAfter({ config: features.config.parse({ mesh: {} }) })).not.toHaveProperty('previouslyOwned')
-  expect(withPreviousKinds(features, stateOf([], { config: {} }), stateOf([]), stateOf([]), NOW)).not.toHaveProperty(
-    'previouslyOwned',
-  )
+test('kinds of an earlier config are remembered from now on, until the config has them again; those of a newer program stay', () => {
+  const [GATEWAY, OTHER] = ['Gateway.gateway.networking.k8s.io', 'Other.example.com']
+  const ownedAfter = (owned: State['owned'], config: object = {}) =>
+    withOwnedKinds(features, stateOf([], { config: features.config.parse(config), owned }), stateOf([]), NOW).owned
+  expect(ownedAfter({ [GATEWAY]: null, [OTHER]: null })).toEqual({ [GATEWAY]: NOW.toISOString(), [OTHER]: null })
+  expect(ownedAfter({ [GATEWAY]: EARLIER })).toEqual({ [GATEWAY]: EARLIER })
+  expect(ownedAfter({ [GATEWAY]: EARLIER }, { mesh: {} })).toMatchObject({ [GATEWAY]: null })
+  expect(ownedAfter(undefined)).toBeUndefined()
 })
 
 describe('operations', () => {
