@@ -1,4 +1,3 @@
-import { type AssessDependencies, assess } from '../../core/reconcile/assess.ts'
 import { meshConfigs, withCauses } from '../../core/reconcile/observe/mesh-acceptance.ts'
 import { GRANTS_OF } from '../../core/reconcile/record/other-account-pods.ts'
 import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
@@ -9,6 +8,7 @@ import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { describeWait, type Wait } from '../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
+import { type AssessDependencies, assess } from '../views/assess.ts'
 import type { Found } from './finding.ts'
 
 /** Reports waits of applications for others, labels that are not applied, and what relations tell and cannot be served. */

@@ -1,4 +1,3 @@
-import { createAnswerQuery } from '../../core/access/answer-query.ts'
 import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
 import type { AuthorizeAuthor } from '../../core/access/document-authors.ts'
 import { maySee, visibleTo } from '../../core/access/visibility.ts'
@@ -14,6 +13,7 @@ import { createKubernetes, readingOnce } from '../../platform/kubernetes/client.
 import { type KubernetesObject, referenceTo } from '../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts'
 import { type Expected, expected } from '../authorization/check-expectations.ts'
+import { createAnswerQuery } from '../views/answer-query.ts'
 import { authoredBy } from './authored.ts'
 import type { ComparedAccess } from './compare.ts'
 import type { AccessChange } from './difference/describe-changes.ts'

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { redacted } from '../../core/workload/redact.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Event, InvalidEvent, readEvent, structuredEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { SendEvent } from '../../platform/cloudevents/sink.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { redacted } from './redact.ts'
 
 /** The annotation with the CloudEvent in JSON format, on the Kubernetes Event about it. */
 const ANNOTATION = 'meshstep.dev/cloud-event'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Finding } from '../../ask/lint/finding.ts'
 import type { Dependencies as Resting } from '../../ask/lint/lint.ts'
-import { createAnswerQuery } from '../../core/access/answer-query.ts'
+import { createAnswerQuery } from '../../ask/views/answer-query.ts'
 import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
 

@@ -1,5 +1,5 @@
 import type { Proposed } from '../../ask/propose/proposal.ts'
-import { createAnswerQuery } from '../../core/access/answer-query.ts'
+import { createAnswerQuery } from '../../ask/views/answer-query.ts'
 import { maySee } from '../../core/access/visibility.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Traffic } from './traffic.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
+import { createAnswerQuery } from '../../../src/ask/views/answer-query.ts'
 import { createAccessReviews } from '../../../src/core/access/access-reviews.ts'
-import { createAnswerQuery } from '../../../src/core/access/answer-query.ts'
 import { createAuthenticate } from '../../../src/core/access/authenticate.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createKubernetes, type TransportRequest } from '../../../src/platform/kubernetes/client.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { redacted } from '../../../src/core/workload/redact.ts'
 import { canonicalHash } from '../../../src/platform/base/canonical-hash.ts'
+import { redacted } from '../../../src/serve/http/redact.ts'
 import {
   createEmptyWorld,
   deployed,

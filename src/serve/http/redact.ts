@@ -1,4 +1,4 @@
-import { isSecret } from './secrets.ts'
+import { isSecret } from '../../core/workload/secrets.ts'
 
 const HIDDEN = '…'
 

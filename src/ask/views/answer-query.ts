@@ -1,8 +1,8 @@
+import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
 import { createBudget, within } from '../../platform/base/budget.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import type { Trace } from '../../platform/base/trace.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import type { Authenticate, Sender } from './authenticate.ts'
 
 /** The user of a question, if users are authenticated, and a client for the answer. */
 export type Asker = { readonly kubernetes: Kubernetes; readonly sender: Sender | undefined }
