@@ -26,7 +26,10 @@ export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelati
 export const laggards = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): string[] =>
   Object.values(relations)
     .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
-    .filter(({ guardsItself, isLeaving, hasApplied }) => guardsItself && !isLeaving && !hasApplied)
+    .filter(
+      ({ guardsItself, isUnreadable, isLeaving, hasApplied }) =>
+        (guardsItself || isUnreadable) && !isLeaving && !hasApplied,
+    )
     .map((relation) => subjectName(remoteSubject(subject, relation)))
 
 /** Lists the consumers without labels of their own. The namespace stays on the mesh for them. */

@@ -16,7 +16,7 @@ export type PeerView = {
   readonly rival?: RelationEntry | undefined
   /** The peer has a memory that can be read. */
   readonly isKnown?: true
-  /** The peer has claimed the labels of the relation, or may carry them. Undefined if unknown. */
+  /** The peer has claimed the labels of the relation, or may carry them, as one that may not be read. Undefined without a memory. */
   readonly hasLabels?: boolean | undefined
   /** The labels that the workload carries for its relations. */
   readonly labels?: Readonly<Record<string, string>> | undefined
@@ -36,7 +36,7 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
   if ('unknown' in peer)
     return {
       standing: 'established',
-      ...(peer.unknown === 'unreadable' && { problem: peer.problem }),
+      ...(peer.unknown === 'unreadable' && { problem: peer.problem, hasLabels: true }),
       ...(peer.isGone && { hasLabels: false }),
     }
   const entry = findPeerEntry(subject, state, key, peer.state)

@@ -1,6 +1,6 @@
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { RelationEntry } from '../state/relation.ts'
+import { hasData, type RelationEntry } from '../state/relation.ts'
 import { type State, stands } from '../state/state.ts'
 import { withEntries } from './claims.ts'
 import { remoteSubject } from './peer-entry.ts'
@@ -18,8 +18,12 @@ export const withRecoveredLabels = (state: State): State => ({
   recovering: true,
 })
 
-const recovered = ({ peer, claim }: RelationEntry) =>
-  ({ claim: claim ?? { version: '', phase: 'applied' }, peer: { ...peer, publishes: true } }) as const
+/** Marks the labels as carried. A provider that the platform says nothing of may have published for itself, and counts as if. */
+const recovered = ({ peer, claim, remote }: RelationEntry) =>
+  ({
+    claim: claim ?? { version: '', phase: 'applied' },
+    ...(!hasData(remote) && { peer: { ...peer, publishes: true as const } }),
+  }) as const
 
 /**
  * Lists the providers of relations whose effect on the application's labels is known: labels, none any more, or none because it is over. An

@@ -1,3 +1,6 @@
+import { ownValue } from '../../platform/base/own-value.ts'
+import { printValue } from '../../platform/base/printed.ts'
+import { jsonOrText } from '../../platform/base/structured-text.ts'
 import type { Interface, Versions } from '../state/config.ts'
 import { INTERFACES } from '../state/interfaces.ts'
 import type { Databag } from '../state/relation.ts'
@@ -18,10 +21,22 @@ export const readData = (
   versions: Versions = {},
 ): RelationData => {
   const data = { ...platform, ...published }
-  const read = isVersioned(name) ? decodePayload(data, spokenVersions(name, versions)) : { data }
+  const read = isVersioned(name)
+    ? withReadableOffer(name, decodePayload(data, spokenVersions(name, versions)))
+    : { data }
   if (!('data' in read) || !published || Object.hasOwn(published, 'policies') || !Object.hasOwn(platform, 'policies'))
     return read
   return { data: { ...read.data, policies: platform.policies } }
+}
+
+/** Tells an offer of another version apart. A program that offers what an earlier one could not read raises the version. */
+const withReadableOffer = (name: Interface, read: RelationData): RelationData => {
+  const { key, version } = INTERFACES[name].offer?.document ?? {}
+  const raw = 'data' in read && key !== undefined ? ownValue(read.data, key) : undefined
+  if (raw === undefined) return read
+  const offered = (typeof raw === 'string' ? jsonOrText(raw) : raw) as { readonly version?: unknown } | null
+  if (offered?.version === version) return read
+  return { unreadable: `${key}: expected version ${version}, got ${printValue(offered?.version)}` }
 }
 
 export const isVersioned = (name: string): name is Interface => Object.hasOwn(INTERFACES, name)

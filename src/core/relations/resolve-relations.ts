@@ -2,6 +2,7 @@ import { defined } from '../../platform/base/own-value.ts'
 import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import {
+  type Databag,
   hasData,
   isEmptied,
   type PublishedData,
@@ -67,7 +68,7 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
       ...(other.problem === undefined ? [] : [`${relationName(relation)}: ${other.problem}`]),
     ]),
     waiting: [
-      ...resolved.flatMap(({ relation, read, other }) => waitingFor(subject, relation, 'data' in read, other) ?? []),
+      ...resolved.flatMap(({ relation, other }) => waitingFor(subject, relation, other) ?? []),
       ...sharedIds(subject, state, peers),
     ],
     departing: Object.fromEntries(
@@ -121,14 +122,9 @@ const standingBetween = (state: State, entry: RelationEntry, other: PeerView): S
   return grantsLabels(entry) && mayCarryLabels(entry, other) ? 'leaving' : 'over'
 }
 
-const waitingFor = (
-  subject: Subject,
-  relation: Relation,
-  isReadable: boolean,
-  { entry }: PeerView,
-): Wait | undefined => {
+const waitingFor = (subject: Subject, relation: Relation, { entry }: PeerView): Wait | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
-  if (relation.isUnknown && isReadable) {
+  if (relation.isUnknown) {
     // a consumer with a memory publishes its request as soon as it has a config
     const isAsked = entry !== undefined && entry.published?.digest === undefined && relation.role === 'provides'
     const who = isAsked ? `${remote}, which needs its config, {} if it has none` : remote
@@ -149,13 +145,13 @@ type Resolved = { relation: Relation; read: RelationData }
 const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: StandingBetween): Resolved => {
   const { entry: theirs, published, labels } = other
   const { remote, lastReadable } = entry
-  const read = readData(entry.interface, remote.data ?? {}, published?.data, state.config?.versions)
+  const read = readData(entry.interface, platformData(entry, other), published?.data, state.config?.versions)
   const own = publishedIn(state, entry)
   const data = 'data' in read ? read.data : (lastReadable ?? {})
   const units = published?.units ?? remote.units
   const { id, endpoint, interface: name, role } = entry
-  const isSilent = entry.peer?.publishes === true && published === undefined && !hasData(remote)
-  const isUnknown = isSilent || (!('data' in read) && lastReadable === undefined)
+  const isSilent = entry.peer?.publishes === true && published === undefined
+  const isUnknown = isSilent || (!('data' in read) && (published !== undefined || lastReadable === undefined))
   const relation: Relation = defined({
     ...{ id, endpoint, interface: name, role, lastReadable },
     emptied: flag(isEmptied(entry)),
@@ -173,6 +169,10 @@ const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: 
   })
   return { relation, read }
 }
+
+/** Returns the peer's databag by the platform. A provider of labels that has a memory is asked first, and says what its labels rest on. */
+const platformData = (entry: RelationEntry, { isKnown, entry: theirs }: PeerView): Databag =>
+  takesLabels(entry) && isKnown && theirs === undefined ? {} : (entry.remote.data ?? {})
 
 /** The knowledge of a requirer of labels: the version of the offer, and its own side as the provider reads it. */
 const requirerSide = (
@@ -203,9 +203,10 @@ const mirrorOf = (theirs: RelationEntry, own: PublishedData | undefined, state: 
 /** The knowledge of a provider of labels: whether the requirer guards itself, and whether it has applied the offer. */
 const providerSide = (
   entry: RelationEntry,
-  { entry: theirs, isKnown }: PeerView,
+  { entry: theirs, isKnown, problem }: PeerView,
   state: State,
-): Pick<Relation, 'guardsItself' | 'hasApplied'> => ({
+): Pick<Relation, 'guardsItself' | 'hasApplied' | 'isUnreadable'> => ({
+  ...(problem !== undefined && { isUnreadable: true }),
   ...((isKnown || entry.peer?.publishes) && { guardsItself: true }),
   ...(isApplied(theirs?.claim, versionOf(state, entry)) && { hasApplied: true }),
 })

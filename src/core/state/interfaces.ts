@@ -7,7 +7,12 @@ type Protocol = {
   /** The keys of its databags, besides those of every protocol. */
   readonly keys: readonly string[]
   /** Its provider offers labels in this key. The part of the config makes an application the provider. */
-  readonly offer?: { readonly labels: 'labels' | 'worker_labels'; readonly by: 'mesh' | 'coordinator' }
+  readonly offer?: {
+    readonly labels: 'labels' | 'worker_labels'
+    readonly by: 'mesh' | 'coordinator'
+    /** The key of a JSON object with all else that it offers, and the only version of that which this program reads. */
+    readonly document?: { readonly key: string; readonly version: number }
+  }
   /** It is of the mesh itself: no requests between applications follow from its relations. */
   readonly isOfMesh?: true
   /** The endpoints of both sides, where the names differ. */
@@ -24,7 +29,7 @@ export const INTERFACES = protocols({
       ...['labels', 'labels_elsewhere', 'mesh_type', 'guard', 'default_policies', 'service_account', 'policies'],
       ...['enforcement', 'offer'],
     ],
-    offer: { labels: 'labels', by: 'mesh' },
+    offer: { labels: 'labels', by: 'mesh', document: { key: 'offer', version: 1 } },
     isOfMesh: true,
   },
   cross_model_mesh: {

@@ -148,6 +148,8 @@ export type Relation = RelationIdentity & {
   readonly customData?: CustomData
   /** On a provider of labels: its requirer has a memory, and writes the policies that guard it. */
   readonly guardsItself?: true
+  /** On a provider of labels: the memory of its requirer may not be read, so it is not known what that carries. */
+  readonly isUnreadable?: true
   /** On a provider of labels: its requirer has applied the offer as it is published. */
   readonly hasApplied?: true
   /** On a requirer of labels: the data that this side published last. */

@@ -21,17 +21,20 @@ export const OFFER_KEY = 'offer'
  */
 export const Offer = z.object({
   version: z.literal(1),
-  mesh: MeshConfig.pick({
-    waypoint: true,
-    manageAuthorizationPolicies: true,
-    hardened: true,
-    enforcement: true,
-    trustDomain: true,
-    trustDomainAliases: true,
-    trustDomains: true,
-    guard: true,
-    adopt: true,
-  }),
+  // what a newer program adds is left out
+  mesh: z.object(
+    MeshConfig.pick({
+      waypoint: true,
+      manageAuthorizationPolicies: true,
+      hardened: true,
+      enforcement: true,
+      trustDomain: true,
+      trustDomainAliases: true,
+      trustDomains: true,
+      guard: true,
+      adopt: true,
+    }).shape,
+  ),
   serviceAccounts: z.record(z.string(), z.string()).optional(),
   policies: z.array(MeshPolicy).optional(),
   backend: z.literal(true).optional(),

@@ -4,7 +4,7 @@ import { mirrorName } from '../../core/relations/claims.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { relationsWith } from '../../core/relations/select.ts'
-import { parseRequester, type Relation, relationsIn } from '../../core/state/relation.ts'
+import { parseRequester, type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { policyPrefix } from '../../mesh/istio/object-name.ts'
 import { waypointPrincipals } from '../../mesh/istio/waypoint.ts'
@@ -31,12 +31,20 @@ const offersTaken = (subject: Subject, { relations }: Pick<EffectiveState, 'rela
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap((relation) => {
     const { mirror, offered, isUnknown } = relation
     if (isUnknown || mirror === undefined || offered === undefined) return []
-    const read = readOffer(relation.remote.data)
+    const offer = offerOf(relation)
     const beacon = remoteSubject(subject, relation)
-    if ('unreadable' in read || read.value === undefined) return []
     const isPartial = mirror.isPartial === true
-    return [{ beacon, offer: read.value, relation: asSeen(subject, relation, mirror), isPartial }]
+    return offer ? [{ beacon, offer, relation: asSeen(subject, relation, mirror), isPartial }] : []
   })
+
+/** Tells if a relation's data are known, and its offer, if there is one, can be read. */
+const isReadable = ({ isUnknown, remote: { data } }: Relation): boolean =>
+  !isUnknown && !('unreadable' in readOffer(data))
+
+const offerOf = ({ remote }: Relation): Offer | undefined => {
+  const read = readOffer(remote.data)
+  return 'value' in read ? read.value : undefined
+}
 
 /** The application as its beacon sees it. */
 const asSeen = (
@@ -87,10 +95,16 @@ export const ownGuards = (subject: Subject, resolved: ResolvedRelations, seen: C
       ...unknownRequests(subject, resolved, seen),
     ],
     waiting: each.flatMap(({ grants }) => grants.waiting),
-    unserved: each.flatMap(({ grants }) => grants.unserved),
+    unserved: [...each.flatMap(({ grants }) => grants.unserved), ...unreadableOffers(state)],
     messages: each.flatMap(({ grants }) => grants.messages),
   }
 }
+
+const unreadableOffers = ({ relations }: Pick<EffectiveState, 'relations'>): string[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap((relation) => {
+    const read = readOffer(relation.remote.data)
+    return 'unreadable' in read ? [`${relationName(relation)}: ${read.unreadable}; its policies stay`] : []
+  })
 
 const policiesOf = ({
   beacon,
@@ -135,15 +149,19 @@ const unknownRequests = (
   { owned }: ClusterView,
 ): string[] => {
   // a relation of another interface asks in its own name
-  const standing = relationsIn(state).filter(({ isUnknown, interface: name }) => !isUnknown || name !== 'service_mesh')
+  const standing = relationsIn(state).filter((one) => one.interface !== 'service_mesh' || isReadable(one))
   const known = new Set(
     [...standing.map(({ id, mirror }) => mirror?.id ?? id), ...over.map(({ id }) => id)].map(String),
   )
+  const unread = relationsIn(state).filter((one) => one.interface === 'service_mesh' && !isReadable(one))
+  const configs = unread.map((one) => `config of ${subjectName(remoteSubject(subject, one))}`)
   // what a coordinator asks for itself has its own name
   return requestersOn(owned, ({ metadata }) => !metadata.name.startsWith(policyPrefix(subject))).filter((name) => {
+    if (state.removed !== undefined) return false
     const parsed = parseRequester(name)
-    const isOwn = parsed !== undefined && isSameSubject(parsed.requester, subject)
-    return isOwn && state.removed === undefined && !known.has(parsed.id) && !ended.includes(parsed.id)
+    if (parsed === undefined) return configs.includes(name)
+    const isOwn = isSameSubject(parsed.requester, subject)
+    return isOwn && !known.has(parsed.id) && !ended.includes(parsed.id)
   })
 }
 

@@ -159,9 +159,12 @@ test.each<
   expect(ask(workersAwaited, stateOf([entry, ...(labels ? [told(labels)] : [])], own), peers)).toEqual(names)
 })
 
+/** The coordinator, as its beacon knows it. */
+const KNOWN = entryOf({ id: 2, role: 'provides', remote: { application: SUBJECT.application } })
+
 test('a coordinator waits for its workers where a beacon of it keeps the namespace on the mesh for them', () => {
   const waits = (awaiting: State['awaiting'], entry: RelationEntry = told(MESH)) => {
-    const peers = new Map([...consumer(CLUSTER), ...peersOf({ beacon: stateOf([], awaiting && { awaiting }) })])
+    const peers = new Map([...consumer(CLUSTER), ...peersOf({ beacon: stateOf([KNOWN], awaiting && { awaiting }) })])
     return ask(awaitedByBeacon, stateOf([provided(CLUSTER), entry], { config: COORDINATOR }), peers)
   }
   expect(waits('labels-applied')).toEqual([
@@ -179,7 +182,7 @@ test('a coordinator waits for no workers where an application that is no beacon 
     const entry = entryOf({ id: 3, remote: { application: 'other' }, ...other })
     const peers = new Map([
       ...consumer(CLUSTER),
-      ...peersOf({ beacon: stateOf([]), other: stateOf([], { awaiting: 'labels-applied' }) }),
+      ...peersOf({ beacon: stateOf([KNOWN]), other: stateOf([], { awaiting: 'labels-applied' }) }),
     ])
     return ask(awaitedByBeacon, stateOf([provided(CLUSTER), told(MESH), entry], { config: COORDINATOR }), peers)
   }

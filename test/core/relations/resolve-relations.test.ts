@@ -50,13 +50,13 @@ describe('the data of a relation in effect', () => {
     expect(relationOf(told, publishing({ a: 'peer' }))).toMatchObject({ remote: { units: { 'beacon/0': { c: 'd' } } } })
   })
 
-  test('the data of a relation in effect are unknown where the peer had published some, and nothing tells them now', () => {
+  test('the data of a relation in effect are unknown where the peer had published some, whatever the platform says', () => {
     expect(relationOf(entryOf({ peer: { publishes: true } }))?.isUnknown).toBe(true)
     expect(relationOf(entryOf({ peer: { publishes: true } }), publishing({}))?.isUnknown).toBeUndefined()
     expect(
       relationOf(entryOf({ peer: { publishes: true }, remote: { application: 'beacon', data: { a: 'b' } } }))
         ?.isUnknown,
-    ).toBeUndefined()
+    ).toBe(true)
     expect(relationOf(entryOf())?.isUnknown).toBeUndefined()
   })
 
@@ -66,7 +66,7 @@ describe('the data of a relation in effect', () => {
     const entry = entryOf({ remote: { application: 'beacon', data: unreadable } })
     expect(relationOf(entry)).toMatchObject({ isUnknown: true, remote: { data: {} } })
     const { problems, unknown, waiting } = resolved(entry)
-    expect(waiting).toEqual([])
+    expect(waiting).toMatchObject([{ for: ['shop/beacon'] }])
     expect(problems).toEqual([
       expect.stringMatching(/^relation 1 \(service-mesh\): data: .*; the last readable data stays in effect$/),
     ])
@@ -175,7 +175,9 @@ describe('the view of a peer', () => {
       standing: 'established',
       hasLabels: false,
     })
-    expect(view(entryOf(), unknown({ unknown: 'unreadable' }))).toEqual({ standing: 'established', problem: 'no' })
+    expect(view(entryOf(), unknown({ unknown: 'unreadable' }))).toEqual({
+      ...{ standing: 'established', problem: 'no', hasLabels: true },
+    })
     expect(peerView(SUBJECT, stateOf([]), KEY, peersOf({ beacon: stateOf([theirs()]) }))).toEqual({
       standing: 'established',
     })
