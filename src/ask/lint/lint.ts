@@ -1,5 +1,5 @@
 import { type AuthorizeAuthor, refusedDocuments } from '../../core/access/document-authors.ts'
-import { lostMemories } from '../../core/events/orphans.ts'
+import { lostMemories } from '../../core/events/sweep.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'

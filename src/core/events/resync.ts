@@ -11,8 +11,8 @@ import { type FollowedStep, isSilent, type Outcome, UNCHANGED, withDelivered } f
 import type { Step } from '../reconcile/step.ts'
 import { type Deliver, effectOf, type Followed, type Send } from './deliver.ts'
 import type { Received } from './event-function.ts'
-import { type Swept, sweep } from './orphans.ts'
 import type { Result } from './queue.ts'
+import { type Swept, sweep } from './sweep.ts'
 
 type Dependencies = {
   features: Features

@@ -15,7 +15,7 @@ import { type AttemptEnd, type AttemptProgress, carryOn, retryOnLostRace, type S
 import { type Change, type ChangeResult, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { type Decision, decide } from './decide.ts'
-import { isDue } from './fold/derive.ts'
+import { isDue } from './fold/take-effect.ts'
 import { fold } from './fold.ts'
 import { createListBudget } from './observe/list-budget.ts'
 import { prefetch } from './observe/prefetch.ts'

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Databag } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { readValue } from './databag.ts'
-import { foreignProblem } from './foreign-labels.ts'
+import { foreignProblem } from './requestable-labels.ts'
 import { relationsWith } from './select.ts'
 
 const Labels = z.record(z.string(), z.string())

@@ -13,7 +13,7 @@ export const Leader = z.strictObject({
 export type Leader = z.infer<typeof Leader>
 
 /** The sender of application data. The uid of its pod distinguishes a unit from its successor with the same number. */
-export type Claim = Leader & { readonly uid?: string | undefined }
+export type SendingUnit = Leader & { readonly uid?: string | undefined }
 
 /** The leader and the units of an application. */
 export type Leadership = {
@@ -68,7 +68,7 @@ const isYounger = (created: string | undefined, before: string | undefined): boo
  * Decides on application data from a unit. The leader's are accepted. Those of other, deposed or departed units are refused. Without a
  * leader, they wait for the unit's election. Data of a later epoch wait too, because the event of that election may be late.
  */
-export const checkAuthority = (leadership: Leadership, claim: Claim): Authority => {
+export const checkAuthority = (leadership: Leadership, claim: SendingUnit): Authority => {
   const { application, leader, units } = leadership
   const { unit, epoch, uid } = claim
   const current = currentLeader(leadership)

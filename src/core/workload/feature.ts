@@ -5,12 +5,12 @@ import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import type { Feature } from '../feature/feature.ts'
 import type { Config } from '../state/config.ts'
 import { ownWorkload } from './config.ts'
-import { givenProblems } from './given.ts'
 import { workloadTargets } from './label-targets.ts'
 import { isOwnAccount, isOwnName, usedBy } from './names.ts'
 import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts'
 import { workloadConfig, workloadState } from './schema.ts'
 import { secretWarnings, storeName } from './secrets.ts'
+import { givenProblems } from './sent-problems.ts'
 
 /** The feature for the workload of an application: one of another owner, or one that meshstep deploys by its pod spec. */
 export const workload = {

@@ -1,6 +1,6 @@
 import type { Feature, Leftovers, Related } from '../../core/feature/feature.ts'
-import { FOREIGN_KEYS } from '../../core/relations/foreign-labels.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
+import { FOREIGN_KEYS } from '../../core/relations/requestable-labels.ts'
 import { isAwaiting, type ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Config } from '../../core/state/config.ts'
 import { type Relation, type RelationIdentity, relationsIn, requesterName } from '../../core/state/relation.ts'
@@ -26,7 +26,7 @@ import { literalAsterisks, unmatchable } from './matchable.ts'
 import { rootLookups, rootNamespaces } from './root-namespaces.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { namedServices, servicesOfPolicies } from './services.ts'
-import { adoptedBeacons, ownGuards, servicesTaken } from './taken.ts'
+import { adoptedBeacons, guardsTaken, servicesTaken } from './taken.ts'
 import { consumersOf } from './waypoint-switch.ts'
 
 /** The feature for consumers of a service mesh, and its beacon: labels, policies, the waypoint, and hardened mode. */
@@ -92,7 +92,7 @@ export const serviceMesh = {
   desire: ({ subject, resolved, seen }) => {
     const { state, unknown } = resolved
     const { config } = state
-    const own = ownGuards(subject, resolved, seen)
+    const own = guardsTaken(subject, resolved, seen)
     const owner = { ...subject, labels: ownerLabels(subject) }
     const beacon = config?.mesh && beaconDesiredState(subject, state, resolveMeshConfig(config), owner, seen)
     const consumer = consumerReport(subject, state, seen)

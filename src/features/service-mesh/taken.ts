@@ -64,14 +64,14 @@ export const adoptedBeacons = (subject: Subject, state: Pick<EffectiveState, 're
   offersTaken(subject, state).flatMap(({ beacon, offer }) => (offer.mesh.adopt ? [beacon] : []))
 
 /** The policies that guard the application by the offers of its beacons. */
-export type OwnGuards = {
+export type GuardsTaken = {
   readonly taken: readonly TakenPolicies[]
   /** The same for relations that are over, as long as labels of them may be carried. */
   readonly departing: readonly TakenPolicies[]
   readonly audited: readonly string[]
 } & Pick<Grants, 'unknown' | 'waiting' | 'unserved' | 'messages'>
 
-export const ownGuards = (subject: Subject, resolved: ResolvedRelations, seen: ClusterView): OwnGuards => {
+export const guardsTaken = (subject: Subject, resolved: ResolvedRelations, seen: ClusterView): GuardsTaken => {
   const { state } = resolved
   // nobody must be said to be kept out of pods for which no policy holds
   const isGuarded = arePodsGuarded(subject, state, seen)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { sweep } from '../../../src/core/events/orphans.ts'
+import { sweep } from '../../../src/core/events/sweep.ts'
 import type { Handled } from '../../../src/core/reconcile/outcome.ts'
 import { features } from '../../../src/features.ts'
 import { createLog } from '../../../src/platform/base/log.ts'

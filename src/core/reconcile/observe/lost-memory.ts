@@ -2,9 +2,9 @@ import { changed } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/foreign-labels.ts'
 import type { Peers } from '../../relations/peers.ts'
-import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recover-labels.ts'
+import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recovered-claims.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import {
   type ResolvedRelations,

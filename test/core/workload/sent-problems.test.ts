@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenProblems } from '../../../src/core/workload/given.ts'
+import { givenProblems } from '../../../src/core/workload/sent-problems.ts'
 import { podSpec, workload } from './samples.ts'
 
 const [container = { name: 'web', image: 'x' }] = podSpec().containers

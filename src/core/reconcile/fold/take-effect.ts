@@ -18,7 +18,7 @@ export const derived = (features: Features, derivation: Derivation, after: State
   const due = withResolved(subject, after)
   // data that waited for a leader come from a unit
   const tellerOf = (part: keyof ApplicationData) => (due[part] === after[part] ? by : 'unit')
-  return features.derive(withVersions(before, withSlowed(before, due, tellerOf, now.getTime())), derivation)
+  return features.derive(withLastReadable(before, withSlowed(before, due, tellerOf, now.getTime())), derivation)
 }
 
 /** Tells if pending data can be resolved, because a leader has been seen since. */
@@ -43,7 +43,7 @@ const withResolved = (subject: Subject, state: State): State => {
 }
 
 /** Keeps the values that were readable before when the supported versions change. */
-const withVersions = ({ config: former }: State, state: State): State => {
+const withLastReadable = ({ config: former }: State, state: State): State => {
   const [before, versions] = [former?.versions, state.config?.versions]
   if (isDeepStrictEqual(before, versions)) return state
   const relations = Object.entries(state.relations).map(([key, { lastReadable, ...entry }]) => [

@@ -8,7 +8,7 @@ import { features } from '../../../src/features.ts'
 import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
-import { createFeedback } from '../../../src/serve/http/feedback.ts'
+import { createFeedback } from '../../../src/serve/http/kubernetes-events.ts'
 import { functions } from '../../helpers/functions.ts'
 import { createWorld, event, isWrite, meshRelation, setLabels, type World } from '../../helpers/world.ts'
 

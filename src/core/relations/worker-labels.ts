@@ -2,9 +2,9 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
-import { MESH_KEYS } from './foreign-labels.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
+import { MESH_KEYS } from './requestable-labels.ts'
 import { relationsWith } from './select.ts'
 
 /**
