@@ -85,10 +85,18 @@ const burst = async (ground: Ground, running: Running, events: readonly Sent[], 
 
 const REPETITIONS = 20
 
-/** The same event again and again, in a process that is warm after some of them: the median of each figure. */
-const warm = async (ground: Ground, running: Running, event: Sent): Promise<Measured> => {
+/** The same event again and again, in a process that is warm after some of them. */
+const warm = async (ground: Ground, running: Running, event: Sent): Promise<Measured> =>
+  await median(
+    ground,
+    running,
+    Array.from({ length: REPETITIONS }, () => event),
+  )
+
+/** The median of each figure of these events. */
+const median = async (ground: Ground, running: Running, all: readonly Sent[]): Promise<Measured> => {
   const rounds: Measured[] = []
-  for (let round = 0; round < REPETITIONS; round += 1) rounds.push(await step(ground, running, event))
+  for (const event of all) rounds.push(await step(ground, running, event))
   const of = (figure: 'wall' | 'cpu' | 'calls' | 'writes' | 'memories') =>
     figureOf(rounds.map((one) => one[figure])).median
   return { wall: of('wall'), cpu: of('cpu'), calls: of('calls'), writes: of('writes'), memories: of('memories') }
@@ -227,12 +235,36 @@ const applications =
     await running.stop()
   }
 
+const joins =
+  (count: number): Scenario =>
+  async (ground, program, add) => {
+    // its own sink: what follows at the beacon is a part of a join
+    const running = await start(ground, program)
+    const { of, to } = createNamespace()
+    const names = Array.from({ length: count + REPETITIONS }, () => fresh('db'))
+    await ground.seed(names.flatMap((name) => [of(workload('StatefulSet', name)), of(service(name))]))
+    const config = { policies: [{ type: 'unit', relation: 'web', ports: [80] }] }
+    await running.post(to(changed('beacon', { mesh: { waypoint: false } })))
+    await burst(
+      ground,
+      running,
+      names.flatMap((name) => [to(changed(name, config)), to(related(name, 1))]),
+      20,
+    )
+    const relation = { endpoint: 'service-mesh', interface: 'service_mesh', role: 'requires' }
+    const join = names.map((name, index) => to(told(name, { ...relation, id: 10 + index }, 'beacon')))
+    await burst(ground, running, join.slice(0, count), 20)
+    add('a join, of consumer and beacon', count, await median(ground, running, join.slice(count)))
+    await running.stop()
+  }
+
 const SCENARIOS: readonly Scenario[] = [
   ...[10, 100, 1000].map(policies),
   ...[3, 30, 100].map(workers),
   ...[10, 100, 1000].map(relations),
   ...[100, 1000].map(events),
   ...[10, 100, 1000].map(applications),
+  ...[10, 100].map(joins),
 ]
 
 /** How cost grows with what there is. */
