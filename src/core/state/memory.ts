@@ -130,7 +130,7 @@ const parseMemory = (stored: KubernetesObject, text: Text<State>, memo: Memo): M
   if (!['labels', 'state'].some((key) => Object.hasOwn(data, key))) throw foreign(stored)
   const labels = parse(stored, TEXTS.labels, memo)
   // without `state`, the charm library wrote it
-  if (data.state === undefined) return { state: { ...emptyState(), inherited: labels }, labels, stored }
+  if (data.state === undefined) return { state: { ...emptyState(), libraryLabels: labels }, labels, stored }
   return { state: parse(stored, text, memo), labels, stored }
 }
 

@@ -10,7 +10,7 @@ import type { Config } from './config.ts'
 import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, relationKey } from './relation.ts'
 
 /** The version of stored states. A program leaves memories with another version untouched. */
-export const VERSION = 5
+export const VERSION = 6
 /** The kinds of objects that an application may own. */
 export const OwnedKind = z.enum([
   'AuthorizationPolicy',

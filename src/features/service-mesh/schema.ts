@@ -25,7 +25,7 @@ export const serviceMeshConfig = {
 
 export const serviceMeshState = {
   /** Labels of the charm library. They stay until they are no longer desired. */
-  inherited: part(z.record(z.string(), z.string()).optional(), 'kept', true),
+  libraryLabels: part(z.record(z.string(), z.string()).optional(), 'kept', true),
 }
 
 type ServiceMeshConfig = z.infer<z.ZodObject<typeof serviceMeshConfig>>

@@ -447,7 +447,7 @@ describe('an application moves over from the charm library', () => {
     const world = createWorld([workload()])
     inherit(world, { labels: '{"istio.io/use-waypoint": "on"}' }, { 'istio.io/use-waypoint': 'on' })
     await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint-namespace': '1' }))
-    expect(world.memory()?.state.inherited).toBeUndefined()
+    expect(world.memory()?.state.libraryLabels).toBeUndefined()
     setLabels(world, 'admin', { 'istio.io/use-waypoint': 'on' })
     await world.send('resync', {})
     expect(world.labels().template['istio.io/use-waypoint']).toBe('on')

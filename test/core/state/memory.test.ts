@@ -66,7 +66,7 @@ describe('the memory of an application', () => {
 
   test('the memory of an application is that of the charm library where there is no state', async () => {
     const memory = await load({ labels: '{"a":"b"}' })
-    expect(memory).toMatchObject({ state: { ...stateOf([]), inherited: { a: 'b' } }, labels: { a: 'b' } })
+    expect(memory).toMatchObject({ state: { ...stateOf([]), libraryLabels: { a: 'b' } }, labels: { a: 'b' } })
     expect(typeof memory !== 'string' && isInherited(memory)).toBe(true)
     const own = await load({ labels: '{}', state: JSON.stringify(stateOf([])) })
     expect(typeof own !== 'string' && isInherited(own)).toBe(false)

@@ -54,7 +54,7 @@ export const planLabels = (
     unknown:
       unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
     inherited: {
-      ...(isAt(place, targets.library) && state.inherited),
+      ...(isAt(place, targets.library) && state.libraryLabels),
       ...labelsOfWorkload(subject.application, place),
     },
   })

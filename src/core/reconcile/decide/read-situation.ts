@@ -77,5 +77,5 @@ export const readSituation = async (
   }
 }
 
-const plannedOf = ({ config, removed, inherited, pending, slowed }: State): Planned =>
-  defined({ config, removed, inherited, pending, slowed })
+const plannedOf = ({ config, removed, libraryLabels, pending, slowed }: State): Planned =>
+  defined({ config, removed, libraryLabels, pending, slowed })

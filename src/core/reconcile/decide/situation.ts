@@ -10,7 +10,7 @@ import type { Desired } from './desired-state.ts'
 import type { Conflict, Phase } from './operation.ts'
 
 /** The parts of a state that a plan depends on. The order of events is not one of them. */
-export type Planned = Pick<State, 'config' | 'removed' | 'inherited' | 'pending' | 'slowed'>
+export type Planned = Pick<State, 'config' | 'removed' | 'libraryLabels' | 'pending' | 'slowed'>
 
 /** All inputs of a plan. */
 export type Situation = {

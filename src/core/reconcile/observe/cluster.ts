@@ -175,8 +175,8 @@ export const isNamed = (
 ): boolean => kind === 'Service' && features.services(application, config).includes(name)
 
 /** The targets of the charm library: the StatefulSet and the Service with the application's name, whatever the config says. */
-const libraryTargets = ({ application }: Subject, { inherited }: State): LabelTarget[] =>
-  inherited === undefined
+const libraryTargets = ({ application }: Subject, { libraryLabels }: State): LabelTarget[] =>
+  libraryLabels === undefined
     ? []
     : [
         { kind: 'StatefulSet', name: application },

@@ -25,7 +25,7 @@ type Labelling = {
   readonly handedOn: Readonly<Record<string, string>>
 }
 
-/** Computes the memory of a settled cluster: the held labels and kinds, and the inherited labels that are still desired. */
+/** Computes the memory of a settled cluster: the held labels and kinds, and the labels of the charm library that are still desired. */
 export const finalMemory = (
   memory: Memory,
   { writeToken: _, awaiting: _a, ...state }: State,
@@ -35,13 +35,13 @@ export const finalMemory = (
   const places = workload?.places ?? []
   const names = places.map(({ object }) => objectKey(object))
   const isFailed = failed.some(({ object }) => names.includes(object))
-  const inherited = Object.entries(state.inherited ?? {}).filter(
+  const libraryLabels = Object.entries(state.libraryLabels ?? {}).filter(
     ([key, value]) => isFailed || ownValue(desired.labels, key) === value || isUnknown(desired, key),
   )
-  const next = withInherited(withWorkloadKind(state, workload), inherited)
+  const next = withLibraryLabels(withWorkloadKind(state, workload), libraryLabels)
   // an application whose traffic these labels lead must know that they exist
   const left = { ...(isCarried && memory.labels), ...handedOn, ...leftOn(failed) }
-  if (isFailed) return { state: next, labels: { ...left, ...seenOn(places, application, state.inherited) } }
+  if (isFailed) return { state: next, labels: { ...left, ...seenOn(places, application, state.libraryLabels) } }
   const refused = new Set(
     conflicts.flatMap((conflict) => (names.includes(conflict.object) && 'key' in conflict ? [conflict.key] : [])),
   )
@@ -72,12 +72,14 @@ const leftOn = (failed: readonly Operation[]): Record<string, string> =>
 const seenOn = (
   places: NonNullable<Found['places']>,
   application: string,
-  inherited: State['inherited'],
+  libraryLabels: State['libraryLabels'],
 ): Record<string, string> =>
   Object.fromEntries(
     places.flatMap((place) => {
       const { labels, holders } = readHeld(application, place)
-      return Object.entries(labels).filter(([key, value]) => holders.own.has(key) || ownValue(inherited, key) === value)
+      return Object.entries(labels).filter(
+        ([key, value]) => holders.own.has(key) || ownValue(libraryLabels, key) === value,
+      )
     }),
   )
 
@@ -125,8 +127,8 @@ export const withOwnedKinds = (
   return kinds.length === 0 ? state : { ...state, owned: Object.fromEntries(kinds) }
 }
 
-const withInherited = ({ inherited: _, ...state }: State, entries: readonly [string, string][]): State =>
-  entries.length === 0 ? state : { ...state, inherited: Object.fromEntries(entries) }
+const withLibraryLabels = ({ libraryLabels: _, ...state }: State, entries: readonly [string, string][]): State =>
+  entries.length === 0 ? state : { ...state, libraryLabels: Object.fromEntries(entries) }
 
 /** Remembers the kind to look for first. A temporarily missing workload does not change it. */
 const withWorkloadKind = (state: State, workload: Found | undefined): State => {

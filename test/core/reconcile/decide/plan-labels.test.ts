@@ -161,7 +161,7 @@ describe('labels that are desired', () => {
     const inherited = { [ENROLMENT_LABEL]: 'ambient' }
     const found = labelled('Service', inherited, 'juju')
     const library = (name: string) => ({
-      state: { ...emptyState(), config: {}, inherited },
+      state: { ...emptyState(), config: {}, libraryLabels: inherited },
       observed: { targets: { current: [found], earlier: [], library: [{ kind: 'Service' as const, name }] } },
     })
     expect(shown(plan(library('web')).operations)).toEqual([['label Service shop/web in enrol', inherited]])

@@ -214,7 +214,7 @@ describe('what is observed of an application', () => {
       features,
       kubernetes,
       SUBJECT,
-      stateOf([], { config: PLAIN, previousTargets: [...former], inherited: {} }),
+      stateOf([], { config: PLAIN, previousTargets: [...former], libraryLabels: {} }),
     )
     expect(targets.earlier.map(({ target }) => target)).toMatchObject([
       { kind: 'Service', name: 'old' },

@@ -113,7 +113,7 @@ describe('the labels that a memory has after a step', () => {
     const library = labelled('StatefulSet', { a: 'b', c: 'd' }, 'juju')
     expect(
       labelsAfter({}, {}, { workload: library, failed: [labelling(library, { remove: {} })] }, [], {
-        inherited: { a: 'b', c: 'x' },
+        libraryLabels: { a: 'b', c: 'x' },
       }),
     ).toEqual({ a: 'b' })
   })
@@ -121,7 +121,7 @@ describe('the labels that a memory has after a step', () => {
   test('the inherited labels that a memory has after a step are those that are desired, unknown, or could not be removed', () => {
     const inherited = { a: 'b', c: 'd' }
     const left = (...args: Parameters<typeof finalOf>) =>
-      finalOf(args[0], args[1], args[2], args[3], { inherited }).state.inherited
+      finalOf(args[0], args[1], args[2], args[3], { libraryLabels: inherited }).state.libraryLabels
     expect(left({}, {})).toBeUndefined()
     expect(left({}, { a: 'b', c: 'other' })).toEqual({ a: 'b' })
     expect(left({}, {}, {}, ['c'])).toEqual({ c: 'd' })
