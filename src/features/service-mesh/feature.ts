@@ -99,7 +99,7 @@ export const serviceMesh = {
     const raw = rawPolicies(owner, config?.rawPolicies ?? [])
     return {
       objects: [...(beacon?.objects ?? []), ...raw],
-      requests: [...(beacon?.requests ?? []), ...customRequests(subject, state)],
+      requests: [...(beacon?.requests ?? []), ...customRequests(subject, state, seen)],
       guards: beacon?.guards ?? [],
       taken: own.taken,
       departing: own.departing,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { MeshPolicy } from '../../core/policies/models.ts'
-import { applicationPods, findTarget } from '../../core/policies/target.ts'
+import { applicationPods, findTarget, type PolicyTarget } from '../../core/policies/target.ts'
 import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
 import type { Databag } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
@@ -78,12 +78,14 @@ export const offerTo = (
 }
 
 const policiesAt = (policies: readonly MeshPolicy[] = [], consumer: Subject): MeshPolicy[] =>
-  policies.filter((policy) => isAt(policy, consumer))
+  policies.filter((policy) => {
+    const target = findTarget(policy)
+    return target !== undefined && isAt(target, consumer)
+  })
 
-/** Tells if a policy is about the pods or the Service of an application. */
-export const isAt = (policy: MeshPolicy, { namespace, application }: Subject): boolean => {
-  const target = findTarget(policy)
-  if (target?.namespace !== namespace) return false
+/** Tells if a target is the pods or the Service of an application. */
+export const isAt = (target: PolicyTarget, { namespace, application }: Subject): boolean => {
+  if (target.namespace !== namespace) return false
   return 'targetRefs' in target.spec
     ? target.spec.targetRefs.some(({ name }) => name === application)
     : Object.keys(target.spec.selector.matchLabels).length === 1 &&
