@@ -37,7 +37,7 @@ import { fieldManager, isOwnedBy } from '../../platform/kubernetes/ownership-lab
 import { type Grants, grantsFor, NO_GRANTS, requestedServices } from './grants.ts'
 import { guardsFor } from './guarding.ts'
 import { isManaging } from './managing.ts'
-import { isAt, podsOf } from './offer.ts'
+import { isAt, isOpenToIngress, podsOf } from './offer.ts'
 import { ownGrants } from './own-grants.ts'
 import { rootProblems, unknownRoot } from './root-namespaces.ts'
 import { requestersOn } from './taken.ts'
@@ -115,6 +115,7 @@ export const beaconDesiredState = (
   const { lookups } = seen
   const { mesh, leading, isSwitching, isDenying } = meshInEffect(subject, state, config, seen)
   const late = laggards(subject, state)
+  const unguarded = unguardedBackends(subject, state, mesh, seen)
   const isOpening = !config.hardened && mesh.guard === 'whenGranted' && consumersOf(state.relations).some(isSwitching)
   // nothing else is denied before all consumers let in whom they mean to
   const isDenied = mesh.hardened === true && (isDenying || late.length === 0)
@@ -125,7 +126,7 @@ export const beaconDesiredState = (
     guards: [...managed.guards, ...backendGuards(subject, state, mesh, seen)],
     objects: [
       ...waypointObjects(subject, mesh, owner.labels),
-      ...staticPolicies(subject, { ...mesh, hardened: isDenied }, owner),
+      ...staticPolicies(subject, { ...mesh, hardened: isDenied }, owner, unguarded),
     ],
     waiting: [
       ...managed.waiting,
@@ -136,6 +137,7 @@ export const beaconDesiredState = (
       })),
       ...waypointWaits(subject, config, mesh, lookups),
       ...(mesh.hardened && !isDenied ? [policiesWait('hardened mode', late)] : []),
+      ...unguarded.map((name) => policiesWait(`the policy that lets the ingress reach ${name}`, [name])),
       ...(isEnrolled || late.length === 0 ? [] : [policiesWait(nameOf(ownNamespace(subject)), late)]),
       ...(leading.length > 0 ? [leadingWait(leading)] : []),
       ...rootProblems(subject, mesh, lookups),
@@ -143,9 +145,12 @@ export const beaconDesiredState = (
     ],
     messages: [...managed.messages, ...unknownRoot(subject, mesh, lookups)],
     isAwaitingLabels: leading.length > 0 || isOpening,
-    isAwaitingClaims: late.length > 0 && (mesh.modelOnMesh === true || mesh.hardened === true),
+    isAwaitingClaims: unguarded.length > 0 || (late.length > 0 && isForAll(mesh)),
   }
 }
+
+/** Tells if a mesh is also for pods without labels of their own, or denies what no policy allows. */
+const isForAll = ({ modelOnMesh, hardened }: MeshConfig): boolean => modelOnMesh === true || hardened === true
 
 const HELD_WAYPOINT = 'the waypoint'
 
@@ -228,7 +233,31 @@ const backendGuards = (subject: Subject, state: EffectiveState, mesh: MeshConfig
     }))
 }
 
-const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner): KubernetesObject[] => {
+/**
+ * Lists the backends that have yet to let in the waypoint at their pods, because they write the policy for that themselves. A policy that admits the ingress
+ * alone would refuse all other clients there. One that stands already stays.
+ */
+const unguardedBackends = (
+  subject: Subject,
+  { relations }: EffectiveState,
+  { backends = [] }: MeshConfig,
+  seen: Pick<ClusterView, 'owned'>,
+): string[] => {
+  const late = consumersOf(relations)
+    .filter(({ guardsItself, hasApplied }) => guardsItself && !hasApplied)
+    .map((relation) => remoteSubject(subject, relation))
+  return mergeBackends(subject, backends)
+    .filter(({ ports, ...backend }) => ports.length > 0 && late.some((one) => isSameSubject(one, backend)))
+    .filter((backend) => !isOpenToIngress(subject, seen, backend))
+    .map(subjectName)
+}
+
+const staticPolicies = (
+  subject: Subject,
+  mesh: MeshConfig,
+  owner: PolicyOwner,
+  unguarded: readonly string[],
+): KubernetesObject[] => {
   const { hardened = false, modelOnMesh = false, rootNamespace = ROOT_NAMESPACE } = mesh
   const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
   const gateway = subject.application
@@ -236,9 +265,9 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner):
     // without it, hardened mode would refuse the controller
     ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
     ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
-    ...mergeBackends(subject, backends).flatMap((backend) =>
-      ingressToBackend(owner, backend, ...findTrustDomains(mesh, subject.namespace)),
-    ),
+    ...mergeBackends(subject, backends)
+      .filter((backend) => !unguarded.includes(subjectName(backend)))
+      .flatMap((backend) => ingressToBackend(owner, backend, ...findTrustDomains(mesh, subject.namespace))),
     ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
     ...(hardened ? hardenedMode(owner, rootNamespace) : []),
   ]

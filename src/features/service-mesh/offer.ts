@@ -1,10 +1,12 @@
 import * as z from 'zod'
+import type { ClusterView } from '../../core/feature/feature.ts'
 import { MeshPolicy } from '../../core/policies/models.ts'
 import { applicationPods, findTarget, type PolicyTarget } from '../../core/policies/target.ts'
 import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
 import type { Databag } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { ingressPolicyName } from '../../mesh/istio/beacon-policies.ts'
 import { resolveMeshConfig } from '../../mesh/istio/identities.ts'
 import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
@@ -43,13 +45,19 @@ export type Offer = z.infer<typeof Offer>
 /** Reads the offer of a beacon. Undefined for one that meshstep does not run. */
 export const readOffer = (databag: Databag): DatabagValue<Offer> => readValue(databag, OFFER_KEY, Offer)
 
+/** A consumer as its beacon sees it. */
+export type Addressee = {
+  readonly consumer: Subject
+  readonly isSwitching: boolean
+  readonly seen: Pick<ClusterView, 'owned'>
+}
+
 /** Builds the offer of a beacon with this mesh in effect to one of its consumers. */
 export const offerTo = (
   beacon: Subject,
   { config = {} }: Pick<EffectiveState, 'config'>,
   mesh: MeshConfig,
-  consumer: Subject,
-  isSwitching: boolean,
+  { consumer, isSwitching, seen }: Addressee,
 ): Offer => {
   const { trustDomain, trustDomainAliases, trustDomains } = resolveMeshConfig({ ...config, mesh })
   const { manageAuthorizationPolicies, hardened, guard, adopt } = mesh
@@ -72,7 +80,8 @@ export const offerTo = (
     },
     ...(config.serviceAccounts && { serviceAccounts: config.serviceAccounts }),
     ...(policies.length > 0 && { policies }),
-    ...(isBackend(beacon, mesh, consumer) && { backend: true as const }),
+    // what lets in the ingress alone goes before the policy that lets in the waypoint
+    ...((isBackend(beacon, mesh, consumer) || isOpenToIngress(beacon, seen, consumer)) && { backend: true as const }),
     ...(isSwitching && { switching: true as const }),
   }
 }
@@ -93,11 +102,25 @@ export const isAt = (target: PolicyTarget, { namespace, application }: Subject):
 }
 
 /** Tells if the ingress of a beacon leads to the application. */
-export const isBackend = (beacon: Subject, { backends = [] }: MeshConfig, consumer: Subject): boolean =>
+const isBackend = (beacon: Subject, { backends = [] }: MeshConfig, consumer: Subject): boolean =>
   backends.some(
     ({ namespace = beacon.namespace, application, ports }) =>
       namespace === consumer.namespace && application === consumer.application && ports.length > 0,
   )
+
+/** Tells if the policy stands that lets the ingress of a beacon reach the pods of an application. */
+export const isOpenToIngress = (
+  beacon: Subject,
+  { owned }: Pick<ClusterView, 'owned'>,
+  { namespace, application }: Subject,
+): boolean => {
+  const name = ingressPolicyName(beacon, { namespace, application })
+  return owned.some(
+    ({ kind, live = [] }) =>
+      kind === 'AuthorizationPolicy' &&
+      live.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace),
+  )
+}
 
 /** The pods of an application. */
 export const podsOf = ({ namespace, application }: Subject) => applicationPods(namespace, application)
