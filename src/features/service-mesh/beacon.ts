@@ -287,15 +287,28 @@ const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backe
 const takenByConsumers = (
   subject: Subject,
   { relations }: EffectiveState,
-  seen: Pick<ClusterView, 'owned'>,
+  seen: Pick<ClusterView, 'owned' | 'lookups'>,
 ): ((target: PolicyTarget | undefined) => boolean) => {
   const isOurs = writtenBy(subject, seen)
-  const guarding = consumersOf(relations)
-    .filter(({ guardsItself }) => guardsItself)
-    .map((relation) => ({ ...relation, consumer: remoteSubject(subject, relation) }))
+  const guarding = consumersOf(relations).filter(({ guardsItself }) => guardsItself)
   return (target) =>
     target !== undefined &&
-    guarding.some(({ consumer, hasApplied }) => isAt(target, consumer) && (hasApplied || !isOurs(target)))
+    guarding.some((one) => isAt(subject, target, one, seen.lookups) && (one.hasApplied || !isOurs(target)))
+}
+
+/** Lists the Services by other names that the config asks for, and that may be those of consumers. The objects in the cluster show it. */
+export const servicesAtConsumers = (subject: Subject, { config, relations }: EffectiveState): Reference[] => {
+  const guarding = consumersOf(relations)
+    .filter(({ guardsItself }) => guardsItself)
+    .map((relation) => remoteSubject(subject, relation))
+  const namespaces = new Set(guarding.map(({ namespace }) => namespace))
+  const own = new Set(guarding.map(subjectName))
+  return (config?.meshPolicies ?? []).flatMap(
+    ({ target_type: type, target_namespace: namespace, target_service: name }) =>
+      type === 'app' && name && namespaces.has(namespace) && !own.has(subjectName({ namespace, application: name }))
+        ? [{ kind: 'Service' as const, namespace, name }]
+        : [],
+  )
 }
 
 /** Creates a test for targets with a policy that is the beacon's. */
@@ -310,7 +323,7 @@ const writtenBy = (subject: Subject, { owned }: Pick<ClusterView, 'owned'>): ((t
 export const customRequests = (
   subject: Subject,
   state: EffectiveState,
-  seen: Pick<ClusterView, 'owned'>,
+  seen: Pick<ClusterView, 'owned' | 'lookups'>,
 ): RequestedPolicy[] => {
   const { namespace, application } = subject
   const isTaken = takenByConsumers(subject, state, seen)

@@ -3,7 +3,8 @@ import type { ClusterView } from '../../core/feature/feature.ts'
 import { MeshPolicy } from '../../core/policies/models.ts'
 import { applicationPods, findTarget, type PolicyTarget } from '../../core/policies/target.ts'
 import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
-import type { Databag } from '../../core/state/relation.ts'
+import { remoteSubject } from '../../core/relations/peer-entry.ts'
+import type { Databag, Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { ingressPolicyName } from '../../mesh/istio/beacon-policies.ts'
@@ -11,7 +12,9 @@ import { resolveMeshConfig } from '../../mesh/istio/identities.ts'
 import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
+import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import { isServiceOfConsumer } from './grants.ts'
 
 /** The entry of a beacon's databag with its offer. */
 export const OFFER_KEY = 'offer'
@@ -47,9 +50,9 @@ export const readOffer = (databag: Databag): DatabagValue<Offer> => readValue(da
 
 /** A consumer as its beacon sees it. */
 export type Addressee = {
-  readonly consumer: Subject
+  readonly relation: Relation
   readonly isSwitching: boolean
-  readonly seen: Pick<ClusterView, 'owned'>
+  readonly seen: Pick<ClusterView, 'owned' | 'lookups'>
 }
 
 /** Builds the offer of a beacon with this mesh in effect to one of its consumers. */
@@ -57,12 +60,16 @@ export const offerTo = (
   beacon: Subject,
   { config = {} }: Pick<EffectiveState, 'config'>,
   mesh: MeshConfig,
-  { consumer, isSwitching, seen }: Addressee,
+  { relation, isSwitching, seen }: Addressee,
 ): Offer => {
+  const consumer = remoteSubject(beacon, relation)
   const { trustDomain, trustDomainAliases, trustDomains } = resolveMeshConfig({ ...config, mesh })
   const { manageAuthorizationPolicies, hardened, guard, adopt } = mesh
   const enforcement = mesh.enforcement ?? config.enforcement
-  const policies = policiesAt(config.meshPolicies, consumer)
+  const policies = (config.meshPolicies ?? []).filter((policy) => {
+    const target = findTarget(policy)
+    return target !== undefined && isAt(beacon, target, relation, seen.lookups)
+  })
   return {
     version: 1,
     mesh: {
@@ -86,17 +93,12 @@ export const offerTo = (
   }
 }
 
-const policiesAt = (policies: readonly MeshPolicy[] = [], consumer: Subject): MeshPolicy[] =>
-  policies.filter((policy) => {
-    const target = findTarget(policy)
-    return target !== undefined && isAt(target, consumer)
-  })
-
-/** Tells if a target is the pods or the Service of an application. */
-export const isAt = (target: PolicyTarget, { namespace, application }: Subject): boolean => {
+/** Tells if a target is the pods of a consumer, or a Service of it. */
+export const isAt = (beacon: Subject, target: PolicyTarget, relation: Relation, lookups: Lookups): boolean => {
+  const { namespace, application } = remoteSubject(beacon, relation)
   if (target.namespace !== namespace) return false
   return 'targetRefs' in target.spec
-    ? target.spec.targetRefs.some(({ name }) => name === application)
+    ? target.spec.targetRefs.some(({ name }) => isServiceOfConsumer(beacon, relation, name, lookups))
     : Object.keys(target.spec.selector.matchLabels).length === 1 &&
         ownValue(target.spec.selector.matchLabels, NAME_LABEL) === application
 }
