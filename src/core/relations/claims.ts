@@ -61,7 +61,7 @@ export const recordProgress = (
   withEntries(state, (entry, key) => {
     const relation = ownValue(resolved.state.relations, key)
     const { published, shows } = peerView(subject, state, key, peers)
-    const isFailed = relation !== undefined && requestersOf(subject, relation).some((one) => failed.requesters.has(one))
+    const isFailed = relation !== undefined && askingFor(subject, relation).some((one) => failed.requesters.has(one))
     const { peer = {} } = entry
     const seen = changed(peer, {
       seen: isFailed ? peer.seen : (shows ?? peer.seen),
@@ -73,6 +73,12 @@ export const recordProgress = (
       peer: Object.keys(seen).length === 0 ? undefined : seen,
     }
   })
+
+/** Names the requesters of the policies that a claim is about: also the config of the beacon asks for some that its consumer writes. */
+const askingFor = (subject: Subject, relation: Relation): string[] => [
+  ...requestersOf(subject, relation),
+  ...(takesLabels(relation) ? [`config of ${subjectName(remoteSubject(subject, relation))}`] : []),
+]
 
 /** Names the requesters of the policies of a relation, in the words of its beacon, and in those of a coordinator. */
 export const requestersOf = (subject: Subject, relation: Relation): string[] => [

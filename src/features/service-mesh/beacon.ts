@@ -1,6 +1,6 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
-import { applicationPods } from '../../core/policies/target.ts'
+import { findTarget, type PolicyTarget } from '../../core/policies/target.ts'
 import { laggards } from '../../core/relations/awaited-peers.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
@@ -19,6 +19,7 @@ import {
 } from '../../mesh/istio/beacon-policies.ts'
 import { ROOT_NAMESPACE } from '../../mesh/istio/mesh-config.ts'
 import { meshLabels } from '../../mesh/istio/names.ts'
+import { isNamedFor } from '../../mesh/istio/object-name.ts'
 import { findTrustDomains } from '../../mesh/istio/trust-domains.ts'
 import {
   runsWaypoint,
@@ -32,9 +33,11 @@ import { isSameSubject, type Subject, subjectName } from '../../platform/base/su
 import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { fieldManager, isOwnedBy } from '../../platform/kubernetes/ownership-labels.ts'
 import { type Grants, grantsFor, NO_GRANTS, requestedServices } from './grants.ts'
+import { guardsFor } from './guarding.ts'
 import { isManaging } from './managing.ts'
-import { isAt } from './offer.ts'
+import { isAt, isOpenToIngress, podsOf } from './offer.ts'
 import { ownGrants } from './own-grants.ts'
 import { rootProblems, unknownRoot } from './root-namespaces.ts'
 import { requestersOn } from './taken.ts'
@@ -112,23 +115,18 @@ export const beaconDesiredState = (
   const { lookups } = seen
   const { mesh, leading, isSwitching, isDenying } = meshInEffect(subject, state, config, seen)
   const late = laggards(subject, state)
+  const unguarded = unguardedBackends(subject, state, mesh, seen)
   const isOpening = !config.hardened && mesh.guard === 'whenGranted' && consumersOf(state.relations).some(isSwitching)
   // nothing else is denied before all consumers let in whom they mean to
   const isDenied = mesh.hardened === true && (isDenying || late.length === 0)
   const isEnrolled = mesh.modelOnMesh !== true || isOnMeshNow(subject, lookups)
-  const managed = managedPolicies(
-    subject,
-    state,
-    mesh,
-    lookups,
-    (relation) => !config.hardened && isSwitching(relation),
-  )
+  const managed = managedPolicies(subject, state, mesh, seen, (relation) => !config.hardened && isSwitching(relation))
   return {
     ...managed,
-    guards: [...managed.guards, ...backendGuards(subject, state, mesh)],
+    guards: [...managed.guards, ...backendGuards(subject, state, mesh, seen)],
     objects: [
       ...waypointObjects(subject, mesh, owner.labels),
-      ...staticPolicies(subject, { ...mesh, hardened: isDenied }, owner),
+      ...staticPolicies(subject, { ...mesh, hardened: isDenied }, owner, unguarded),
     ],
     waiting: [
       ...managed.waiting,
@@ -139,6 +137,7 @@ export const beaconDesiredState = (
       })),
       ...waypointWaits(subject, config, mesh, lookups),
       ...(mesh.hardened && !isDenied ? [policiesWait('hardened mode', late)] : []),
+      ...unguarded.map((name) => policiesWait(`the policy that lets the ingress reach ${name}`, [name])),
       ...(isEnrolled || late.length === 0 ? [] : [policiesWait(nameOf(ownNamespace(subject)), late)]),
       ...(leading.length > 0 ? [leadingWait(leading)] : []),
       ...rootProblems(subject, mesh, lookups),
@@ -146,9 +145,12 @@ export const beaconDesiredState = (
     ],
     messages: [...managed.messages, ...unknownRoot(subject, mesh, lookups)],
     isAwaitingLabels: leading.length > 0 || isOpening,
-    isAwaitingClaims: late.length > 0 && (mesh.modelOnMesh === true || mesh.hardened === true),
+    isAwaitingClaims: unguarded.length > 0 || (late.length > 0 && isForAll(mesh)),
   }
 }
+
+/** Tells if a mesh is also for pods without labels of their own, or denies what no policy allows. */
+const isForAll = ({ modelOnMesh, hardened }: MeshConfig): boolean => modelOnMesh === true || hardened === true
 
 const HELD_WAYPOINT = 'the waypoint'
 
@@ -184,15 +186,15 @@ const managedPolicies = (
   subject: Subject,
   state: EffectiveState,
   mesh: MeshConfig,
-  lookups: Lookups,
+  seen: ClusterView,
   isOpening: (relation: Relation) => boolean,
 ): Grants => {
   if (!isManaging(mesh)) return NO_GRANTS
-  const grants = grantsFor(subject, state, lookups, mesh, isOpening)
+  const grants = grantsFor(subject, state, seen.lookups, mesh, isOpening)
   const own = ownGrants(subject, state, mesh)
   return {
     requests: [...grants.requests, ...own.requests],
-    guards: [...grants.guards, ...own.guards],
+    guards: [...grants.guards, ...own.guards, ...lateGuards(subject, state, mesh, seen)],
     unknown: grants.unknown,
     waiting: [...grants.waiting, ...own.waiting],
     unserved: [...grants.unserved, ...own.unserved],
@@ -201,22 +203,61 @@ const managedPolicies = (
   }
 }
 
+/** Guards the pods that hardened mode closes, of consumers that have yet to take over what the beacon wrote there. */
+const lateGuards = (
+  subject: Subject,
+  { relations }: EffectiveState,
+  mesh: MeshConfig,
+  seen: Pick<ClusterView, 'owned'>,
+): Guard[] => {
+  const isOurs = writtenBy(subject, seen)
+  return consumersOf(relations)
+    .filter(({ guardsItself, hasApplied }) => guardsItself && !hasApplied)
+    .map((relation) => ({ ...remoteSubject(subject, relation), relation: requesterName(subject, relation) }))
+    .filter((consumer) => isOurs(podsOf(consumer)))
+    .flatMap((consumer) => guardsFor(subject, mesh, consumer, []))
+}
+
 /** Guards the pods of backends. A policy that admits the ingress gateway would otherwise refuse the waypoint. */
-const backendGuards = (subject: Subject, state: EffectiveState, mesh: MeshConfig): Guard[] => {
-  const guarding = guardingThemselves(subject, state)
+const backendGuards = (subject: Subject, state: EffectiveState, mesh: MeshConfig, seen: ClusterView): Guard[] => {
+  const isTaken = takenByConsumers(subject, state, seen)
   const principals = waypointPrincipals(subject, mesh)
   if (principals.length === 0) return []
   const { namespace, application } = subject
   return mergeBackends(subject, mesh.backends ?? [])
-    .filter(({ ports, ...backend }) => ports.length > 0 && !guarding.some((one) => isSameSubject(one, backend)))
+    .filter((backend) => backend.ports.length > 0 && !isTaken(podsOf(backend)))
     .map((backend) => ({
-      target: applicationPods(backend.namespace, backend.application),
+      target: podsOf(backend),
       relation: `config of ${namespace}/${application}`,
       principals,
     }))
 }
 
-const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner): KubernetesObject[] => {
+/**
+ * Lists the backends that have yet to let in the waypoint at their pods, because they write the policy for that themselves. A policy that admits the ingress
+ * alone would refuse all other clients there. One that stands already stays.
+ */
+const unguardedBackends = (
+  subject: Subject,
+  { relations }: EffectiveState,
+  { backends = [] }: MeshConfig,
+  seen: Pick<ClusterView, 'owned'>,
+): string[] => {
+  const late = consumersOf(relations)
+    .filter(({ guardsItself, hasApplied }) => guardsItself && !hasApplied)
+    .map((relation) => remoteSubject(subject, relation))
+  return mergeBackends(subject, backends)
+    .filter(({ ports, ...backend }) => ports.length > 0 && late.some((one) => isSameSubject(one, backend)))
+    .filter((backend) => !isOpenToIngress(subject, seen, backend))
+    .map(subjectName)
+}
+
+const staticPolicies = (
+  subject: Subject,
+  mesh: MeshConfig,
+  owner: PolicyOwner,
+  unguarded: readonly string[],
+): KubernetesObject[] => {
   const { hardened = false, modelOnMesh = false, rootNamespace = ROOT_NAMESPACE } = mesh
   const { externalTraffic: cidrs, backends = [], externalAuthorizer: provider } = mesh
   const gateway = subject.application
@@ -224,9 +265,9 @@ const staticPolicies = (subject: Subject, mesh: MeshConfig, owner: PolicyOwner):
     // without it, hardened mode would refuse the controller
     ...(modelOnMesh && (isManaging(mesh) || hardened) ? [modeloperatorAllow(owner)] : []),
     ...(cidrs ? [externalTraffic(owner, { gateway, cidrs })] : []),
-    ...mergeBackends(subject, backends).flatMap((backend) =>
-      ingressToBackend(owner, backend, ...findTrustDomains(mesh, subject.namespace)),
-    ),
+    ...mergeBackends(subject, backends)
+      .filter((backend) => !unguarded.includes(subjectName(backend)))
+      .flatMap((backend) => ingressToBackend(owner, backend, ...findTrustDomains(mesh, subject.namespace))),
     ...(provider === undefined ? [] : [externalAuthorizer(owner, { gateway, provider })]),
     ...(hardened ? hardenedMode(owner, rootNamespace) : []),
   ]
@@ -239,16 +280,55 @@ const mergeBackends = (subject: Subject, backends: NonNullable<MeshConfig['backe
     ({ namespace, application }) => `${namespace}/${application}`,
   ).flatMap(([, same]) => same.slice(0, 1).map((one) => ({ ...one, ports: same.flatMap(({ ports }) => ports) })))
 
-/** Lists the consumers that write the policies at their targets, among them those that the beacon's own config asks for. */
-const guardingThemselves = (subject: Subject, { relations }: EffectiveState): Subject[] =>
-  consumersOf(relations).flatMap((relation) => (relation.guardsItself ? [remoteSubject(subject, relation)] : []))
+/**
+ * Creates a test for the targets at which consumers write what the config asks for, by the offer. What the beacon has written there stays until its
+ * consumer has applied the offer. It is the consumer's as soon as that has taken it over.
+ */
+const takenByConsumers = (
+  subject: Subject,
+  { relations }: EffectiveState,
+  seen: Pick<ClusterView, 'owned' | 'lookups'>,
+): ((target: PolicyTarget | undefined) => boolean) => {
+  const isOurs = writtenBy(subject, seen)
+  const guarding = consumersOf(relations).filter(({ guardsItself }) => guardsItself)
+  return (target) =>
+    target !== undefined &&
+    guarding.some((one) => isAt(subject, target, one, seen.lookups) && (one.hasApplied || !isOurs(target)))
+}
+
+/** Lists the Services by other names that the config asks for, and that may be those of consumers. The objects in the cluster show it. */
+export const servicesAtConsumers = (subject: Subject, { config, relations }: EffectiveState): Reference[] => {
+  const guarding = consumersOf(relations)
+    .filter(({ guardsItself }) => guardsItself)
+    .map((relation) => remoteSubject(subject, relation))
+  const namespaces = new Set(guarding.map(({ namespace }) => namespace))
+  const own = new Set(guarding.map(subjectName))
+  return (config?.meshPolicies ?? []).flatMap(
+    ({ target_type: type, target_namespace: namespace, target_service: name }) =>
+      type === 'app' && name && namespaces.has(namespace) && !own.has(subjectName({ namespace, application: name }))
+        ? [{ kind: 'Service' as const, namespace, name }]
+        : [],
+  )
+}
+
+/** Creates a test for targets with a policy that is the beacon's. */
+const writtenBy = (subject: Subject, { owned }: Pick<ClusterView, 'owned'>): ((target: PolicyTarget) => boolean) => {
+  const policies = owned
+    .flatMap(({ kind, live = [] }) => (kind === 'AuthorizationPolicy' ? live : []))
+    .filter((policy) => isOwnedBy(policy, fieldManager(subject.application)))
+  return (target) => policies.some((policy) => isNamedFor(subject, target, policy))
+}
 
 /** The requests of the config itself, without those that consumers take with the offer. */
-export const customRequests = (subject: Subject, state: EffectiveState): RequestedPolicy[] => {
+export const customRequests = (
+  subject: Subject,
+  state: EffectiveState,
+  seen: Pick<ClusterView, 'owned' | 'lookups'>,
+): RequestedPolicy[] => {
   const { namespace, application } = subject
-  const guarding = guardingThemselves(subject, state)
+  const isTaken = takenByConsumers(subject, state, seen)
   return (state.config?.meshPolicies ?? [])
-    .filter((policy) => !guarding.some((consumer) => isAt(policy, consumer)))
+    .filter((policy) => !isTaken(findTarget(policy)))
     .map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))
 }
 

@@ -77,7 +77,7 @@ const beaconDatabag = (
   const isOpening = mesh.guard === 'whenGranted' && !mesh.hardened
   const isSwitching = isOpening && effective.isSwitching(relation)
   const inEffect = { ...effective.mesh, hardened }
-  const offer = offerTo(subject, state, inEffect, { namespace, application }, isSwitching)
+  const offer = offerTo(subject, state, inEffect, { relation, isSwitching, seen })
   return {
     labels: pythonJson(labels),
     ...(elsewhere && { [ELSEWHERE_KEY]: pythonJson(elsewhere) }),

@@ -15,7 +15,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
-import { beaconDesiredState, beaconLookups, customRequests, keptRequests } from './beacon.ts'
+import { beaconDesiredState, beaconLookups, customRequests, keptRequests, servicesAtConsumers } from './beacon.ts'
 import { consumerReport } from './consumer.ts'
 import { meshDatabag } from './databags.ts'
 import { desiredLabels, refusedLabels } from './desired-labels.ts'
@@ -73,6 +73,7 @@ export const serviceMesh = {
   ],
   lookups: (subject, { state }, seen) => [
     ...(state.config?.mesh ? beaconLookups(subject, state, state.config.mesh) : []),
+    ...servicesAtConsumers(subject, state),
     ...rootLookups(subject, state.config ?? {}, seen),
     ...servicesOfPolicies(subject, state),
     ...servicesTaken(subject, state),
@@ -99,7 +100,7 @@ export const serviceMesh = {
     const raw = rawPolicies(owner, config?.rawPolicies ?? [])
     return {
       objects: [...(beacon?.objects ?? []), ...raw],
-      requests: [...(beacon?.requests ?? []), ...customRequests(subject, state)],
+      requests: [...(beacon?.requests ?? []), ...customRequests(subject, state, seen)],
       guards: beacon?.guards ?? [],
       taken: own.taken,
       departing: own.departing,

@@ -1,6 +1,7 @@
 import type { MeshPolicy } from '../../core/policies/models.ts'
 import { namesProblem } from '../../core/policies/name-problem.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
+import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
@@ -43,6 +44,20 @@ export const requestedServices = (subject: Subject, state: EffectiveState): Refe
 export const servicesOf = (beacon: Subject, relation: Relation, guarded: readonly Guarded[] = []): Reference[] => {
   const { requester, declared } = readRequests(beacon, relation, guarded)
   return otherServices(requester, declared).map((name) => serviceReference(requester, name))
+}
+
+/**
+ * Tells if a Service is a consumer's: it has the consumer's name, or selects its pods. Of one that is missing, or cannot be read, the consumer's request
+ * tells, because the consumer guards what it names there.
+ */
+export const isServiceOfConsumer = (beacon: Subject, relation: Relation, name: string, lookups: Lookups): boolean => {
+  const consumer = remoteSubject(beacon, relation)
+  const key = nameOf(serviceReference(consumer, name))
+  if (name === consumer.application || !lookups.has(key)) return name === consumer.application
+  const service = findLookup(lookups, key)
+  return service === undefined
+    ? servicesOf(beacon, relation).some((one) => one.name === name)
+    : isServiceOf(consumer, service)
 }
 
 export const NO_GRANTS: Grants = {

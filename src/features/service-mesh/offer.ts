@@ -1,15 +1,20 @@
 import * as z from 'zod'
+import type { ClusterView } from '../../core/feature/feature.ts'
 import { MeshPolicy } from '../../core/policies/models.ts'
-import { applicationPods, findTarget } from '../../core/policies/target.ts'
+import { applicationPods, findTarget, type PolicyTarget } from '../../core/policies/target.ts'
 import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
-import type { Databag } from '../../core/state/relation.ts'
+import { remoteSubject } from '../../core/relations/peer-entry.ts'
+import type { Databag, Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { ingressPolicyName } from '../../mesh/istio/beacon-policies.ts'
 import { resolveMeshConfig } from '../../mesh/istio/identities.ts'
 import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
+import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import { isServiceOfConsumer } from './grants.ts'
 
 /** The entry of a beacon's databag with its offer. */
 export const OFFER_KEY = 'offer'
@@ -46,18 +51,28 @@ export type Offer = z.infer<typeof Offer>
 /** Reads the offer of a beacon. Undefined for one that meshstep does not run. */
 export const readOffer = (databag: Databag): DatabagValue<Offer> => readValue(databag, OFFER_KEY, Offer)
 
+/** A consumer as its beacon sees it. */
+export type Addressee = {
+  readonly relation: Relation
+  readonly isSwitching: boolean
+  readonly seen: Pick<ClusterView, 'owned' | 'lookups'>
+}
+
 /** Builds the offer of a beacon with this mesh in effect to one of its consumers. */
 export const offerTo = (
   beacon: Subject,
   { config = {} }: Pick<EffectiveState, 'config'>,
   mesh: MeshConfig,
-  consumer: Subject,
-  isSwitching: boolean,
+  { relation, isSwitching, seen }: Addressee,
 ): Offer => {
+  const consumer = remoteSubject(beacon, relation)
   const { trustDomain, trustDomainAliases, trustDomains } = resolveMeshConfig({ ...config, mesh })
   const { manageAuthorizationPolicies, hardened, guard, adopt } = mesh
   const enforcement = mesh.enforcement ?? config.enforcement
-  const policies = policiesAt(config.meshPolicies, consumer)
+  const policies = (config.meshPolicies ?? []).filter((policy) => {
+    const target = findTarget(policy)
+    return target !== undefined && isAt(beacon, target, relation, seen.lookups)
+  })
   return {
     version: 1,
     mesh: {
@@ -75,30 +90,42 @@ export const offerTo = (
     },
     ...(config.serviceAccounts && { serviceAccounts: config.serviceAccounts }),
     ...(policies.length > 0 && { policies }),
-    ...(isBackend(beacon, mesh, consumer) && { backend: true as const }),
+    // what lets in the ingress alone goes before the policy that lets in the waypoint
+    ...((isBackend(beacon, mesh, consumer) || isOpenToIngress(beacon, seen, consumer)) && { backend: true as const }),
     ...(isSwitching && { switching: true as const }),
   }
 }
 
-const policiesAt = (policies: readonly MeshPolicy[] = [], consumer: Subject): MeshPolicy[] =>
-  policies.filter((policy) => isAt(policy, consumer))
-
-/** Tells if a policy is about the pods or the Service of an application. */
-export const isAt = (policy: MeshPolicy, { namespace, application }: Subject): boolean => {
-  const target = findTarget(policy)
-  if (target?.namespace !== namespace) return false
+/** Tells if a target is the pods of a consumer, or a Service of it. */
+export const isAt = (beacon: Subject, target: PolicyTarget, relation: Relation, lookups: Lookups): boolean => {
+  const { namespace, application } = remoteSubject(beacon, relation)
+  if (target.namespace !== namespace) return false
   return 'targetRefs' in target.spec
-    ? target.spec.targetRefs.some(({ name }) => name === application)
+    ? target.spec.targetRefs.some(({ name }) => isServiceOfConsumer(beacon, relation, name, lookups))
     : Object.keys(target.spec.selector.matchLabels).length === 1 &&
         ownValue(target.spec.selector.matchLabels, NAME_LABEL) === application
 }
 
 /** Tells if the ingress of a beacon leads to the application. */
-export const isBackend = (beacon: Subject, { backends = [] }: MeshConfig, consumer: Subject): boolean =>
+const isBackend = (beacon: Subject, { backends = [] }: MeshConfig, consumer: Subject): boolean =>
   backends.some(
     ({ namespace = beacon.namespace, application, ports }) =>
       namespace === consumer.namespace && application === consumer.application && ports.length > 0,
   )
+
+/** Tells if the policy stands that lets the ingress of a beacon reach the pods of an application. */
+export const isOpenToIngress = (
+  beacon: Subject,
+  { owned }: Pick<ClusterView, 'owned'>,
+  { namespace, application }: Subject,
+): boolean => {
+  const name = ingressPolicyName(beacon, { namespace, application })
+  return owned.some(
+    ({ kind, live = [] }) =>
+      kind === 'AuthorizationPolicy' &&
+      live.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace),
+  )
+}
 
 /** The pods of an application. */
 export const podsOf = ({ namespace, application }: Subject) => applicationPods(namespace, application)

@@ -72,6 +72,12 @@ export type IngressBackend = {
   readonly ports: readonly number[]
 }
 
+/** Names the policy that lets the ingress gateway of a beacon reach the pods of `backend`. */
+export const ingressPolicyName = (
+  { application }: Pick<PolicyOwner, 'application'>,
+  backend: Omit<IngressBackend, 'ports'>,
+): string => `${backend.application}-${application}-${backend.namespace}-l4`
+
 /** Lets the ingress gateway reach the pods of `backend`, past their waypoint. Without a port, there is no policy. */
 export const ingressToBackend = (
   { namespace, application, labels }: PolicyOwner,
@@ -83,7 +89,7 @@ export const ingressToBackend = (
     principal({ trustDomain, namespace, serviceAccount: `${application}-istio` }),
   )
   return [
-    policy(`${backend.application}-${application}-${backend.namespace}-l4`, backend.namespace, labels, {
+    policy(ingressPolicyName({ application }, backend), backend.namespace, labels, {
       selector: { matchLabels: { [NAME_LABEL]: backend.application } },
       action: 'ALLOW',
       rules: [{ from: [{ source: { principals } }], to: [{ operation: { ports: sorted(backend.ports) } }] }],

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type PolicyTarget, targetKey } from '../../core/policies/target.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 export type NameOwner = {
   readonly namespace: string
@@ -23,6 +24,12 @@ export const objectName = (
   const readable = dnsLabel(`${prefix ?? policyPrefix({ application, namespace })}-${target.title}`)
   const hash = sha256(JSON.stringify([namespace, application, prefix ?? null, targetKey(target)])).slice(0, 10)
   return [readable, hash, part].filter((piece) => piece !== '').join('-')
+}
+
+/** Tells if an object has the name of a policy of this owner and target, or of a part of one. */
+export const isNamedFor = (owner: NameOwner, target: PolicyTarget, { metadata }: KubernetesObject): boolean => {
+  const name = objectName(owner, target, '')
+  return metadata.namespace === target.namespace && (metadata.name === name || metadata.name.startsWith(`${name}-`))
 }
 
 const dnsLabel = (text: string): string =>

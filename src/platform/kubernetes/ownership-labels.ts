@@ -41,9 +41,17 @@ export const isOfNamesake = ({ namespace }: Subject, { metadata: { labels } }: K
 export const isOwnedBy = (object: KubernetesObject, manager: string): boolean =>
   fieldManagersAt(object, ['metadata', 'labels'], manager).own.has(NAMESPACE)
 
+/** Tells if another application has made the object its own since `manager` wrote it: that holds the label with the name of the owner. */
+export const isTakenOver = (object: KubernetesObject, manager: string): boolean => {
+  const { own, others } = fieldManagersAt(object, ['metadata', 'labels'], manager)
+  return !own.has(APPLICATION_LABEL) && (others.get(APPLICATION_LABEL) ?? []).some(isOfMeshstep)
+}
+
 /** Tells if an application's field manager wrote the object. Labels prove nothing, because anybody may set them. */
 export const isMadeByMeshstep = ({ metadata }: KubernetesObject): boolean =>
-  (metadata.managedFields ?? []).some(({ manager }) => manager.startsWith(fieldManager('')))
+  (metadata.managedFields ?? []).some(({ manager }) => isOfMeshstep(manager))
+
+const isOfMeshstep = (manager: string): boolean => manager.startsWith(fieldManager(''))
 
 /** Returns the field manager of an application. It identifies an object's owner when the memory is lost. */
 export const fieldManager = (application: string): string => `meshstep/${application}`

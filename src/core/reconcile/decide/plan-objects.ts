@@ -10,7 +10,7 @@ import {
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
-import { isOfNamesake, isOwnedBy } from '../../../platform/kubernetes/ownership-labels.ts'
+import { isOfNamesake, isOwnedBy, isTakenOver } from '../../../platform/kubernetes/ownership-labels.ts'
 import { isRequestOf } from '../../state/relation.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
@@ -136,7 +136,8 @@ const compare = (
   const wanted = desired.objects
     .filter((object) => object.kind === kind)
     .map((object) => withPresentReplicas(object, live ?? [], manager))
-  const isTakingOver = ({ desired: object }: Pair) => (whole.get(objectKey(object)) ?? []).length > 0
+  const isTakingOver = ({ desired: object, live: found }: Pair) =>
+    (whole.get(objectKey(object)) ?? []).length > 0 || formerlyOf(desired, found, manager) !== undefined
   const plan = objectDifference(live ?? [], wanted, manager, isTakingOver)
   const isUnknown = (object: KubernetesObject) =>
     [objectKey(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
@@ -193,7 +194,9 @@ const planApplies = (
       verb: 'apply',
       desired: draft.desired,
       found: draft.live,
-      releases: templates.whole.get(objectKey(draft.desired)) ?? formerlyOf(desired, draft.live),
+      releases:
+        templates.whole.get(objectKey(draft.desired)) ??
+        formerlyOf(desired, draft.live, managerOf(subject, draft.desired.kind)),
     })),
     blocked: [...taken, ...unread].map(({ desired: object, problem }) => ({ object, problem })),
     conflicts: taken.flatMap(({ desired: object, live }) =>
@@ -216,15 +219,20 @@ const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
   return 'problem' in read ? { live, problem: read.problem } : { live: live ?? read.object, problem: undefined }
 }
 
-/** Tells if an object may be written. A dry run does not take over a policy that another program enforces. */
+/** Tells if an object may be written. One that another application has taken over is its own. A dry run does not take over a policy that another program enforces. */
 const mayWrite = (
   { features, subject, desired, leftovers }: Situation,
   wanted: KubernetesObject,
   object: KubernetesObject,
-): boolean =>
-  (listAppliers(object).includes(managerOf(subject, object.kind)) && !isOfNamesake(subject, object)) ||
-  isHandedOver(desired, object) ||
-  (isLeftover(leftovers, object) && !features.mesh.isDryRun(wanted))
+): boolean => {
+  const manager = managerOf(subject, object.kind)
+  const isOwn = listAppliers(object).includes(manager) && !isOfNamesake(subject, object)
+  return (
+    (isOwn && !isTakenOver(object, manager)) ||
+    isHandedOver(desired, object) ||
+    (isLeftover(leftovers, object) && !features.mesh.isDryRun(wanted))
+  )
+}
 
 const dependencies = (
   situation: Situation,
@@ -276,8 +284,12 @@ const isLeftover = (leftovers: Situation['leftovers'], object: KubernetesObject)
   leftovers.some((one) => one.isLeftover(object))
 
 /** Returns the beacon's manager of a policy that is handed over. It gives up its fields. */
-const formerlyOf = (desired: Desired, live: KubernetesObject | undefined): string[] | undefined =>
-  live !== undefined && isHandedOver(desired, live) ? [desired.formerly.get(objectKey(live)) ?? ''] : undefined
+const formerlyOf = (desired: Desired, live: KubernetesObject | undefined, manager: string): string[] | undefined => {
+  const former = live && desired.formerly.get(objectKey(live))
+  return live !== undefined && former !== undefined && former !== manager && isHandedOver(desired, live)
+    ? [former]
+    : undefined
+}
 
 /** Tells if a beacon wrote a policy that the application writes itself by its offer now. */
 const isHandedOver = ({ formerly }: Pick<Desired, 'formerly'>, object: KubernetesObject): boolean =>
