@@ -29,12 +29,12 @@ const PAST = { 'istio.io/dataplane-mode': 'ambient' }
 const LED = { ...PAST, 'istio.io/use-waypoint': WAYPOINT, 'istio.io/use-waypoint-namespace': 'shop' }
 
 /** `web` may reach `db`, at its Service and at its pods. */
-const createShop = async (mesh: Record<string, unknown>): Promise<World> => {
+const createShop = async (mesh: Record<string, unknown>, policies = POLICIES): Promise<World> => {
   const world = createMesh()
   for (const { application } of [DB, WEB])
     world.api.seed([workload('StatefulSet', application), service(application)], { manager: 'juju' })
   await configure(world, { mesh })
-  await configure(world, { policies: POLICIES }, DB)
+  await configure(world, { policies }, DB)
   await world.send('relation-changed', related(3, 'db', WEB, DB))
   await world.send('relation-changed', requires(7, DB))
   await world.send('relation-changed', requires(8, WEB))
@@ -45,6 +45,12 @@ const createShop = async (mesh: Record<string, unknown>): Promise<World> => {
 const refuse = (world: World, end: string): void => {
   world.intercept = ({ method, path }) =>
     method === 'PATCH' && path.replace(/\?.*/, '').endsWith(end) ? FORBIDDEN : undefined
+}
+
+/** Refuses to write policies. */
+const refusePolicies = (world: World): void => {
+  world.intercept = ({ method, path }) =>
+    method === 'PATCH' && path.includes('/authorizationpolicies/') ? FORBIDDEN : undefined
 }
 
 /** Refuses to read objects whose path ends so. */
@@ -239,6 +245,22 @@ test('who joins the mesh is led to the waypoint at once, so that its pods start 
   await configure(world, { mesh: {} })
   await world.send('relation-changed', requires(7, DB))
   expect(enrolled(world, 'db')).toEqual(LED)
+})
+
+test.each([
+  ['to a waypoint', PAST, LED],
+  ['away from a waypoint', LED, PAST],
+])('no application is led %s before the policies that guard it stand', async (_, before, after) => {
+  const meshOf = (labels: object) => ({ guard: 'whenGranted', waypoint: labels === LED })
+  const world = await createShop(meshOf(before), POLICIES.slice(0, 1))
+  refusePolicies(world)
+  await configure(world, { mesh: meshOf(after) })
+  expect(enrolled(world, 'db')).toEqual(before)
+  expect(isReached(world)).toEqual([true, true])
+  world.intercept = undefined
+  await world.send('resync', DB)
+  expect(enrolled(world, 'db')).toEqual(after)
+  expect(isReached(world)).toEqual([true, true])
 })
 
 test('pods with a policy of their own admit nobody else while they are led to the waypoint', async () => {

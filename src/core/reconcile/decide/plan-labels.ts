@@ -7,17 +7,17 @@ import {
   readLabels,
 } from '../../../platform/kubernetes/apply-labels.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
-import { labelDifference, type WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
+import { labelDifference, type SeenLabels, type WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
 import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
-import { mayBeForeign } from '../../relations/foreign-labels.ts'
+import { MESH_KEYS, mayBeForeign } from '../../relations/foreign-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
-import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
+import { type Conflict, type Difference, idOf, type Operation, type Phase } from './operation.ts'
 import type { Situation, Templates } from './situation.ts'
 
 type Labelled = {
@@ -176,13 +176,13 @@ const labelled = (
   { verb, phase, guards }: How,
 ): Labelled => {
   const manager = fieldManager(situation.subject.application)
-  const { conflicts, ...difference } = labelDifference(readHeld(situation.subject.application, place), wanted)
+  const seen = readHeld(situation.subject.application, place)
+  const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
-  // the policies come before the enrolment
-  const { key } = situation.features.mesh.enrolment
-  const isStaying = Object.hasOwn(situation.desired.labels.labels, key)
-  const after = isStaying && isEnrolled(situation, place) !== Object.hasOwn(wanted.labels, key) ? guards : []
+  // the policies come before the enrolment, and before requests take another way
+  const isStaying = Object.hasOwn(situation.desired.labels.labels, situation.features.mesh.enrolment.key)
+  const after = isStaying && changesMesh(seen, difference) ? guards : []
   const { fence } = situation
   const due: Operation[] = hasChanges(difference)
     ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
@@ -200,8 +200,15 @@ const labelled = (
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 
 /** Tells if the application has put the object on the mesh. Its other labels do not count. */
-export const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
+const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
   readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
+
+/** Tells if labels of the mesh change: those that put an object on it, and those that lead to a waypoint, to another one or away from one. */
+export const changesMesh = ({ labels, holders }: SeenLabels, { remove, apply }: Difference): boolean =>
+  MESH_KEYS.some((key) => {
+    const value = holders.own.has(key) ? ownValue(labels, key) : undefined
+    return Object.hasOwn(remove, key) || (apply !== undefined && ownValue(apply, key) !== value)
+  })
 
 /** Names the policies of the application's own pods and Services. */
 export const ownGuards = (situation: Situation): string[] =>

@@ -250,7 +250,7 @@ const dependencies = (
 /** Lists the operations before an object of a workload. Its objects go together: a Service must not switch to ports that its pods do not have. */
 const neededToRun = (
   situation: Situation,
-  { joining }: Templates,
+  { guarded }: Templates,
   taken: readonly string[],
 ): ((name: string) => string[]) => {
   const { objects, annotations } = situation.desired
@@ -268,7 +268,7 @@ const neededToRun = (
   const guards = ownGuards(situation)
   return (name) => {
     const before = workload.slice(0, workload.indexOf(name)).filter((one) => !taken.includes(one))
-    return [...before, ...files, ...(joining.has(name) ? guards : [])].map((one) => idOf('apply', one))
+    return [...before, ...files, ...(guarded.has(name) ? guards : [])].map((one) => idOf('apply', one))
   }
 }
 

@@ -8,7 +8,7 @@ import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
 import { idOf } from './operation.ts'
-import { isEnrolled, labelPhase, ownGuards, RELEASED } from './plan-labels.ts'
+import { changesMesh, labelPhase, ownGuards, RELEASED } from './plan-labels.ts'
 import type { Situation, Templates } from './situation.ts'
 
 /**
@@ -27,6 +27,7 @@ export const planTemplates = (situation: Situation, failed: ReadonlySet<string>)
     objects: planned.map(({ object }) => object),
     whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
     joining: new Set(namesOf(planned.filter(({ isJoining }) => isJoining))),
+    guarded: new Set(namesOf(planned.filter(({ isGuarded }) => isGuarded))),
     leaving: leaving.map((name) => idOf('apply', name)),
     phase: leaving.length > 0 && labelPhase(situation) === 'leave' ? 'leave' : 'run',
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
@@ -38,10 +39,11 @@ type Template = Pick<Templates, 'conflicts'> & {
   /** The managers of earlier separate writes, if the template is complete now. */
   readonly releases?: readonly string[]
   readonly isJoining: boolean
+  readonly isGuarded: boolean
   readonly isLeaving: boolean
 }
 
-const BESIDE: Omit<Template, 'object'> = { isJoining: false, isLeaving: false, conflicts: [] }
+const BESIDE: Omit<Template, 'object'> = { isJoining: false, isGuarded: false, isLeaving: false, conflicts: [] }
 
 const planTemplate = (situation: Situation, object: KubernetesObject, failed: ReadonlySet<string>): Template => {
   const { desired, observed, features } = situation
@@ -54,19 +56,21 @@ const planTemplate = (situation: Situation, object: KubernetesObject, failed: Re
   const annotations = isTarget ? desired.annotations.labels : {}
   const found = findRunning(situation, object)
   const place = found && { object: found, path: TEMPLATE_LABELS }
-  const isJoining =
-    Object.hasOwn(wanted.labels, features.mesh.enrolment.key) && !(place && isEnrolled(situation, place))
-  const needed = [objectKey(object), ...(isJoining ? ownGuards(situation) : [])]
+  const seen = place ? readHeld(application, place) : NOTHING_SEEN
+  const { key } = features.mesh.enrolment
+  const isStaying = Object.hasOwn(wanted.labels, key)
+  const isJoining = isStaying && !seen.holders.own.has(key)
+  const { hold, conflicts } = joined(application, object, seen, wanted)
+  const isGuarded = isJoining || (isStaying && changesMesh(seen, { remove: {}, apply: hold }))
+  const needed = [objectKey(object), ...(isGuarded ? ownGuards(situation) : [])]
   if (place && needed.some((one) => failed.has(idOf('apply', one))))
     return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations) }
-  const seen = place ? readHeld(application, place) : NOTHING_SEEN
-  const { hold, conflicts } = joined(application, object, seen, wanted)
   const whole = withPods(object, hold, annotations)
   const labels = stringsAt(whole, TEMPLATE_LABELS)
   return {
     object: whole,
     releases: found ? besideWorkload(application, found) : [],
-    isJoining,
+    ...{ isJoining, isGuarded },
     isLeaving: !isJoining && [...seen.holders.own].some((key) => !Object.hasOwn(labels, key)),
     conflicts,
   }

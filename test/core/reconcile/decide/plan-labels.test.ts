@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
 import { labelPhase, planLabels, planNamespace } from '../../../../src/core/reconcile/decide/plan-labels.ts'
-import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import {
+  ENROLMENT_LABEL,
+  USE_WAYPOINT_LABEL,
+  USE_WAYPOINT_NAMESPACE_LABEL,
+} from '../../../../src/core/relations/enrolment-labels.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
@@ -254,6 +258,46 @@ describe('policies of the application itself', () => {
     )
     expect(comesAfter({ ...policy({}, pods), kind: 'Other' })).toEqual([])
     expect(comesAfter(policy({}, pods), { a: 'b' })).toEqual([])
+  })
+
+  test.each([
+    ['to a waypoint', MESH, { ...MESH, [USE_WAYPOINT_LABEL]: 'new' }],
+    ['to another waypoint', { ...MESH, [USE_WAYPOINT_LABEL]: 'old' }, { ...MESH, [USE_WAYPOINT_LABEL]: 'new' }],
+    [
+      'to a waypoint of another namespace',
+      { ...MESH, [USE_WAYPOINT_LABEL]: 'old' },
+      { ...MESH, [USE_WAYPOINT_LABEL]: 'old', [USE_WAYPOINT_NAMESPACE_LABEL]: 'other' },
+    ],
+    ['away from a waypoint', { ...MESH, [USE_WAYPOINT_LABEL]: 'old' }, MESH],
+  ])('policies of the application itself come before labels that lead %s', (_, before, labels) => {
+    const needs = (kind: 'Service' | 'StatefulSet') =>
+      plan({
+        desired: { labels: { ...ASKED.labels, labels }, objects: [policy({}, pods)] },
+        observed: targets(labelled(kind, before)),
+      }).operations[0]?.after
+    expect([needs('Service'), needs('StatefulSet')]).toEqual([
+      ['apply AuthorizationPolicy shop/guard'],
+      ['apply AuthorizationPolicy shop/guard'],
+    ])
+  })
+
+  test('policies of the application itself come before the removal of what the charm library set', () => {
+    const inherited = { [USE_WAYPOINT_LABEL]: 'old' }
+    const found = labelled('Service', inherited, 'juju')
+    const { operations } = plan({
+      state: { ...emptyState(), config: {}, inherited },
+      desired: { ...ASKED, objects: [policy({}, pods)] },
+      observed: { targets: { current: [found], earlier: [], library: [{ kind: 'Service', name: 'web' }] } },
+    })
+    expect(operations[0]?.after).toEqual(['apply AuthorizationPolicy shop/guard'])
+  })
+
+  test('policies of the application itself are not waited for where it leaves the mesh', () => {
+    const { operations } = plan({
+      desired: { objects: [policy({}, pods)] },
+      observed: targets(labelled('StatefulSet', { ...MESH, [USE_WAYPOINT_LABEL]: 'old' })),
+    })
+    expect(operations[0]?.after).toEqual([])
   })
 
   test('policies of the application itself are not waited for where it is on the mesh already', () => {
