@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type PodLike, podLabels } from '../../../src/platform/kubernetes/pod-like.ts'
 import { createPlace } from '../../ask/preview/planned.ts'
+import { podSpec } from '../../helpers/application.ts'
 import {
   BEACON,
   configure,
@@ -261,6 +262,23 @@ test.each([
   await world.send('resync', DB)
   expect(enrolled(world, 'db')).toEqual(after)
   expect(isReached(world)).toEqual([true, true])
+})
+
+test.each([
+  ['that it runs itself', { workload: { podSpec: podSpec() } }],
+  ['that another program runs', {}],
+])('no pods %s join the mesh before their Service is led to the waypoint', async (_, config) => {
+  const world = createMesh()
+  if (!('workload' in config)) world.api.seed([workload('StatefulSet', 'db')], { manager: 'juju' })
+  world.api.seed([service('db')], { manager: 'juju' })
+  await configure(world, { mesh: {} })
+  await configure(world, config, DB)
+  refuse(world, '/services/db')
+  await world.send('relation-changed', requires(7, DB))
+  expect(enrolled(world, 'db')).toEqual({})
+  world.intercept = undefined
+  await world.send('resync', DB)
+  expect(enrolled(world, 'db')).toEqual(LED)
 })
 
 test('pods with a policy of their own admit nobody else while they are led to the waypoint', async () => {

@@ -13,6 +13,7 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
+import { USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../../relations/enrolment-labels.ts'
 import { MESH_KEYS, mayBeForeign } from '../../relations/foreign-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
@@ -40,7 +41,7 @@ export const planLabels = (
   isSpecRefused: boolean,
   { whole, joining }: Pick<Templates, 'whole' | 'joining'>,
 ): Labelled & ConfigLabels => {
-  const { subject, state, desired, observed } = situation
+  const { desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
   const phase = labelPhase(situation)
   const places = placesOf(targets.current)
@@ -49,26 +50,18 @@ export const planLabels = (
   const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
   const left = targets.earlier.filter((found) => !isReplaced(situation, found))
   const earlier = without(placesOf(left), places)
-  const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
-    labels,
-    unknown:
-      unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
-    inherited: {
-      ...(isAt(place, targets.library) && state.inherited),
-      ...labelsOfWorkload(subject.application, place),
-    },
-  })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
+  const leads = leadsOf(situation)
   const planned = joined([
     ...current.map((place) =>
-      labelled(situation, place, wantedAt(place, desired.labels), {
+      labelled(situation, place, wantedAt(situation, place, desired.labels), {
         verb: 'label',
         phase: isLeading && isService(place) && joining.size > 0 ? 'lead' : phase,
-        guards,
+        guards: isService(place) || isEnrolled(situation, place) ? guards : [...guards, ...leads],
       }),
     ),
     ...earlier.map((place) =>
-      labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards }),
+      labelled(situation, place, wantedAt(situation, place, RELEASED), { verb: 'release', phase, guards }),
     ),
     ...current.map((place) => annotated(situation, place, desired.annotations)),
     ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
@@ -78,6 +71,32 @@ export const planLabels = (
   )
   return { ...planned, isConfigAwaited }
 }
+
+const wantedAt = (situation: Situation, place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => {
+  const { subject, state, observed } = situation
+  return {
+    labels,
+    unknown:
+      unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
+    inherited: {
+      ...(isAt(place, observed.targets.library) && state.inherited),
+      ...labelsOfWorkload(subject.application, place),
+    },
+  }
+}
+
+/** Lists the ids of the writes that lead Services to a waypoint. Pods that join the mesh accept only the waypoint, so they join after that. */
+export const leadsOf = (situation: Situation): string[] => {
+  const { subject, desired, observed } = situation
+  return placesOf(observed.targets.current).flatMap((place) => {
+    const seen = readHeld(subject.application, place)
+    const { apply = {} } = labelDifference(seen, wantedAt(situation, place, desired.labels))
+    const isLed = Object.hasOwn(apply, USE_WAYPOINT_LABEL) && changesKeys(WAYPOINT_KEYS, seen, { remove: {}, apply })
+    return isService(place) && isLed ? [idOf('label', objectKey(place.object))] : []
+  })
+}
+
+const WAYPOINT_KEYS = [USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL]
 
 /** Tells if the target is a set of pods that a rollout is replacing by pods of a labelled template. The old pods stay on the mesh until then. */
 const isReplaced = ({ features, desired, observed }: Situation, { target: { on, ...template } }: Found): boolean =>
@@ -167,6 +186,7 @@ const joined = (parts: readonly Labelled[]): Labelled => ({
   conflicts: parts.flatMap(({ conflicts }) => conflicts),
 })
 
+/** `guards` are the ids of the operations that labels of the mesh come after. */
 type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
 
 const labelled = (
@@ -204,8 +224,15 @@ const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boo
   readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
 
 /** Tells if labels of the mesh change: those that put an object on it, and those that lead to a waypoint, to another one or away from one. */
-export const changesMesh = ({ labels, holders }: SeenLabels, { remove, apply }: Difference): boolean =>
-  MESH_KEYS.some((key) => {
+export const changesMesh = (seen: SeenLabels, difference: Difference): boolean =>
+  changesKeys(MESH_KEYS, seen, difference)
+
+const changesKeys = (
+  keys: readonly string[],
+  { labels, holders }: SeenLabels,
+  { remove, apply }: Difference,
+): boolean =>
+  keys.some((key) => {
     const value = holders.own.has(key) ? ownValue(labels, key) : undefined
     return Object.hasOwn(remove, key) || (apply !== undefined && ownValue(apply, key) !== value)
   })

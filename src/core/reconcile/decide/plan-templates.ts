@@ -8,12 +8,12 @@ import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
 import { idOf } from './operation.ts'
-import { changesMesh, labelPhase, ownGuards, RELEASED } from './plan-labels.ts'
+import { changesMesh, labelPhase, leadsOf, ownGuards, RELEASED } from './plan-labels.ts'
 import type { Situation, Templates } from './situation.ts'
 
 /**
- * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload or its
- * guards failed, a running workload keeps its labels, and others are written separately.
+ * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload, its
+ * guards or the lead of its Service failed, a running workload keeps its labels, and others are written separately.
  */
 export const planTemplates = (situation: Situation, failed: ReadonlySet<string>): Templates => {
   const planned = situation.desired.objects.map((object) =>
@@ -62,8 +62,7 @@ const planTemplate = (situation: Situation, object: KubernetesObject, failed: Re
   const isJoining = isStaying && !seen.holders.own.has(key)
   const { hold, conflicts } = joined(application, object, seen, wanted)
   const isGuarded = isJoining || (isStaying && changesMesh(seen, { remove: {}, apply: hold }))
-  const needed = [objectKey(object), ...(isGuarded ? ownGuards(situation) : [])]
-  if (place && needed.some((one) => failed.has(idOf('apply', one))))
+  if (place && neededFor(situation, object, { isJoining, isGuarded }).some((one) => failed.has(one)))
     return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations) }
   const whole = withPods(object, hold, annotations)
   const labels = stringsAt(whole, TEMPLATE_LABELS)
@@ -75,6 +74,16 @@ const planTemplate = (situation: Situation, object: KubernetesObject, failed: Re
     conflicts,
   }
 }
+
+/** Lists the ids of the writes without which a running workload keeps its labels. */
+const neededFor = (
+  situation: Situation,
+  object: KubernetesObject,
+  { isJoining, isGuarded }: Pick<Template, 'isJoining' | 'isGuarded'>,
+): string[] => [
+  ...[objectKey(object), ...(isGuarded ? ownGuards(situation) : [])].map((one) => idOf('apply', one)),
+  ...(isJoining ? leadsOf(situation) : []),
+]
 
 const NOTHING_SEEN: SeenLabels = { labels: {}, holders: { own: new Set(), others: new Map() } }
 

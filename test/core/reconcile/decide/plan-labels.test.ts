@@ -173,6 +173,28 @@ describe('labels that are desired', () => {
   })
 })
 
+describe('pods that join the mesh behind a waypoint', () => {
+  const LED = { ...MESH, [USE_WAYPOINT_LABEL]: 'new', [USE_WAYPOINT_NAMESPACE_LABEL]: NAMESPACE }
+  const needs = (service: Record<string, string>, workload: Record<string, string>, labels: Record<string, string>) =>
+    plan({
+      desired: { labels: { ...ASKED.labels, labels } },
+      observed: targets(labelled('StatefulSet', workload), labelled('Service', service)),
+    }).operations.map(({ id, after }) => [id, after])
+
+  test('pods that join the mesh behind a waypoint join after their Service leads there', () => {
+    const joining = ['label StatefulSet shop/web', ['label Service shop/web']]
+    expect(needs({}, {}, LED)).toEqual([['label Service shop/web', []], joining])
+    expect(needs({ ...LED, [USE_WAYPOINT_NAMESPACE_LABEL]: 'other' }, {}, LED)).toContainEqual(joining)
+  })
+
+  test('pods that join the mesh behind a waypoint do not wait for a Service that leads there already, or need not', () => {
+    expect(needs(LED, {}, LED)).toEqual([['label StatefulSet shop/web', []]])
+    expect(needs(LED, {}, { ...LED, a: 'b' })).toContainEqual(['label StatefulSet shop/web', []])
+    expect(needs({}, {}, MESH)).toContainEqual(['label StatefulSet shop/web', []])
+    expect(needs({}, MESH, LED)).toContainEqual(['label StatefulSet shop/web', []])
+  })
+})
+
 describe('a write of another step that may be on its way', () => {
   const fence = 'token'
 

@@ -182,6 +182,19 @@ describe('the template of a workload of its own', () => {
     expect(next(led, {}, failed)).toEqual([1, 0, 0])
   })
 
+  test('a running workload does not join while its Service is not led to the waypoint', () => {
+    const led = { ...MESH, 'istio.io/use-waypoint': 'new' }
+    const joining = (before: Record<string, string>, labels: Record<string, string>) => {
+      const current = [labelled('StatefulSet', before), labelled('Service', {})]
+      const changes = of(NEW, asking(labels))
+      const observed = { targets: { current, earlier: [], library: [] } }
+      return planned({ ...changes, observed }, ['label Service shop/web']).pods
+    }
+    expect(joining({}, led)).toEqual({ labels: { app: 'web' } })
+    expect(joining({}, MESH)).toEqual({ labels: { app: 'web', ...MESH } })
+    expect(joining(MESH, led)).toEqual({ labels: { app: 'web', ...led } })
+  })
+
   test('the live workload is found among owned objects, and what has its name', () => {
     const live = { ...labelled('StatefulSet', MESH).places?.[0]?.object, kind: 'StatefulSet' } as KubernetesObject
     const there = (changes: Changes) =>
