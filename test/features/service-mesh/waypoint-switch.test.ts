@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type PodLike, podLabels } from '../../../src/platform/kubernetes/pod-like.ts'
 import { createPlace } from '../../ask/preview/planned.ts'
+import { podSpec } from '../../helpers/application.ts'
 import {
   BEACON,
   configure,
@@ -29,12 +30,12 @@ const PAST = { 'istio.io/dataplane-mode': 'ambient' }
 const LED = { ...PAST, 'istio.io/use-waypoint': WAYPOINT, 'istio.io/use-waypoint-namespace': 'shop' }
 
 /** `web` may reach `db`, at its Service and at its pods. */
-const createShop = async (mesh: Record<string, unknown>): Promise<World> => {
+const createShop = async (mesh: Record<string, unknown>, policies = POLICIES): Promise<World> => {
   const world = createMesh()
   for (const { application } of [DB, WEB])
     world.api.seed([workload('StatefulSet', application), service(application)], { manager: 'juju' })
   await configure(world, { mesh })
-  await configure(world, { policies: POLICIES }, DB)
+  await configure(world, { policies }, DB)
   await world.send('relation-changed', related(3, 'db', WEB, DB))
   await world.send('relation-changed', requires(7, DB))
   await world.send('relation-changed', requires(8, WEB))
@@ -45,6 +46,12 @@ const createShop = async (mesh: Record<string, unknown>): Promise<World> => {
 const refuse = (world: World, end: string): void => {
   world.intercept = ({ method, path }) =>
     method === 'PATCH' && path.replace(/\?.*/, '').endsWith(end) ? FORBIDDEN : undefined
+}
+
+/** Refuses to write policies. */
+const refusePolicies = (world: World): void => {
+  world.intercept = ({ method, path }) =>
+    method === 'PATCH' && path.includes('/authorizationpolicies/') ? FORBIDDEN : undefined
 }
 
 /** Refuses to read objects whose path ends so. */
@@ -238,6 +245,39 @@ test('who joins the mesh is led to the waypoint at once, so that its pods start 
   stopWaypoint(world)
   await configure(world, { mesh: {} })
   await world.send('relation-changed', requires(7, DB))
+  expect(enrolled(world, 'db')).toEqual(LED)
+})
+
+test.each([
+  ['to a waypoint', PAST, LED],
+  ['away from a waypoint', LED, PAST],
+])('no application is led %s before the policies that guard it stand', async (_, before, after) => {
+  const meshOf = (labels: object) => ({ guard: 'whenGranted', waypoint: labels === LED })
+  const world = await createShop(meshOf(before), POLICIES.slice(0, 1))
+  refusePolicies(world)
+  await configure(world, { mesh: meshOf(after) })
+  expect(enrolled(world, 'db')).toEqual(before)
+  expect(isReached(world)).toEqual([true, true])
+  world.intercept = undefined
+  await world.send('resync', DB)
+  expect(enrolled(world, 'db')).toEqual(after)
+  expect(isReached(world)).toEqual([true, true])
+})
+
+test.each([
+  ['that it runs itself', { workload: { podSpec: podSpec() } }],
+  ['that another program runs', {}],
+])('no pods %s join the mesh before their Service is led to the waypoint', async (_, config) => {
+  const world = createMesh()
+  if (!('workload' in config)) world.api.seed([workload('StatefulSet', 'db')], { manager: 'juju' })
+  world.api.seed([service('db')], { manager: 'juju' })
+  await configure(world, { mesh: {} })
+  await configure(world, config, DB)
+  refuse(world, '/services/db')
+  await world.send('relation-changed', requires(7, DB))
+  expect(enrolled(world, 'db')).toEqual({})
+  world.intercept = undefined
+  await world.send('resync', DB)
   expect(enrolled(world, 'db')).toEqual(LED)
 })
 

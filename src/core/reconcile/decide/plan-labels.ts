@@ -7,17 +7,18 @@ import {
   readLabels,
 } from '../../../platform/kubernetes/apply-labels.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
-import { labelDifference, type WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
+import { labelDifference, type SeenLabels, type WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
 import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
-import { mayBeForeign } from '../../relations/requestable-labels.ts'
+import { USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../../relations/enrolment-labels.ts'
+import { MESH_KEYS, mayBeForeign } from '../../relations/requestable-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
-import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
+import { type Conflict, type Difference, idOf, type Operation, type Phase } from './operation.ts'
 import type { Situation, Templates } from './situation.ts'
 
 type Labelled = {
@@ -40,7 +41,7 @@ export const planLabels = (
   isSpecRefused: boolean,
   { whole, joining }: Pick<Templates, 'whole' | 'joining'>,
 ): Labelled & ConfigLabels => {
-  const { subject, state, desired, observed } = situation
+  const { desired, observed } = situation
   const targets = isSpecRefused ? withRunning(situation, observed.targets) : observed.targets
   const phase = labelPhase(situation)
   const places = placesOf(targets.current)
@@ -49,26 +50,18 @@ export const planLabels = (
   const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
   const left = targets.earlier.filter((found) => !isReplaced(situation, found))
   const earlier = without(placesOf(left), places)
-  const wantedAt = (place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => ({
-    labels,
-    unknown:
-      unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
-    inherited: {
-      ...(isAt(place, targets.library) && state.libraryLabels),
-      ...labelsOfWorkload(subject.application, place),
-    },
-  })
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
+  const leads = leadsOf(situation)
   const planned = joined([
     ...current.map((place) =>
-      labelled(situation, place, wantedAt(place, desired.labels), {
+      labelled(situation, place, wantedAt(situation, place, desired.labels), {
         verb: 'label',
         phase: isLeading && isService(place) && joining.size > 0 ? 'lead' : phase,
-        guards,
+        guards: isService(place) || isEnrolled(situation, place) ? guards : [...guards, ...leads],
       }),
     ),
     ...earlier.map((place) =>
-      labelled(situation, place, wantedAt(place, RELEASED), { verb: 'release', phase, guards }),
+      labelled(situation, place, wantedAt(situation, place, RELEASED), { verb: 'release', phase, guards }),
     ),
     ...current.map((place) => annotated(situation, place, desired.annotations)),
     ...earlier.map((place) => annotated(situation, place, { ...RELEASED, inherited: {} })),
@@ -78,6 +71,32 @@ export const planLabels = (
   )
   return { ...planned, isConfigAwaited }
 }
+
+const wantedAt = (situation: Situation, place: LabelLocation, { labels, unknown }: Wanted): WantedLabels => {
+  const { subject, state, observed } = situation
+  return {
+    labels,
+    unknown:
+      unknown === 'all' ? unknown : [...unknown, ...unexplained(situation, place), ...keptForPods(situation, place)],
+    inherited: {
+      ...(isAt(place, observed.targets.library) && state.libraryLabels),
+      ...labelsOfWorkload(subject.application, place),
+    },
+  }
+}
+
+/** Lists the ids of the writes that lead Services to a waypoint. Pods that join the mesh accept only the waypoint, so they join after that. */
+export const leadsOf = (situation: Situation): string[] => {
+  const { subject, desired, observed } = situation
+  return placesOf(observed.targets.current).flatMap((place) => {
+    const seen = readHeld(subject.application, place)
+    const { apply = {} } = labelDifference(seen, wantedAt(situation, place, desired.labels))
+    const isLed = Object.hasOwn(apply, USE_WAYPOINT_LABEL) && changesKeys(WAYPOINT_KEYS, seen, { remove: {}, apply })
+    return isService(place) && isLed ? [idOf('label', objectKey(place.object))] : []
+  })
+}
+
+const WAYPOINT_KEYS = [USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL]
 
 /** Tells if the target is a set of pods that a rollout is replacing by pods of a labelled template. The old pods stay on the mesh until then. */
 const isReplaced = ({ features, desired, observed }: Situation, { target: { on, ...template } }: Found): boolean =>
@@ -167,6 +186,7 @@ const joined = (parts: readonly Labelled[]): Labelled => ({
   conflicts: parts.flatMap(({ conflicts }) => conflicts),
 })
 
+/** `guards` are the ids of the operations that labels of the mesh come after. */
 type How = { verb: 'label' | 'release'; phase: Phase; guards: readonly string[] }
 
 const labelled = (
@@ -176,13 +196,13 @@ const labelled = (
   { verb, phase, guards }: How,
 ): Labelled => {
   const manager = fieldManager(situation.subject.application)
-  const { conflicts, ...difference } = labelDifference(readHeld(situation.subject.application, place), wanted)
+  const seen = readHeld(situation.subject.application, place)
+  const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
   const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
-  // the policies come before the enrolment
-  const { key } = situation.features.mesh.enrolment
-  const isStaying = Object.hasOwn(situation.desired.labels.labels, key)
-  const after = isStaying && isEnrolled(situation, place) !== Object.hasOwn(wanted.labels, key) ? guards : []
+  // the policies come before the enrolment, and before requests take another way
+  const isStaying = Object.hasOwn(situation.desired.labels.labels, situation.features.mesh.enrolment.key)
+  const after = isStaying && changesMesh(seen, difference) ? guards : []
   const { fence } = situation
   const due: Operation[] = hasChanges(difference)
     ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]
@@ -200,8 +220,22 @@ const labelled = (
 const REASONS = { label: 'the labels are desired', release: 'the labels are not desired any more' }
 
 /** Tells if the application has put the object on the mesh. Its other labels do not count. */
-export const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
+const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
   readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
+
+/** Tells if labels of the mesh change: those that put an object on it, and those that lead to a waypoint, to another one or away from one. */
+export const changesMesh = (seen: SeenLabels, difference: Difference): boolean =>
+  changesKeys(MESH_KEYS, seen, difference)
+
+const changesKeys = (
+  keys: readonly string[],
+  { labels, holders }: SeenLabels,
+  { remove, apply }: Difference,
+): boolean =>
+  keys.some((key) => {
+    const value = holders.own.has(key) ? ownValue(labels, key) : undefined
+    return Object.hasOwn(remove, key) || (apply !== undefined && ownValue(apply, key) !== value)
+  })
 
 /** Names the policies of the application's own pods and Services. */
 export const ownGuards = (situation: Situation): string[] =>

@@ -20,7 +20,7 @@ import type { Listed } from '../observe/cluster.ts'
 import type { Desired } from './desired-state.ts'
 import { planFence } from './fence.ts'
 import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
-import { isBasicAllow, ownGuardIn, ownGuards } from './plan-labels.ts'
+import { isBasicAllow, leadsOf, ownGuardIn, ownGuards } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import type { Situation, Templates } from './situation.ts'
 import { inParts } from './widen.ts'
@@ -258,7 +258,7 @@ const dependencies = (
 /** Lists the operations before an object of a workload. Its objects go together: a Service must not switch to ports that its pods do not have. */
 const neededToRun = (
   situation: Situation,
-  { joining }: Templates,
+  { joining, guarded }: Templates,
   taken: readonly string[],
 ): ((name: string) => string[]) => {
   const { objects, annotations } = situation.desired
@@ -274,9 +274,13 @@ const neededToRun = (
     )
     .map(objectKey)
   const guards = ownGuards(situation)
+  const leads = leadsOf(situation)
   return (name) => {
     const before = workload.slice(0, workload.indexOf(name)).filter((one) => !taken.includes(one))
-    return [...before, ...files, ...(joining.has(name) ? guards : [])].map((one) => idOf('apply', one))
+    return [
+      ...[...before, ...files, ...(guarded.has(name) ? guards : [])].map((one) => idOf('apply', one)),
+      ...(joining.has(name) ? leads : []),
+    ]
   }
 }
 

@@ -8,12 +8,12 @@ import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
 import { idOf } from './operation.ts'
-import { isEnrolled, labelPhase, ownGuards, RELEASED } from './plan-labels.ts'
+import { changesMesh, labelPhase, leadsOf, ownGuards, RELEASED } from './plan-labels.ts'
 import type { Situation, Templates } from './situation.ts'
 
 /**
- * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload or its
- * guards failed, a running workload keeps its labels, and others are written separately.
+ * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload, its
+ * guards or the lead of its Service failed, a running workload keeps its labels, and others are written separately.
  */
 export const planTemplates = (situation: Situation, failed: ReadonlySet<string>): Templates => {
   const planned = situation.desired.objects.map((object) =>
@@ -27,6 +27,7 @@ export const planTemplates = (situation: Situation, failed: ReadonlySet<string>)
     objects: planned.map(({ object }) => object),
     whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
     joining: new Set(namesOf(planned.filter(({ isJoining }) => isJoining))),
+    guarded: new Set(namesOf(planned.filter(({ isGuarded }) => isGuarded))),
     leaving: leaving.map((name) => idOf('apply', name)),
     phase: leaving.length > 0 && labelPhase(situation) === 'leave' ? 'leave' : 'run',
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
@@ -38,10 +39,11 @@ type Template = Pick<Templates, 'conflicts'> & {
   /** The managers of earlier separate writes, if the template is complete now. */
   readonly releases?: readonly string[]
   readonly isJoining: boolean
+  readonly isGuarded: boolean
   readonly isLeaving: boolean
 }
 
-const BESIDE: Omit<Template, 'object'> = { isJoining: false, isLeaving: false, conflicts: [] }
+const BESIDE: Omit<Template, 'object'> = { isJoining: false, isGuarded: false, isLeaving: false, conflicts: [] }
 
 const planTemplate = (situation: Situation, object: KubernetesObject, failed: ReadonlySet<string>): Template => {
   const { desired, observed, features } = situation
@@ -54,23 +56,34 @@ const planTemplate = (situation: Situation, object: KubernetesObject, failed: Re
   const annotations = isTarget ? desired.annotations.labels : {}
   const found = findRunning(situation, object)
   const place = found && { object: found, path: TEMPLATE_LABELS }
-  const isJoining =
-    Object.hasOwn(wanted.labels, features.mesh.enrolment.key) && !(place && isEnrolled(situation, place))
-  const needed = [objectKey(object), ...(isJoining ? ownGuards(situation) : [])]
-  if (place && needed.some((one) => failed.has(idOf('apply', one))))
-    return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations) }
   const seen = place ? readHeld(application, place) : NOTHING_SEEN
+  const { key } = features.mesh.enrolment
+  const isStaying = Object.hasOwn(wanted.labels, key)
+  const isJoining = isStaying && !seen.holders.own.has(key)
   const { hold, conflicts } = joined(application, object, seen, wanted)
+  const isGuarded = isJoining || (isStaying && changesMesh(seen, { remove: {}, apply: hold }))
+  if (place && neededFor(situation, object, { isJoining, isGuarded }).some((one) => failed.has(one)))
+    return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations) }
   const whole = withPods(object, hold, annotations)
   const labels = stringsAt(whole, TEMPLATE_LABELS)
   return {
     object: whole,
     releases: found ? besideWorkload(application, found) : [],
-    isJoining,
+    ...{ isJoining, isGuarded },
     isLeaving: !isJoining && [...seen.holders.own].some((key) => !Object.hasOwn(labels, key)),
     conflicts,
   }
 }
+
+/** Lists the ids of the writes without which a running workload keeps its labels. */
+const neededFor = (
+  situation: Situation,
+  object: KubernetesObject,
+  { isJoining, isGuarded }: Pick<Template, 'isJoining' | 'isGuarded'>,
+): string[] => [
+  ...[objectKey(object), ...(isGuarded ? ownGuards(situation) : [])].map((one) => idOf('apply', one)),
+  ...(isJoining ? leadsOf(situation) : []),
+]
 
 const NOTHING_SEEN: SeenLabels = { labels: {}, holders: { own: new Set(), others: new Map() } }
 

@@ -48,6 +48,8 @@ export type Templates = {
   readonly whole: ReadonlyMap<string, readonly string[]>
   /** The names of the workloads whose pods join the mesh. */
   readonly joining: ReadonlySet<string>
+  /** The names of the workloads whose pods join the mesh, or are led to a waypoint or away from one. Their policies come before. */
+  readonly guarded: ReadonlySet<string>
   /** The ids of the applies that remove labels from pods. */
   readonly leaving: readonly string[]
   /** The phase of the workload and its objects. */

@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
 import { labelPhase, planLabels, planNamespace } from '../../../../src/core/reconcile/decide/plan-labels.ts'
-import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import {
+  ENROLMENT_LABEL,
+  USE_WAYPOINT_LABEL,
+  USE_WAYPOINT_NAMESPACE_LABEL,
+} from '../../../../src/core/relations/enrolment-labels.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
@@ -169,6 +173,28 @@ describe('labels that are desired', () => {
   })
 })
 
+describe('pods that join the mesh behind a waypoint', () => {
+  const LED = { ...MESH, [USE_WAYPOINT_LABEL]: 'new', [USE_WAYPOINT_NAMESPACE_LABEL]: NAMESPACE }
+  const needs = (service: Record<string, string>, workload: Record<string, string>, labels: Record<string, string>) =>
+    plan({
+      desired: { labels: { ...ASKED.labels, labels } },
+      observed: targets(labelled('StatefulSet', workload), labelled('Service', service)),
+    }).operations.map(({ id, after }) => [id, after])
+
+  test('pods that join the mesh behind a waypoint join after their Service leads there', () => {
+    const joining = ['label StatefulSet shop/web', ['label Service shop/web']]
+    expect(needs({}, {}, LED)).toEqual([['label Service shop/web', []], joining])
+    expect(needs({ ...LED, [USE_WAYPOINT_NAMESPACE_LABEL]: 'other' }, {}, LED)).toContainEqual(joining)
+  })
+
+  test('pods that join the mesh behind a waypoint do not wait for a Service that leads there already, or need not', () => {
+    expect(needs(LED, {}, LED)).toEqual([['label StatefulSet shop/web', []]])
+    expect(needs(LED, {}, { ...LED, a: 'b' })).toContainEqual(['label StatefulSet shop/web', []])
+    expect(needs({}, {}, MESH)).toContainEqual(['label StatefulSet shop/web', []])
+    expect(needs({}, MESH, LED)).toContainEqual(['label StatefulSet shop/web', []])
+  })
+})
+
 describe('a write of another step that may be on its way', () => {
   const fence = 'token'
 
@@ -254,6 +280,46 @@ describe('policies of the application itself', () => {
     )
     expect(comesAfter({ ...policy({}, pods), kind: 'Other' })).toEqual([])
     expect(comesAfter(policy({}, pods), { a: 'b' })).toEqual([])
+  })
+
+  test.each([
+    ['to a waypoint', MESH, { ...MESH, [USE_WAYPOINT_LABEL]: 'new' }],
+    ['to another waypoint', { ...MESH, [USE_WAYPOINT_LABEL]: 'old' }, { ...MESH, [USE_WAYPOINT_LABEL]: 'new' }],
+    [
+      'to a waypoint of another namespace',
+      { ...MESH, [USE_WAYPOINT_LABEL]: 'old' },
+      { ...MESH, [USE_WAYPOINT_LABEL]: 'old', [USE_WAYPOINT_NAMESPACE_LABEL]: 'other' },
+    ],
+    ['away from a waypoint', { ...MESH, [USE_WAYPOINT_LABEL]: 'old' }, MESH],
+  ])('policies of the application itself come before labels that lead %s', (_, before, labels) => {
+    const needs = (kind: 'Service' | 'StatefulSet') =>
+      plan({
+        desired: { labels: { ...ASKED.labels, labels }, objects: [policy({}, pods)] },
+        observed: targets(labelled(kind, before)),
+      }).operations[0]?.after
+    expect([needs('Service'), needs('StatefulSet')]).toEqual([
+      ['apply AuthorizationPolicy shop/guard'],
+      ['apply AuthorizationPolicy shop/guard'],
+    ])
+  })
+
+  test('policies of the application itself come before the removal of what the charm library set', () => {
+    const inherited = { [USE_WAYPOINT_LABEL]: 'old' }
+    const found = labelled('Service', inherited, 'juju')
+    const { operations } = plan({
+      state: { ...emptyState(), config: {}, libraryLabels },
+      desired: { ...ASKED, objects: [policy({}, pods)] },
+      observed: { targets: { current: [found], earlier: [], library: [{ kind: 'Service', name: 'web' }] } },
+    })
+    expect(operations[0]?.after).toEqual(['apply AuthorizationPolicy shop/guard'])
+  })
+
+  test('policies of the application itself are not waited for where it leaves the mesh', () => {
+    const { operations } = plan({
+      desired: { objects: [policy({}, pods)] },
+      observed: targets(labelled('StatefulSet', { ...MESH, [USE_WAYPOINT_LABEL]: 'old' })),
+    })
+    expect(operations[0]?.after).toEqual([])
   })
 
   test('policies of the application itself are not waited for where it is on the mesh already', () => {

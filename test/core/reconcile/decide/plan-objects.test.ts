@@ -282,6 +282,19 @@ describe('the order of writes', () => {
     expect(joining(new Map([['AuthorizationPolicy shop/own', { object: guard('own') }]]))).toBe(false)
   })
 
+  test('the order of writes puts no pods on the mesh whose Service is not led to the waypoint before', () => {
+    const labels = { 'istio.io/dataplane-mode': 'ambient', 'istio.io/use-waypoint': 'waypoint' }
+    const { operations } = planned({
+      desired: { objects: [workload()], labels: { labels, unknown: [], required: true, messages: [] } },
+      observed: {
+        ...there(),
+        targets: { current: [labelled('StatefulSet', {}), labelled('Service', {})], earlier: [], library: [] },
+      },
+    })
+    expect(shown(operations)).toEqual(['label Service shop/web in lead', 'apply StatefulSet shop/web in run'])
+    expect(afterOf(operations, 'apply StatefulSet shop/web')).toEqual(['label Service shop/web'])
+  })
+
   test('the order of writes leaves out what depends on a failed write, and what depends on that', () => {
     const objects = [desired('ServiceAccount', 'web'), workload(), desired('Service', 'web'), desired('ConfigMap', 'a')]
     const all = [...kinds(), { kind: 'ServiceAccount' as const, live: [], library: [] }]

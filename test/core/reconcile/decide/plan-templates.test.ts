@@ -157,6 +157,44 @@ describe('the template of a workload of its own', () => {
     expect(failing(['apply StatefulSet shop/web'], NEW).pods).toEqual({ labels: { app: 'web', ...MESH } })
   })
 
+  test('a running workload whose guard failed is not led to another waypoint, nor away from one', () => {
+    const [led, other] = [
+      { ...MESH, 'istio.io/use-waypoint': 'old' },
+      { ...MESH, 'istio.io/use-waypoint': 'new' },
+    ]
+    const guard: KubernetesObject = {
+      ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' },
+      metadata: { name: 'guard', namespace: NAMESPACE },
+      spec: { selector: { matchLabels: { 'app.kubernetes.io/name': 'web' } }, action: 'ALLOW', rules: [] },
+    }
+    const next = (before: Record<string, string>, labels: Record<string, string>, failed: string[] = []) => {
+      const changes = of(labelled('StatefulSet', before), asking(labels), [workload(), guard])
+      const { whole, joining, guarded } = planned(changes, failed)
+      return [whole.size, joining.size, guarded.size]
+    }
+    const failed = ['apply AuthorizationPolicy shop/guard']
+    for (const [before, after] of [[MESH, led] as const, [led, other] as const, [led, MESH] as const])
+      expect([next(before, after), next(before, after, failed)]).toEqual([
+        [1, 0, 1],
+        [0, 0, 0],
+      ])
+    expect(next(led, led, failed)).toEqual([1, 0, 0])
+    expect(next(led, {}, failed)).toEqual([1, 0, 0])
+  })
+
+  test('a running workload does not join while its Service is not led to the waypoint', () => {
+    const led = { ...MESH, 'istio.io/use-waypoint': 'new' }
+    const joining = (before: Record<string, string>, labels: Record<string, string>) => {
+      const current = [labelled('StatefulSet', before), labelled('Service', {})]
+      const changes = of(NEW, asking(labels))
+      const observed = { targets: { current, earlier: [], library: [] } }
+      return planned({ ...changes, observed }, ['label Service shop/web']).pods
+    }
+    expect(joining({}, led)).toEqual({ labels: { app: 'web' } })
+    expect(joining({}, MESH)).toEqual({ labels: { app: 'web', ...MESH } })
+    expect(joining(MESH, led)).toEqual({ labels: { app: 'web', ...led } })
+  })
+
   test('the live workload is found among owned objects, and what has its name', () => {
     const live = { ...labelled('StatefulSet', MESH).places?.[0]?.object, kind: 'StatefulSet' } as KubernetesObject
     const there = (changes: Changes) =>
