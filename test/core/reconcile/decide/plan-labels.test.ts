@@ -307,7 +307,7 @@ describe('policies of the application itself', () => {
     const inherited = { [USE_WAYPOINT_LABEL]: 'old' }
     const found = labelled('Service', inherited, 'juju')
     const { operations } = plan({
-      state: { ...emptyState(), config: {}, libraryLabels },
+      state: { ...emptyState(), config: {}, libraryLabels: inherited },
       desired: { ...ASKED, objects: [policy({}, pods)] },
       observed: { targets: { current: [found], earlier: [], library: [{ kind: 'Service', name: 'web' }] } },
     })
