@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { edit } from '../../helpers/beacon-world.ts'
 import { some } from '../../helpers/runs.ts'
 import { FORBIDDEN, type World } from '../../helpers/world.ts'
 import {
@@ -200,6 +201,26 @@ test('a beacon that is removed keeps its waypoint until a consumer has left that
   const hasWaypoint = () => world.api.objects().some(({ kind }) => kind === 'Gateway')
   const seen = atEveryWrite(world, () => [isCaptured(world, 'details'), hasWaypoint()])
   await say(world, 'application-removed', { application: 'beacon' })
+  expect(seen).toEqual([
+    [true, true],
+    [false, true],
+    [false, false],
+  ])
+})
+
+test('a beacon that is removed keeps its waypoint until a consumer has left whose memory was restored from before their relation', async () => {
+  const world = createPair()
+  await configure(world, 'beacon', CONFIGS.beacon ?? {})
+  await configure(world, 'details', {})
+  const path = '/api/v1/namespaces/shop/configmaps/juju-service-mesh-details-labels'
+  const { body } = world.api.handle({ method: 'GET', path, headers: {} })
+  const { data } = JSON.parse(body)
+  await tellRelation(world, 'details', MESH)
+  edit(world, path, { data: { labels: null, ...data } }, 'restore')
+  const hasWaypoint = () => world.api.objects().some(({ kind }) => kind === 'Gateway')
+  const seen = atEveryWrite(world, () => [isCaptured(world, 'details'), hasWaypoint()])
+  await say(world, 'application-removed', { application: 'beacon' })
+  await resync(world, undefined)
   expect(seen).toEqual([
     [true, true],
     [false, true],

@@ -5,13 +5,15 @@ import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { isLive } from '../../../platform/kubernetes/pods.ts'
 import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import { type Peers, readPeers } from '../../relations/peers.ts'
+import { isBetween } from '../../relations/peer-entry.ts'
+import { type Peers, type ReadablePeer, readPeers } from '../../relations/peers.ts'
+import { takesLabels } from '../../relations/requested-labels.ts'
 import { isConfigUnknown, type State } from '../../state/state.ts'
 import type { Observed } from './cluster.ts'
 
 /**
- * Lists the applications whose pods are led to the waypoint of a former beacon, and that have no memory, or one that was lost. The waypoint
- * stays for them. Those with a memory say by their claims what they carry.
+ * Lists the applications whose pods are led to the waypoint of a former beacon, and that have no memory, one that was lost, or one that does not know
+ * why, as it was restored from before. The waypoint stays for them. Those with a memory say by their claims what they carry.
  */
 export const ledConsumers = async (
   mesh: Pick<Mesh, 'isBasis' | 'ledBy'>,
@@ -37,7 +39,13 @@ export const ledConsumers = async (
   return [...consumers.keys()]
     .filter((name) => {
       const peer = peers.get(name) ?? read.get(name)
-      return peer === undefined || !('state' in peer) || peer.state.recovering === true
+      return peer === undefined || !('state' in peer) || peer.state.recovering === true || !knowsWhy(subject, peer)
     })
     .toSorted()
 }
+
+/** Tells if an application knows its relation with the beacon, or one with a coordinator, which hands on the labels and claims them for its workers. */
+const knowsWhy = (beacon: Subject, { subject, state }: { readonly subject: Subject } & ReadablePeer): boolean =>
+  Object.values(state.relations)
+    .filter(takesLabels)
+    .some((entry) => entry.interface === 'cluster' || isBetween(entry, subject, beacon))
