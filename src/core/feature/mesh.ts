@@ -61,6 +61,8 @@ export type Mesh = {
   isDryRun(object: KubernetesObject): boolean
   /** Tells if a policy applies to its whole namespace, or to the mesh. */
   isForAll(policy: KubernetesObject): boolean
+  /** Tells if a policy guards pods that it selects, whatever the way of a request to them. */
+  isForPods(policy: KubernetesObject): boolean
   /** Tells if a policy guards pods or Services with these names. */
   isGuarding(policy: KubernetesObject, names: readonly string[]): boolean
   /** Returns a key that tells the targets of policies apart. */

@@ -25,6 +25,9 @@ export const isForAll = (policy: KubernetesObject): boolean => {
   return !isSelecting && refsOf(spec).every(({ kind }) => kind === 'GatewayClass')
 }
 
+/** Tells if the policy selects pods. */
+export const isForPods = (policy: KubernetesObject): boolean => specOf(policy).selector !== undefined
+
 /** Tells if the policy guards the application's pods, or one of its Services. */
 export const isGuarding = (policy: KubernetesObject, names: readonly string[]): boolean => {
   const spec = specOf(policy)

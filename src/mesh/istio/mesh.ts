@@ -8,7 +8,7 @@ import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
 import { causeIn, causeLookups, unenforced, withCause } from './acceptance.ts'
-import { attachmentKey, isForAll, isGuarding } from './attachment.ts'
+import { attachmentKey, isForAll, isForPods, isGuarding } from './attachment.ts'
 import { auditPolicies } from './audit.ts'
 import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorization-policy.ts'
 import { captureOf, isMarked } from './capture.ts'
@@ -49,6 +49,7 @@ export const istio = {
   isDenying,
   isDryRun,
   isForAll,
+  isForPods,
   isGuarding,
   targetOf: attachmentKey,
   isBasis: ({ kind }: KubernetesObject) => kind === 'Gateway',

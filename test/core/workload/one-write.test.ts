@@ -113,10 +113,10 @@ describe('a workload of ours', () => {
     expect([generationOf(world), labelsOf(world)]).toEqual([3, NAME])
   })
 
-  test('a workload of ours goes on the mesh with a new image in one write, after its guards and its Service', async () => {
+  test('a workload of ours goes on the mesh with a new image in one write, after its Service and its guards', async () => {
     const world = await createDeployed()
     const order = await orderOf(world, [POLICIES, SERVICE, PATH], () => configure(world, guarded('db:2'), DB))
-    expect(order).toEqual([POLICIES, SERVICE, PATH])
+    expect(order).toEqual([SERVICE, POLICIES, PATH])
     expect([generationOf(world), imageOf(world), labelsOf(world)]).toEqual([2, 'db:2', { ...NAME, ...MESH_LABELS }])
   })
 

@@ -52,12 +52,14 @@ export const planLabels = (
   const earlier = without(placesOf(left), places)
   const guards = ownGuards(situation).map((name) => idOf('apply', name))
   const leads = leadsOf(situation)
+  const closing = closingGuards(situation).map((name) => idOf('apply', name))
+  const led = guards.filter((guard) => !closing.includes(guard))
   const planned = joined([
     ...current.map((place) =>
       labelled(situation, place, wantedAt(situation, place, desired.labels), {
         verb: 'label',
-        phase: isLeading && isService(place) && joining.size > 0 ? 'lead' : phase,
-        guards: isService(place) || isEnrolled(situation, place) ? guards : [...guards, ...leads],
+        phase: isLeading && isService(place) && joining.size + closing.length > 0 ? 'lead' : phase,
+        guards: isService(place) ? led : isEnrolled(situation, place) ? guards : [...guards, ...leads],
       }),
     ),
     ...earlier.map((place) =>
@@ -94,6 +96,18 @@ export const leadsOf = (situation: Situation): string[] => {
     const isLed = Object.hasOwn(apply, USE_WAYPOINT_LABEL) && changesKeys(WAYPOINT_KEYS, seen, { remove: {}, apply })
     return isService(place) && isLed ? [idOf('label', objectKey(place.object))] : []
   })
+}
+
+/**
+ * Names the first policies of own pods whose Service is yet to be led to the waypoint. They close the pods to all who come another way, so they
+ * are written after the Service is led: the pods may be on the mesh already, by their namespace. Further policies only open what others close.
+ */
+export const closingGuards = (situation: Situation): string[] => {
+  const isOwnGuard = ownGuardIn(situation)
+  const { features, desired, observed } = situation
+  const ofPods = (object: KubernetesObject) => isOwnGuard(object) && features.mesh.isForPods(object)
+  const isClosed = observed.owned.kinds.some(({ live = [] }) => live.some(ofPods))
+  return isClosed || leadsOf(situation).length === 0 ? [] : desired.objects.filter(ofPods).map(objectKey)
 }
 
 const WAYPOINT_KEYS = [USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL]

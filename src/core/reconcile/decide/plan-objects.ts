@@ -20,7 +20,7 @@ import type { Listed } from '../observe/cluster.ts'
 import type { Desired } from './desired-state.ts'
 import { planFence } from './fence.ts'
 import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
-import { isBasicAllow, leadsOf, ownGuardIn, ownGuards } from './plan-labels.ts'
+import { closingGuards, isBasicAllow, leadsOf, ownGuardIn, ownGuards } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import type { Situation, Templates } from './situation.ts'
 import { inParts } from './widen.ts'
@@ -168,8 +168,10 @@ const planApplies = (
   const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
   // files come before the pods that mount them
   const placeOf = ({ desired: object }: Pair) => (isFile(object) ? -1 : (places.get(objectKey(object)) ?? 0))
+  const closing = new Set(closingGuards(situation))
   const phaseOf = (object: KubernetesObject): Phase => {
     if (isDenying(object)) return 'deny'
+    if (closing.has(objectKey(object))) return 'lead'
     return isRun(object) ? templates.phase : 'allow'
   }
   const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
@@ -247,11 +249,14 @@ const dependencies = (
   const basic = all.objects
     .filter((object) => isBasicAllow(features, object))
     .map((object) => idOf('apply', objectKey(object)))
+  const beforeNew = (object: KubernetesObject) => (isDenying(object) && isForAll(object) ? basic : [])
+  const closing = new Set(closingGuards(situation))
+  const leads = leadsOf(situation)
   return ({ desired, live }) => {
     if (desired.kind === 'ServiceAccount') return []
     if (isWorkload(desired.kind)) return toRun(objectKey(desired))
-    if (live === undefined) return isDenying(desired) && isForAll(desired) ? basic : []
-    return isOwnGuard(desired) ? leaving : []
+    if (live !== undefined) return isOwnGuard(desired) ? leaving : []
+    return closing.has(objectKey(desired)) ? leads : beforeNew(desired)
   }
 }
 

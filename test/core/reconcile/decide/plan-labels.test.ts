@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
-import { labelPhase, planLabels, planNamespace } from '../../../../src/core/reconcile/decide/plan-labels.ts'
+import {
+  closingGuards,
+  labelPhase,
+  planLabels,
+  planNamespace,
+} from '../../../../src/core/reconcile/decide/plan-labels.ts'
 import {
   ENROLMENT_LABEL,
   USE_WAYPOINT_LABEL,
@@ -295,12 +300,32 @@ describe('policies of the application itself', () => {
     const needs = (kind: 'Service' | 'StatefulSet') =>
       plan({
         desired: { labels: { ...ASKED.labels, labels }, objects: [policy({}, pods)] },
-        observed: targets(labelled(kind, before)),
+        observed: {
+          ...targets(labelled(kind, before)),
+          owned: { kinds: [{ kind: 'AuthorizationPolicy', live: [policy({ name: 'former' }, pods)], library: [] }] },
+        },
       }).operations[0]?.after
     expect([needs('Service'), needs('StatefulSet')]).toEqual([
       ['apply AuthorizationPolicy shop/guard'],
       ['apply AuthorizationPolicy shop/guard'],
     ])
+  })
+
+  test('the first policies of pods come after their Service leads to the waypoint, as all others are closed out by them', () => {
+    const service = { targetRefs: [{ group: '', kind: 'Service', name: 'web' }], action: 'ALLOW', rules: [] }
+    const [atPods, atService] = [policy({}, pods), policy({ name: 'service' }, service)]
+    const labels = { ...ASKED.labels, labels: { ...MESH, [USE_WAYPOINT_LABEL]: 'new' } }
+    const situation = situationOf({
+      ...{ desired: { labels, objects: [atPods, atService] } },
+      observed: targets(labelled('Service', {}), WORKLOAD),
+    })
+    expect(closingGuards(situation)).toEqual(['AuthorizationPolicy shop/guard'])
+    const [led, joined] = plan({
+      desired: { labels, objects: [atPods, atService] },
+      observed: targets(labelled('Service', {}), WORKLOAD),
+    }).operations
+    expect(led).toMatchObject({ phase: 'lead', after: ['apply AuthorizationPolicy shop/service'] })
+    expect(joined?.after).toContain('apply AuthorizationPolicy shop/guard')
   })
 
   test('policies of the application itself come before the removal of what the charm library set', () => {
