@@ -19,7 +19,7 @@ export const PHASES = [
    * denied everything else are removed if nothing replaces them.
    */
   'allow',
-  /** Labels the Service of an own workload that joins the mesh. It must lead to the waypoint before the pods accept only the waypoint. */
+  /** Leads the Service to the waypoint, and then writes the first policies of its pods: after these, the pods accept only the waypoint. */
   'lead',
   /**
    * Writes the application's own objects and workload, with the labels of its pods. If these leave the mesh, the phase is `leave` instead.
