@@ -152,6 +152,8 @@ export type Relation = RelationIdentity & {
   readonly isUnreadable?: true
   /** On a provider of labels: its requirer has applied the offer as it is published. */
   readonly hasApplied?: true
+  /** On a provider of labels: its requirer is in the middle of a step. `peerLabels` has those that it means to carry, and may not carry yet. */
+  readonly isClaiming?: true
   /** On a requirer of labels: the data that this side published last. */
   readonly requested?: Databag
   /** On a requirer of labels: the version of the offer in the provider's memory. */

@@ -153,11 +153,16 @@ export const isOnMeshNow = (subject: Subject, lookups: Lookups): boolean =>
 const isOnMesh = (subject: Subject, labels: Labels, lookups: Lookups): boolean =>
   [labels, namespaceLabels(subject, lookups)].some((one) => ownValue(one, ENROLMENT_LABEL) !== undefined)
 
-/** Tells if a consumer is on the mesh, and neither its labels nor those of the namespace name a waypoint. */
+/**
+ * Tells if a consumer is on the mesh, and neither its labels nor those of the namespace name a waypoint. It saves its labels before it writes them, so
+ * they count only once it is done.
+ */
 const isPastWaypoints = (
   subject: Subject,
-  { peerLabels: labels = {} }: Pick<Relation, 'peerLabels'>,
+  { peerLabels: labels = {}, isClaiming }: Pick<Relation, 'peerLabels' | 'isClaiming'>,
   lookups: Lookups,
 ): boolean =>
   isOnMesh(subject, labels, lookups) &&
-  ![labels, namespaceLabels(subject, lookups)].some((one) => ownValue(one, USE_WAYPOINT_LABEL) !== undefined)
+  ![isClaiming ? {} : labels, namespaceLabels(subject, lookups)].some(
+    (one) => ownValue(one, USE_WAYPOINT_LABEL) !== undefined,
+  )

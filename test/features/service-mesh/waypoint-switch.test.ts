@@ -13,6 +13,7 @@ import {
   provides,
   related,
   requires,
+  sourcesOf,
   WAYPOINT,
   waypoint,
   wire,
@@ -279,6 +280,21 @@ test.each([
   world.intercept = undefined
   await world.send('resync', DB)
   expect(enrolled(world, 'db')).toEqual(LED)
+})
+
+test('pods admit the clients of their Service until it is led to the waypoint, whatever the memory says before that', async () => {
+  const world = await createShop({ guard: 'whenGranted', waypoint: false }, POLICIES.slice(0, 1))
+  refuse(world, '/services/db')
+  await configure(world, { mesh: { guard: 'whenGranted' } })
+  for (const one of [BEACON, DB, BEACON]) await world.send('resync', one)
+  expect(world.labels('db').service).not.toHaveProperty(['istio.io/use-waypoint'])
+  expect(isReached(world)).toEqual([true, true])
+  world.intercept = undefined
+  for (const one of [DB, BEACON]) await world.send('resync', one)
+  expect(enrolled(world, 'db')).toEqual(LED)
+  expect(sourcesOf(policiesOf(world, 'db').filter(({ spec }) => spec.selector))).toEqual([])
+  expect(isReached(world)).toEqual([true, true])
+  expect((await world.send('resync', BEACON)).status).toBe('unchanged')
 })
 
 test('pods with a policy of their own admit nobody else while they are led to the waypoint', async () => {
