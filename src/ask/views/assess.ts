@@ -13,7 +13,6 @@ import { type Owner, orphanWaits } from '../../core/reconcile/observe/owners.ts'
 import { type Running, withUnits } from '../../core/reconcile/observe/units.ts'
 import { applicationStatus } from '../../core/reconcile/record/application-status.ts'
 import { waitsOf } from '../../core/reconcile/record/waits.ts'
-import { withUnfinishedClaims } from '../../core/relations/claims.ts'
 import { listRemotes, type Peers, readPeers } from '../../core/relations/peers.ts'
 import { type ResolvedRelations, resolveRelations, unawareBeacons } from '../../core/relations/resolve-relations.ts'
 import { awaitedConfig } from '../../core/relations/unknown-endpoints.ts'
@@ -67,7 +66,7 @@ export const assess = async (
   const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
   const { targets, running } = observed
   const state = withUnits(features, subject, remembered, running)
-  const told = withUnfinishedClaims(subject, state, resolveRelations(subject, state, peers), peers)
+  const told = resolveRelations(subject, state, peers)
   const resolved = withAwaited(features.mesh, subject, state, told, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },

@@ -1,7 +1,7 @@
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput } from '../feature/feature.ts'
-import { withClaims, withUnfinishedClaims } from '../relations/claims.ts'
+import { withClaims } from '../relations/claims.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import type { Peers } from '../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations, withDeparting } from '../relations/resolve-relations.ts'
@@ -45,13 +45,12 @@ export type Decision = {
 export const decide = async (
   context: Context,
   { memory, found, now }: Observation,
-  { state, resolved: folded, observed }: FoldedObservation,
+  { state, resolved, observed }: FoldedObservation,
   carried: StepProgress,
 ): Promise<Decision> => {
   const { subject, features, clock, environment, recall } = context
   const { peers } = found
   const { changes } = carried
-  const resolved = withUnfinishedClaims(subject, state, folded, peers)
   const isWhole = isAboutPods(changes)
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
@@ -104,8 +103,7 @@ const resolvedAgain = (
     { state: said, peers },
   )
   const { unknownEndpoints } = resolved.state
-  const known = { ...again, state: { ...again.state, ...(unknownEndpoints && { unknownEndpoints }) } }
-  return withUnfinishedClaims(subject, said, known, peers)
+  return { ...again, state: { ...again.state, ...(unknownEndpoints && { unknownEndpoints }) } }
 }
 
 /** Lists the kinds of objects that exist, or may exist, and that the config does not want. */

@@ -6,7 +6,7 @@ import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
-import { grantsLabels, labelsKey, requestedLabels, takesLabels } from './requested-labels.ts'
+import { labelsKey, requestedLabels, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
 /** Merges changes into the entries of known relations. */
@@ -30,24 +30,6 @@ export const withClaims = (state: State, resolved: ResolvedRelations): State =>
   withEntries(state, (entry, key) =>
     takesLabels(entry) ? { claim: claimBefore(entry.claim, seenOf(resolved, key)) } : undefined,
   )
-
-/** Notes whose requirers have saved what they claim, and have not written all of it. */
-export const withUnfinishedClaims = (
-  subject: Subject,
-  state: State,
-  resolved: ResolvedRelations,
-  peers: Peers,
-): ResolvedRelations => {
-  const isClaiming = (key: string) => {
-    const entry = ownValue(state.relations, key)
-    return entry && grantsLabels(entry) && peerView(subject, state, key, peers).entry?.claim?.phase === 'claiming'
-  }
-  const relations = Object.entries(resolved.state.relations).map(([key, relation]) => [
-    key,
-    isClaiming(key) ? { ...relation, isClaiming: true as const } : relation,
-  ])
-  return { ...resolved, state: { ...resolved.state, relations: Object.fromEntries(relations) } }
-}
 
 /** Returns the view that a requirer has of the offer of a relation. */
 const seenOf = ({ state: { relations } }: ResolvedRelations, key: string): Sees => {

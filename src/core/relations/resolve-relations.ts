@@ -205,10 +205,11 @@ const providerSide = (
   entry: RelationEntry,
   { entry: theirs, isKnown, problem }: PeerView,
   state: State,
-): Pick<Relation, 'guardsItself' | 'hasApplied' | 'isUnreadable'> => ({
+): Pick<Relation, 'guardsItself' | 'hasApplied' | 'isClaiming' | 'isUnreadable'> => ({
   ...(problem !== undefined && { isUnreadable: true }),
   ...((isKnown || entry.peer?.publishes) && { guardsItself: true }),
   ...(isApplied(theirs?.claim, versionOf(state, entry)) && { hasApplied: true }),
+  ...(theirs?.claim?.phase === 'claiming' && { isClaiming: true }),
 })
 
 /** Returns the databag of this side as the peer was told, and its last readable values. What is told in another namespace needs no right in this one, and does not count. */
