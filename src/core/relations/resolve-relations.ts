@@ -68,7 +68,9 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
       ...(other.problem === undefined ? [] : [`${relationName(relation)}: ${other.problem}`]),
     ]),
     waiting: [
-      ...resolved.flatMap(({ relation, other }) => waitingFor(subject, relation, other) ?? []),
+      ...resolved.flatMap(({ relation, read, other }) =>
+        'incompatible' in read ? [] : (waitingFor(subject, relation, other) ?? []),
+      ),
       ...sharedIds(subject, state, peers),
     ],
     departing: Object.fromEntries(

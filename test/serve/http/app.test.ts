@@ -286,7 +286,7 @@ describe('an API server that does not do its part', () => {
     ])
   })
 
-  test('an object that is not valid is named with its field, and the rest is done', async () => {
+  test('an object that is not valid is named with its field, and what rests on it waits', async () => {
     const world = createWorld()
     world.intercept = ({ method, path }) =>
       method === 'PATCH' && path.includes('services')
@@ -301,9 +301,12 @@ describe('an API server that does not do its part', () => {
         : undefined
     expect(await world.send('relation-changed', meshRelation())).toMatchObject({
       status: 'waiting',
-      messages: [expect.stringContaining('APPLY Service shop/web: 422 Service "web" is invalid: metadata.labels')],
+      messages: [
+        expect.stringContaining('APPLY Service shop/web: 422 Service "web" is invalid: metadata.labels'),
+        'the labels of StatefulSet shop/web wait for Service shop/web',
+      ],
     })
-    expect(world.labels().template).toHaveProperty('istio.io/dataplane-mode')
+    expect(world.labels().template).not.toHaveProperty('istio.io/dataplane-mode')
   })
 })
 

@@ -11,6 +11,7 @@ import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy, isTakenOver } from '../../../platform/kubernetes/ownership-labels.ts'
+import type { Mesh } from '../../feature/mesh.ts'
 import { isRequestOf } from '../../state/relation.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
@@ -75,10 +76,10 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
 const isHeld = ({ features: { mesh }, subject, state, keptFor, waitForPods, desired }: Situation) => {
   const isResting =
     keptFor.length > 0 || waitForPods !== undefined || isUnknownLabel(desired.labels, mesh.enrolment.key)
-  // what a relation of its own asked for goes with it
-  const isOfOwn = (object: KubernetesObject) => mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
   return (object: KubernetesObject): boolean =>
-    !isWorkload(object.kind) && object.kind !== 'Secret' && (isResting || (isConfigUnknown(state) && !isOfOwn(object)))
+    !isWorkload(object.kind) &&
+    object.kind !== 'Secret' &&
+    (isResting || (isConfigUnknown(state) && !isOfOwn(mesh, subject, object)))
 }
 
 /** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
@@ -95,6 +96,10 @@ const planDeparting = (situation: Situation, stale: readonly KubernetesObject[])
   )
 }
 
+/** Tells if a relation of the application itself asked for a policy. It goes with that relation. */
+const isOfOwn = (mesh: Pick<Mesh, 'requestersOf'>, subject: Subject, object: KubernetesObject): boolean =>
+  mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
+
 const isOwnRequest = (subject: Subject, name: string): boolean => {
   const isOfBeacon = name.startsWith('config of ') && name !== `config of ${subjectName(subject)}`
   return isOfBeacon || isRequestOf(subject, name)
@@ -104,10 +109,11 @@ const MOST_NAMED = 3
 
 /** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
 const keeping = (
-  { subject, state, keptFor: others, waitForPods }: Situation,
+  { features: { mesh }, subject, state, keptFor: others, waitForPods }: Situation,
   held: readonly KubernetesObject[],
 ): Wait[] => {
-  const keptFor = [...others, ...(isConfigUnknown(state) ? [`the config of ${subjectName(subject)}`] : [])]
+  const isForConfig = isConfigUnknown(state) && !held.every((object) => isOfOwn(mesh, subject, object))
+  const keptFor = [...others, ...(isForConfig ? [`the config of ${subjectName(subject)}`] : [])]
   if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
   const left = held.length - MOST_NAMED
   const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
