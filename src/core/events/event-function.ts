@@ -10,7 +10,7 @@ import { parseSource } from '../../platform/cloudevents/source.ts'
 import type { Change, Folded, Look } from '../reconcile/change.ts'
 import type { KnownMarks } from '../relations/announcements.ts'
 import type { State } from '../state/state.ts'
-import type { Conceal } from '../workload/conceal.ts'
+import type { Conceal } from '../workload/secret-store.ts'
 
 /** The function of one event type. `POST /{name}` takes the event, and so does `POST /`, by its type. */
 export type EventFunction = {

@@ -66,9 +66,13 @@ export const createResync =
       return result === undefined
     }
 
-    const results = await pMap(fromAny(swept, clock), (one, index) => resync(one, index).catch(asError), {
-      concurrency: AT_ONCE,
-    })
+    const results = await pMap(
+      fromAny(swept, clock),
+      (one, index) => resync(one, index).catch((error: Error) => error),
+      {
+        concurrency: AT_ONCE,
+      },
+    )
     const failures = results.filter((result) => result instanceof Error)
     const lasting = failures.find((error) => error instanceof Unavailable)
     if (lasting)
@@ -106,8 +110,6 @@ const fromAny = <T>(items: readonly T[], clock: Clock): T[] => {
   const first = Math.floor(clock.random() * items.length)
   return [...items.slice(first), ...items.slice(0, first)]
 }
-
-const asError = (error: Error): Error => error
 
 const withCause = (event: Event, cause: Event): Event => ({
   ...event,

@@ -1,9 +1,10 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import { Unavailable } from '../../platform/base/errors.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import type { Memory } from '../state/memory.ts'
+import { type Memory, savedAt } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { Change, ChangeResult } from './change.ts'
+import type { Context } from './context.ts'
 import type { Drift } from './decide/drift.ts'
 
 /** One written object: its changes, and whether it was deleted. */
@@ -64,6 +65,37 @@ export const carryOn = (
   writes: [...carried.writes, ...writes],
   ...(writeToken !== undefined && { writeToken, isFencing: foreignToken(memory, carried) !== undefined }),
 })
+
+/** A step that has not ended for so long after it saved has probably died. */
+const ABANDONED_MILLISECONDS = 3_000
+const FIRST_LOOK_MILLISECONDS = 60
+const LONGEST_LOOK_MILLISECONDS = 500
+
+/**
+ * Reads the memory. While another step is writing, it waits until that one ends, so that two processes do not overtake each other, and pods
+ * restart once. It waits some seconds at most, and not for a step that saved before that: then the writes of that one are fenced.
+ */
+export const loadMemory = async (
+  { subject, features: { memories }, kubernetes, clock }: Context,
+  { writeToken: own }: Pick<StepProgress, 'writeToken'> = {},
+): Promise<Memory> => {
+  const began = clock.now()
+  const isBeingWritten = (memory: Memory): boolean => {
+    const { writeToken } = memory.state
+    const since = Math.min(began, savedAt(memory) ?? 0)
+    return writeToken !== undefined && writeToken !== own && clock.now() - since < ABANDONED_MILLISECONDS
+  }
+  let memory = await memories.load(kubernetes, subject)
+  for (
+    let look = FIRST_LOOK_MILLISECONDS;
+    isBeingWritten(memory);
+    look = Math.min(1.5 * look, LONGEST_LOOK_MILLISECONDS)
+  ) {
+    await clock.sleep(look * (0.5 + clock.random()))
+    memory = await memories.load(kubernetes, subject)
+  }
+  return memory
+}
 
 const FIRST_DELAY_MILLISECONDS = 20
 const LONGEST_DELAY_MILLISECONDS = 1_000

@@ -4,7 +4,7 @@ import type { About } from '../access/access-reviews.ts'
 import type { KnownMarks } from '../relations/announcements.ts'
 import type { SpecSource } from '../state/config.ts'
 import type { State } from '../state/state.ts'
-import type { Conceal } from '../workload/conceal.ts'
+import type { Conceal } from '../workload/secret-store.ts'
 
 /** A reference to another application. Without a namespace, it is in the same one. */
 type Remote = { readonly application: string; readonly namespace?: string | undefined }

@@ -4,9 +4,8 @@ import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Features } from '../feature/combine.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
-import { type Memory, savedAt } from '../state/memory.ts'
+import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { StepProgress } from './attempts.ts'
 import { type Change, isAboutPods } from './change.ts'
 import type { Context } from './context.ts'
 import { withAuthors } from './observe/authorized-documents.ts'
@@ -93,33 +92,4 @@ const withPodsOfNow = async (
     () => ({}),
   )
   return withUnits(features, subject, state, running, isClaimed)
-}
-
-/** A step that has not ended for so long after it saved has probably died. */
-const ABANDONED_MILLISECONDS = 3_000
-const FIRST_LOOK_MILLISECONDS = 60
-const LONGEST_LOOK_MILLISECONDS = 500
-const MOST_LOOKS = 10
-
-/**
- * Reads the memory. While another step is writing, it waits until that one ends, so that two processes do not overtake each other, and pods
- * restart once. A step that takes longer than some seconds has probably died: then its writes are fenced.
- */
-export const loadMemory = async (
-  { subject, features: { memories }, kubernetes, clock }: Context,
-  { writeToken: own }: Pick<StepProgress, 'writeToken'> = {},
-): Promise<Memory> => {
-  let memory = await memories.load(kubernetes, subject)
-  for (let looks = 0; looks < MOST_LOOKS && isBeingWritten(memory, own, clock.now()); looks += 1) {
-    await clock.sleep(
-      Math.min(FIRST_LOOK_MILLISECONDS * 1.5 ** looks, LONGEST_LOOK_MILLISECONDS) * (0.5 + clock.random()),
-    )
-    memory = await memories.load(kubernetes, subject)
-  }
-  return memory
-}
-
-const isBeingWritten = (memory: Memory, own: string | undefined, now: number): boolean => {
-  const { writeToken } = memory.state
-  return writeToken !== undefined && writeToken !== own && now - (savedAt(memory) ?? 0) < ABANDONED_MILLISECONDS
 }

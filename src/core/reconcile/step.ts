@@ -11,7 +11,14 @@ import { misspeltEndpoints } from '../relations/unmatched-endpoints.ts'
 import { isInherited, type Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { apply } from './apply.ts'
-import { type AttemptEnd, type AttemptProgress, carryOn, retryOnLostRace, type StepProgress } from './attempts.ts'
+import {
+  type AttemptEnd,
+  type AttemptProgress,
+  carryOn,
+  loadMemory,
+  retryOnLostRace,
+  type StepProgress,
+} from './attempts.ts'
 import { type Change, type ChangeResult, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { type Decision, decide } from './decide.ts'
@@ -20,7 +27,7 @@ import { fold } from './fold.ts'
 import { createListBudget } from './observe/list-budget.ts'
 import { prefetch } from './observe/prefetch.ts'
 import { isUnknownApplication } from './observe/unknown-application.ts'
-import { loadMemory, observe, observeFolded } from './observe.ts'
+import { observe, observeFolded } from './observe.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { type Reconciled, type Recorded, record } from './record.ts'

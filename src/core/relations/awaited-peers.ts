@@ -27,8 +27,7 @@ export const laggards = (subject: Subject, { relations }: Pick<EffectiveState, '
   Object.values(relations)
     .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
     .filter(
-      ({ guardsItself, isUnreadable, isLeaving, hasApplied }) =>
-        (guardsItself || isUnreadable) && !isLeaving && !hasApplied,
+      ({ hasMemory, isUnreadable, isLeaving, hasApplied }) => (hasMemory || isUnreadable) && !isLeaving && !hasApplied,
     )
     .map((relation) => subjectName(remoteSubject(subject, relation)))
 

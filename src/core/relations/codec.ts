@@ -2,7 +2,7 @@ import { pythonJson } from '../../platform/base/python-json.ts'
 import type { Version } from '../state/config.ts'
 import type { Databag } from '../state/relation.ts'
 import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './protocol-version-1.ts'
-import { type Agreement, negotiate } from './versions.ts'
+import { type Agreement, negotiate } from './protocol-versions.ts'
 
 /**
  * Encodes `content`, the flat keys of an interface, in each of the `local` versions. The result does not depend on the peer, so no key

@@ -5,9 +5,10 @@ import { protocolOf } from '../state/interfaces.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
 import { noteSent } from './claims.ts'
-import { contentHash, oppositeIdentity, remoteSubject, versionOf } from './peer-entry.ts'
+import { oppositeIdentity, remoteSubject } from './peer-entry.ts'
 import { hasPublished, peerView } from './peer-view.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
+import { contentHash, versionOf } from './published-version.ts'
 import { takesLabels } from './requested-labels.ts'
 
 /**

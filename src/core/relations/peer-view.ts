@@ -3,8 +3,9 @@ import { isSameNamespace, type Subject, subjectName } from '../../platform/base/
 import type { PublishedData, RelationEntry } from '../state/relation.ts'
 import { type PublicState, publishedIn, type Standing, type State, standingOf, stands } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
-import { findPeerEntry, remoteSubject, versionOf } from './peer-entry.ts'
+import { findPeerEntry, remoteSubject } from './peer-entry.ts'
 import type { Peers, ReadablePeer } from './peers.ts'
+import { versionOf } from './published-version.ts'
 
 /** The peer of a relation, according to its memory. */
 export type PeerView = {

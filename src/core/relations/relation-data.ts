@@ -5,7 +5,7 @@ import type { Interface, Versions } from '../state/config.ts'
 import { INTERFACES } from '../state/interfaces.ts'
 import type { Databag } from '../state/relation.ts'
 import { decodePayload } from './codec.ts'
-import { spokenVersions } from './versions.ts'
+import { spokenVersions } from './protocol-versions.ts'
 
 /** The data of a relation in the flat keys of its interface, or the reason why they are unknown. */
 export type RelationData = { data: Databag } | { incompatible: string } | { unreadable: string }

@@ -12,12 +12,14 @@ import {
 } from '../state/relation.ts'
 import { type EffectiveState, type PublicState, publishedIn, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
+import { STAYS } from './documents.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { sharedIds } from './ids.ts'
 import { isApplied } from './offer-and-claim.ts'
-import { isBetween, remoteSubject, versionOf } from './peer-entry.ts'
+import { isBetween, remoteSubject } from './peer-entry.ts'
 import { mayCarryLabels, type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
+import { versionOf } from './published-version.ts'
 import { type RelationData, readData } from './relation-data.ts'
 import { grantsLabels, isEnrolling, requestedLabels, takesLabels } from './requested-labels.ts'
 import { endsAlone, tombstoneOf } from './tombstones.ts'
@@ -107,8 +109,6 @@ const endsIn = (subject: Subject, peer: Subject, { relations }: PublicState): Re
   isSameNamespace(subject, peer)
     ? Object.values(relations).filter((entry) => entry.status === 'ended' && isBetween(entry, peer, subject))
     : []
-
-const STAYS = 'the last readable data stays in effect'
 
 /** Adds the departing relations. */
 export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations => {
@@ -207,9 +207,9 @@ const providerSide = (
   entry: RelationEntry,
   { entry: theirs, isKnown, problem }: PeerView,
   state: State,
-): Pick<Relation, 'guardsItself' | 'hasApplied' | 'isClaiming' | 'isUnreadable'> => ({
+): Pick<Relation, 'hasMemory' | 'hasApplied' | 'isClaiming' | 'isUnreadable'> => ({
   ...(problem !== undefined && { isUnreadable: true }),
-  ...((isKnown || entry.peer?.publishes) && { guardsItself: true }),
+  ...((isKnown || entry.peer?.publishes) && { hasMemory: true }),
   ...(isApplied(theirs?.claim, versionOf(state, entry)) && { hasApplied: true }),
   ...(theirs?.claim?.phase === 'claiming' && { isClaiming: true }),
 })

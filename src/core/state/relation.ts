@@ -147,7 +147,7 @@ export type Relation = RelationIdentity & {
   /** The peer's custom data, outside the protocol. */
   readonly customData?: CustomData
   /** On a provider of labels: its requirer has a memory, and writes the policies that guard it. */
-  readonly guardsItself?: true
+  readonly hasMemory?: true
   /** On a provider of labels: the memory of its requirer may not be read, so it is not known what that carries. */
   readonly isUnreadable?: true
   /** On a provider of labels: its requirer has applied the offer as it is published. */

@@ -5,6 +5,8 @@ import { DNS_SUBDOMAIN } from '../../platform/base/names.ts'
 import { printValue } from '../../platform/base/printed.ts'
 import { fromJuju } from '../../platform/juju/pod-spec.ts'
 import { withoutNulls } from '../../platform/kubernetes/without-nulls.ts'
+import { PartName, PodSpec, refuseDuplicates } from './pod-spec.ts'
+import { servicePorts } from './service-ports.ts'
 import {
   ConfigMaps,
   DisruptionBudget,
@@ -13,9 +15,7 @@ import {
   Secrets,
   ServiceAccount,
   ServiceSettings,
-} from './parts.ts'
-import { PartName, PodSpec, refuseDuplicates } from './pod-spec.ts'
-import { servicePorts } from './service-ports.ts'
+} from './spec-schemas.ts'
 
 const POLICIES = ['OrderedReady', 'Parallel'] as const
 const TYPES = ['stateless', 'stateful'] as const

@@ -212,7 +212,7 @@ const lateGuards = (
 ): Guard[] => {
   const isOurs = writtenBy(subject, seen)
   return consumersOf(relations)
-    .filter(({ guardsItself, hasApplied }) => guardsItself && !hasApplied)
+    .filter(({ hasMemory, hasApplied }) => hasMemory && !hasApplied)
     .map((relation) => ({ ...remoteSubject(subject, relation), relation: requesterName(subject, relation) }))
     .filter((consumer) => isOurs(podsOf(consumer)))
     .flatMap((consumer) => guardsFor(subject, mesh, consumer, []))
@@ -244,7 +244,7 @@ const unguardedBackends = (
   seen: Pick<ClusterView, 'owned'>,
 ): string[] => {
   const late = consumersOf(relations)
-    .filter(({ guardsItself, hasApplied }) => guardsItself && !hasApplied)
+    .filter(({ hasMemory, hasApplied }) => hasMemory && !hasApplied)
     .map((relation) => remoteSubject(subject, relation))
   return mergeBackends(subject, backends)
     .filter(({ ports, ...backend }) => ports.length > 0 && late.some((one) => isSameSubject(one, backend)))
@@ -290,7 +290,7 @@ const takenByConsumers = (
   seen: Pick<ClusterView, 'owned' | 'lookups'>,
 ): ((target: PolicyTarget | undefined) => boolean) => {
   const isOurs = writtenBy(subject, seen)
-  const guarding = consumersOf(relations).filter(({ guardsItself }) => guardsItself)
+  const guarding = consumersOf(relations).filter(({ hasMemory }) => hasMemory)
   return (target) =>
     target !== undefined &&
     guarding.some((one) => isAt(subject, target, one, seen.lookups) && (one.hasApplied || !isOurs(target)))
@@ -299,7 +299,7 @@ const takenByConsumers = (
 /** Lists the Services by other names that the config asks for, and that may be those of consumers. The objects in the cluster show it. */
 export const servicesAtConsumers = (subject: Subject, { config, relations }: EffectiveState): Reference[] => {
   const guarding = consumersOf(relations)
-    .filter(({ guardsItself }) => guardsItself)
+    .filter(({ hasMemory }) => hasMemory)
     .map((relation) => remoteSubject(subject, relation))
   const namespaces = new Set(guarding.map(({ namespace }) => namespace))
   const own = new Set(guarding.map(subjectName))
@@ -340,7 +340,7 @@ export const keptRequests = (
 ): string[] => {
   const relations = consumersOf(state.relations)
   const late = new Set(
-    relations.flatMap((one) => (one.guardsItself && !one.hasApplied ? [requesterName(subject, one)] : [])),
+    relations.flatMap((one) => (one.hasMemory && !one.hasApplied ? [requesterName(subject, one)] : [])),
   )
   const known = [...relations, ...over].map((one) => `${one.id} ${subjectName(remoteSubject(subject, one))}`)
   return requestersOn(owned).filter((name) => {

@@ -195,5 +195,5 @@ const isAtConsumers = (subject: Subject, { relations }: EffectiveState, object: 
   object.kind === 'AuthorizationPolicy' &&
   consumersOf(relations).some((relation) => {
     const { namespace, application } = remoteSubject(subject, relation)
-    return relation.guardsItself && object.metadata.namespace === namespace && isGuarding(object, [application])
+    return relation.hasMemory && object.metadata.namespace === namespace && isGuarding(object, [application])
   })

@@ -90,7 +90,7 @@ export const grantsFor = (
 
 /** The consumers whose policies the beacon writes, because meshstep does not run them. */
 const selectConsumers = (state: EffectiveState): Relation[] =>
-  consumersOf(state.relations).filter(({ guardsItself }) => !guardsItself)
+  consumersOf(state.relations).filter(({ hasMemory }) => !hasMemory)
 
 /** Checks the requests of one consumer. */
 export const grantsTo = (

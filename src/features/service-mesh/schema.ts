@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { CustomMeshPolicy } from '../../core/policies/custom-mesh-policy.ts'
 import { Policies } from '../../core/policies/models.ts'
 import { type PartsOf, part } from '../../core/state/state.ts'
 import { Enforcement, MeshConfig, TrustDomain } from '../../mesh/istio/beacon-config.ts'
 import { RawPolicy } from '../../mesh/istio/raw-policies.ts'
 import { subdomainName } from '../../platform/base/names.ts'
+import { CustomMeshPolicy } from './custom-mesh-policy.ts'
 
 /** The ServiceAccounts of applications that do not run as the account of their own name, by `{namespace}/{application}`. */
 const ServiceAccounts = z.record(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { withoutForgotten } from '../../../src/core/relations/forget.ts'
-import { versionOf } from '../../../src/core/relations/peer-entry.ts'
+import { versionOf } from '../../../src/core/relations/published-version.ts'
 import type { State } from '../../../src/core/state/state.ts'
 import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
 import { SUBJECT } from '../../helpers/world.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { nudgesDue, withSending } from '../../../src/core/relations/nudges.ts'
-import { versionOf } from '../../../src/core/relations/peer-entry.ts'
 import type { Peer, Peers } from '../../../src/core/relations/peers.ts'
+import { versionOf } from '../../../src/core/relations/published-version.ts'
 import type { RelationEntry } from '../../../src/core/state/relation.ts'
 import type { State } from '../../../src/core/state/state.ts'
 import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'

@@ -1,16 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { assignIds, sharedIds } from '../../../src/core/relations/ids.ts'
 import { lastReadableValues } from '../../../src/core/relations/last-readable.ts'
-import {
-  contentHash,
-  findPeerEntry,
-  oppositeIdentity,
-  peerEntry,
-  versionOf,
-  withVersions,
-} from '../../../src/core/relations/peer-entry.ts'
+import { findPeerEntry, oppositeIdentity, peerEntry } from '../../../src/core/relations/peer-entry.ts'
 import { mayCarryLabels, peerView } from '../../../src/core/relations/peer-view.ts'
 import { isRelatedTo, listRemotes, type Peer, type Peers, remoteTest } from '../../../src/core/relations/peers.ts'
+import { contentHash, versionOf, withVersions } from '../../../src/core/relations/published-version.ts'
 import { readData } from '../../../src/core/relations/relation-data.ts'
 import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
 import { protocolOf } from '../../../src/core/state/interfaces.ts'

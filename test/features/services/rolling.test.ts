@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodePayload } from '../../../src/core/relations/codec.ts'
-import { spokenVersions } from '../../../src/core/relations/versions.ts'
+import { spokenVersions } from '../../../src/core/relations/protocol-versions.ts'
 import type { Versions } from '../../../src/core/state/config.ts'
 import type { Databag } from '../../../src/core/state/relation.ts'
 import { announce, nothingAnnounced } from '../../../src/features/services/announced.ts'

@@ -1,5 +1,6 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
+import { fieldDifferences } from '../../../platform/kubernetes/field-differences.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Operation } from './operation.ts'
 
@@ -25,7 +26,7 @@ export const driftOf = (operation: Operation): Drift[] => {
   if (found === undefined) return [{ object, is: 'there' }]
   const { metadata, apiVersion: _a, kind: _k, ...content } = desired
   const { labels, annotations } = metadata
-  return fieldDrift(found, { metadata: { labels, annotations }, ...content }, []).map(({ path, was, is }) => ({
+  return fieldDifferences(found, { metadata: { labels, annotations }, ...content }).map(({ path, was, is }) => ({
     ...{ object, field: path.join('.') },
     ...shownOf(desired, was, is),
   }))
@@ -41,18 +42,6 @@ const labelDrift = ({ object, place, difference: { apply = {}, remove }, manager
     return was === is ? [] : [{ object, label, ...(was !== undefined && { was }), ...(is !== undefined && { is }) }]
   })
 }
-
-type Difference = { readonly path: readonly string[]; readonly was: unknown; readonly is: unknown }
-
-/** Lists the deepest desired fields that differ. A list counts as one field. */
-const fieldDrift = (live: unknown, desired: unknown, path: readonly string[]): Difference[] => {
-  if (desired === undefined || JSON.stringify(live) === JSON.stringify(desired)) return []
-  if (!isMap(desired) || !isMap(live)) return [{ path, was: live, is: desired }]
-  return Object.entries(desired).flatMap(([key, is]) => fieldDrift(ownValue(live, key), is, [...path, key]))
-}
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Kinds whose values may appear in logs. Of workloads only short values are shown, and of other kinds none. */
 const OPEN: readonly string[] = [

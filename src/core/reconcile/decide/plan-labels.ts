@@ -11,13 +11,13 @@ import { labelDifference, type SeenLabels, type WantedLabels } from '../../../pl
 import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
-import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import { USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../../relations/enrolment-labels.ts'
 import { MESH_KEYS, mayBeForeign } from '../../relations/requestable-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
+import { isBasicAllow, ownGuardIn, ownGuards } from './guards.ts'
 import { type Conflict, type Difference, idOf, type Operation, type Phase } from './operation.ts'
 import type { Situation, Templates } from './situation.ts'
 
@@ -250,29 +250,6 @@ const changesKeys = (
     const value = holders.own.has(key) ? ownValue(labels, key) : undefined
     return Object.hasOwn(remove, key) || (apply !== undefined && ownValue(apply, key) !== value)
   })
-
-/** Names the policies of the application's own pods and Services. */
-export const ownGuards = (situation: Situation): string[] =>
-  situation.desired.objects.filter(ownGuardIn(situation)).map(objectKey)
-
-/** Tells if a policy allows access without a request. All other access is denied only once such policies stand. */
-export const isBasicAllow = ({ mesh }: Pick<Features, 'mesh'>, object: KubernetesObject): boolean =>
-  mesh.isPolicy(object) && !mesh.isDenying(object) && mesh.requestersOf(object).length === 0
-
-/** Creates a test for policies of the application's own pods and Services. */
-export const ownGuardIn = ({
-  features,
-  subject,
-  state,
-  observed,
-}: Situation): ((object: KubernetesObject) => boolean) => {
-  const { namespace, application } = subject
-  const services = features.targets(application, state.config).filter(({ kind }) => kind === 'Service')
-  const former = observed.targets.earlier.flatMap(({ target }) => (target.kind === 'Service' ? [target.name] : []))
-  const names = [application, ...services.map(({ name }) => name), ...former]
-  const { isPolicy, isGuarding } = features.mesh
-  return (object) => isPolicy(object) && object.metadata.namespace === namespace && isGuarding(object, names)
-}
 
 /** Tells if the operation removes one of our labels. */
 export const isReleasing = (operation: Operation): boolean => {

@@ -7,8 +7,9 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
+import { ownGuards } from './guards.ts'
 import { idOf } from './operation.ts'
-import { changesMesh, labelPhase, leadsOf, ownGuards, RELEASED } from './plan-labels.ts'
+import { changesMesh, labelPhase, leadsOf, RELEASED } from './plan-labels.ts'
 import type { Situation, Templates } from './situation.ts'
 
 /**

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { MeshPolicy, WIRE_FIELDS } from './models.ts'
-import { namesProblem } from './name-problem.ts'
+import { MeshPolicy, WIRE_FIELDS } from '../../core/policies/models.ts'
+import { namesProblem } from '../../core/policies/name-problem.ts'
 
 const withoutUnknown = (value: unknown, context: z.RefinementCtx): unknown => {
   const unknown = Object.keys(typeof value === 'object' && value !== null ? value : {}).filter(
