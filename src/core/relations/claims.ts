@@ -1,6 +1,6 @@
 import { changed, ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
+import { configRequester, type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
 import { remoteSubject } from './peer-entry.ts'
@@ -77,7 +77,7 @@ export const recordProgress = (
 /** Names the requesters of the policies that a claim is about: also the config of the beacon asks for some that its consumer writes. */
 const askingFor = (subject: Subject, relation: Relation): string[] => [
   ...requestersOf(subject, relation),
-  ...(takesLabels(relation) ? [`config of ${subjectName(remoteSubject(subject, relation))}`] : []),
+  ...(takesLabels(relation) ? [configRequester(remoteSubject(subject, relation))] : []),
 ]
 
 /** Names the requesters of the policies of a relation, in the words of its beacon, and in those of a coordinator. */

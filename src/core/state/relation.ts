@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../../platform/base/names.ts'
 import { changed } from '../../platform/base/own-value.ts'
-import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
+import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 
 /** A databag. Its values are JSON values or, as in Juju, strings that hold JSON. `databag.ts` reads both. */
@@ -209,6 +209,14 @@ export const requesterName = (
   const { namespace = own, application } = relation.remote
   return `${relationName(relation)} of ${namespace}/${application}`
 }
+
+/** Names the config of an application as the requester of policies. */
+export const configRequester = (subject: Subject): string => `${CONFIG_OF}${subjectName(subject)}`
+
+/** Tells if the config of an application asked for a policy. */
+export const isConfigRequester = (name: string): boolean => name.startsWith(CONFIG_OF)
+
+const CONFIG_OF = 'config of '
 
 /** The name of a requester on a policy: `relation 7 (service-mesh) of shop/details`. */
 const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/

@@ -5,7 +5,7 @@ import { laggards } from '../../core/relations/awaited-peers.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Relation } from '../../core/state/relation.ts'
-import { parseRequester, requesterName } from '../../core/state/relation.ts'
+import { configRequester, parseRequester, requesterName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import {
@@ -39,8 +39,8 @@ import { guardsFor } from './guarding.ts'
 import { isManaging } from './managing.ts'
 import { isAt, isOpenToIngress, podsOf } from './offer.ts'
 import { ownGrants } from './own-grants.ts'
+import { policiesIn, requestersOn } from './owned-policies.ts'
 import { rootProblems, unknownRoot } from './root-namespaces.ts'
-import { requestersOn } from './taken.ts'
 import {
   awaitsWaypoint,
   consumersOf,
@@ -203,6 +203,14 @@ const managedPolicies = (
   }
 }
 
+/** Lists the relations with consumers that write the policies that guard them. */
+const guardingConsumers = (relations: EffectiveState['relations']): Relation[] =>
+  consumersOf(relations).filter(({ hasMemory }) => hasMemory)
+
+/** Lists those that have yet to write them by the present offer. */
+const lateConsumers = (relations: EffectiveState['relations']): Relation[] =>
+  guardingConsumers(relations).filter(({ hasApplied }) => !hasApplied)
+
 /** Guards the pods that hardened mode closes, of consumers that have yet to take over what the beacon wrote there. */
 const lateGuards = (
   subject: Subject,
@@ -211,8 +219,7 @@ const lateGuards = (
   seen: Pick<ClusterView, 'owned'>,
 ): Guard[] => {
   const isOurs = writtenBy(subject, seen)
-  return consumersOf(relations)
-    .filter(({ hasMemory, hasApplied }) => hasMemory && !hasApplied)
+  return lateConsumers(relations)
     .map((relation) => ({ ...remoteSubject(subject, relation), relation: requesterName(subject, relation) }))
     .filter((consumer) => isOurs(podsOf(consumer)))
     .flatMap((consumer) => guardsFor(subject, mesh, consumer, []))
@@ -223,12 +230,11 @@ const backendGuards = (subject: Subject, state: EffectiveState, mesh: MeshConfig
   const isTaken = takenByConsumers(subject, state, seen)
   const principals = waypointPrincipals(subject, mesh)
   if (principals.length === 0) return []
-  const { namespace, application } = subject
   return mergeBackends(subject, mesh.backends ?? [])
     .filter((backend) => backend.ports.length > 0 && !isTaken(podsOf(backend)))
     .map((backend) => ({
       target: podsOf(backend),
-      relation: `config of ${namespace}/${application}`,
+      relation: configRequester(subject),
       principals,
     }))
 }
@@ -243,9 +249,7 @@ const unguardedBackends = (
   { backends = [] }: MeshConfig,
   seen: Pick<ClusterView, 'owned'>,
 ): string[] => {
-  const late = consumersOf(relations)
-    .filter(({ hasMemory, hasApplied }) => hasMemory && !hasApplied)
-    .map((relation) => remoteSubject(subject, relation))
+  const late = lateConsumers(relations).map((relation) => remoteSubject(subject, relation))
   return mergeBackends(subject, backends)
     .filter(({ ports, ...backend }) => ports.length > 0 && late.some((one) => isSameSubject(one, backend)))
     .filter((backend) => !isOpenToIngress(subject, seen, backend))
@@ -290,7 +294,7 @@ const takenByConsumers = (
   seen: Pick<ClusterView, 'owned' | 'lookups'>,
 ): ((target: PolicyTarget | undefined) => boolean) => {
   const isOurs = writtenBy(subject, seen)
-  const guarding = consumersOf(relations).filter(({ hasMemory }) => hasMemory)
+  const guarding = guardingConsumers(relations)
   return (target) =>
     target !== undefined &&
     guarding.some((one) => isAt(subject, target, one, seen.lookups) && (one.hasApplied || !isOurs(target)))
@@ -298,9 +302,7 @@ const takenByConsumers = (
 
 /** Lists the Services by other names that the config asks for, and that may be those of consumers. The objects in the cluster show it. */
 export const servicesAtConsumers = (subject: Subject, { config, relations }: EffectiveState): Reference[] => {
-  const guarding = consumersOf(relations)
-    .filter(({ hasMemory }) => hasMemory)
-    .map((relation) => remoteSubject(subject, relation))
+  const guarding = guardingConsumers(relations).map((relation) => remoteSubject(subject, relation))
   const namespaces = new Set(guarding.map(({ namespace }) => namespace))
   const own = new Set(guarding.map(subjectName))
   return (config?.meshPolicies ?? []).flatMap(
@@ -313,9 +315,7 @@ export const servicesAtConsumers = (subject: Subject, { config, relations }: Eff
 
 /** Creates a test for targets with a policy that is the beacon's. */
 const writtenBy = (subject: Subject, { owned }: Pick<ClusterView, 'owned'>): ((target: PolicyTarget) => boolean) => {
-  const policies = owned
-    .flatMap(({ kind, live = [] }) => (kind === 'AuthorizationPolicy' ? live : []))
-    .filter((policy) => isOwnedBy(policy, fieldManager(subject.application)))
+  const policies = policiesIn(owned).filter((policy) => isOwnedBy(policy, fieldManager(subject.application)))
   return (target) => policies.some((policy) => isNamedFor(subject, target, policy))
 }
 
@@ -325,11 +325,10 @@ export const customRequests = (
   state: EffectiveState,
   seen: Pick<ClusterView, 'owned' | 'lookups'>,
 ): RequestedPolicy[] => {
-  const { namespace, application } = subject
   const isTaken = takenByConsumers(subject, state, seen)
   return (state.config?.meshPolicies ?? [])
     .filter((policy) => !isTaken(findTarget(policy)))
-    .map((policy) => ({ policy, relation: `config of ${namespace}/${application}` }))
+    .map((policy) => ({ policy, relation: configRequester(subject) }))
 }
 
 /** Lists the requesters on the beacon's own policies that stay: of relations that are not known, and of consumers that have yet to take them over. */
@@ -339,9 +338,7 @@ export const keptRequests = (
   { owned }: ClusterView,
 ): string[] => {
   const relations = consumersOf(state.relations)
-  const late = new Set(
-    relations.flatMap((one) => (one.hasMemory && !one.hasApplied ? [requesterName(subject, one)] : [])),
-  )
+  const late = new Set(lateConsumers(state.relations).map((one) => requesterName(subject, one)))
   const known = [...relations, ...over].map((one) => `${one.id} ${subjectName(remoteSubject(subject, one))}`)
   return requestersOn(owned).filter((name) => {
     const parsed = parseRequester(name)

@@ -1,9 +1,10 @@
 import type { MeshPolicy } from '../../core/policies/models.ts'
 import type { Guard } from '../../core/policies/request.ts'
 import { applicationPods, findTarget, type PolicyTarget, targetKey } from '../../core/policies/target.ts'
+import { configRequester } from '../../core/state/relation.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { runsWaypoint, waypointPrincipals } from '../../mesh/istio/waypoint.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Subject } from '../../platform/base/subject.ts'
 import type { DeclaredTarget, Requester } from './consumer-requests.ts'
 import { nobodyMayReach } from './guards.ts'
 
@@ -26,7 +27,7 @@ export const guardsFor = (
   // hardened mode also denies at the pods, so these must admit the waypoint
   const isHardened = mesh.hardened === true && runsWaypoint(mesh)
   const guards = [
-    ...(isHardened ? [{ target: behind, relation: `config of ${subjectName(beacon)}`, principals }] : []),
+    ...(isHardened ? [{ target: behind, relation: configRequester(beacon), principals }] : []),
     ...services.map((target) => ({ target, relation })),
     ...pods.map((target) => ({ target, relation, principals })),
   ]

@@ -15,6 +15,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { isServiceOfConsumer } from './grants.ts'
+import { policiesIn } from './owned-policies.ts'
 
 /** The entry of a beacon's databag with its offer. */
 export const OFFER_KEY = 'offer'
@@ -120,11 +121,7 @@ export const isOpenToIngress = (
   { namespace, application }: Subject,
 ): boolean => {
   const name = ingressPolicyName(beacon, { namespace, application })
-  return owned.some(
-    ({ kind, live = [] }) =>
-      kind === 'AuthorizationPolicy' &&
-      live.some(({ metadata }) => metadata.name === name && metadata.namespace === namespace),
-  )
+  return policiesIn(owned).some(({ metadata }) => metadata.name === name && metadata.namespace === namespace)
 }
 
 /** The pods of an application. */

@@ -1,21 +1,21 @@
 import type { ClusterView, TakenPolicies } from '../../core/feature/feature.ts'
-import { parseRequesters } from '../../core/policies/requested-by.ts'
 import { mirrorName } from '../../core/relations/claims.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { relationsWith } from '../../core/relations/select.ts'
-import { parseRequester, type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
+import { configRequester, parseRequester, type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { policyPrefix } from '../../mesh/istio/object-name.ts'
 import { waypointPrincipals } from '../../mesh/istio/waypoint.ts'
-import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
-import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
+import type { Reference } from '../../platform/kubernetes/objects.ts'
 import { declaredTargets } from './consumer.ts'
 import { type Grants, grantsTo, NO_GRANTS, servicesOf } from './grants.ts'
 import type { Guarded } from './guards.ts'
 import { isManaging } from './managing.ts'
 import { type Offer, podsOf, readOffer } from './offer.ts'
+import { requestersOn } from './owned-policies.ts'
 import { arePodsGuarded } from './unselected-pods.ts'
 
 /** The offer of a beacon, and this application as the beacon knows it. */
@@ -85,7 +85,7 @@ export const guardsTaken = (subject: Subject, resolved: ResolvedRelations, seen:
     taken: each.map(policiesOf),
     departing: offersTaken(subject, { relations: resolved.departing }).map(granted).map(policiesOf),
     audited: each.flatMap(({ beacon, offer, relation }) =>
-      offer.mesh.enforcement === 'audit' ? [nameOf(subject, relation), `config of ${subjectName(beacon)}`] : [],
+      offer.mesh.enforcement === 'audit' ? [nameOf(subject, relation), configRequester(beacon)] : [],
     ),
     unknown: [
       ...each.flatMap(({ isPartial, relation, grants }) => [
@@ -127,7 +127,7 @@ const grantsOf = (
   const own = isManaging(mesh)
     ? grantsTo(beacon, relation, lookups, mesh, () => switching === true, declared)
     : NO_GRANTS
-  const of = `config of ${subjectName(beacon)}`
+  const of = configRequester(beacon)
   const principals = waypointPrincipals(beacon, mesh)
   return {
     ...own,
@@ -149,12 +149,13 @@ const unknownRequests = (
   { owned }: ClusterView,
 ): string[] => {
   // a relation of another interface asks in its own name
-  const standing = relationsIn(state).filter((one) => one.interface !== 'service_mesh' || isReadable(one))
+  const { true: standing = [], false: unread = [] } = Object.groupBy(relationsIn(state), (one) =>
+    String(one.interface !== 'service_mesh' || isReadable(one)),
+  )
   const known = new Set(
     [...standing.map(({ id, mirror }) => mirror?.id ?? id), ...over.map(({ id }) => id)].map(String),
   )
-  const unread = relationsIn(state).filter((one) => one.interface === 'service_mesh' && !isReadable(one))
-  const configs = unread.map((one) => `config of ${subjectName(remoteSubject(subject, one))}`)
+  const configs = unread.map((one) => configRequester(remoteSubject(subject, one)))
   // what a coordinator asks for itself has its own name
   return requestersOn(owned, ({ metadata }) => !metadata.name.startsWith(policyPrefix(subject))).filter((name) => {
     if (state.removed !== undefined) return false
@@ -163,13 +164,4 @@ const unknownRequests = (
     const isOwn = isSameSubject(parsed.requester, subject)
     return isOwn && !known.has(parsed.id) && !ended.includes(parsed.id)
   })
-}
-
-/** Lists the requesters on the application's live policies. */
-export const requestersOn = (
-  owned: ClusterView['owned'],
-  isMeant: (policy: KubernetesObject) => boolean = () => true,
-): string[] => {
-  const policies = owned.flatMap(({ kind, live = [] }) => (kind === 'AuthorizationPolicy' ? live : []))
-  return [...new Set(policies.filter(isMeant).flatMap(parseRequesters))]
 }

@@ -16,6 +16,7 @@ import type { SeenLabels } from '../../platform/kubernetes/label-difference.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
+import { policiesIn } from './owned-policies.ts'
 
 type Labels = Readonly<Record<string, string>>
 
@@ -67,9 +68,7 @@ const hardenedBefore = (
   owned: ClusterView['owned'],
 ): Pick<MeshConfig, 'hardened' | 'rootNamespace'> | undefined => {
   const names = hardenedMode({ ...subject, labels: {} }, '').map(({ metadata }) => metadata.name)
-  const [found] = owned.flatMap(({ kind, live = [] }) =>
-    kind === 'AuthorizationPolicy' ? live.filter(({ metadata }) => names.includes(metadata.name)) : [],
-  )
+  const found = policiesIn(owned).find(({ metadata }) => names.includes(metadata.name))
   return found && { hardened: true, rootNamespace: found.metadata.namespace }
 }
 
@@ -82,6 +81,7 @@ const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
 const namespaceLabels = (subject: Subject, lookups: Lookups): Labels =>
   findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
 
+/** Lists the relations with consumers. */
 export const consumersOf = (relations: EffectiveState['relations']): Relation[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
 

@@ -1,4 +1,5 @@
 import { REQUESTED_BY, requestedBy } from '../../core/policies/requested-by.ts'
+import { configRequester } from '../../core/state/relation.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
 import { principal } from './names.ts'
@@ -24,7 +25,7 @@ export const hardenedMode = (
   const name = `${application}-${namespace}-policy-global-allow-nothing`
   const targetRefs = [{ group: GATEWAY_API, kind: 'GatewayClass', name: 'istio-waypoint' }]
   // it also refuses members of other beacons, who must know whom to ask
-  const annotations = { [REQUESTED_BY]: requestedBy([`config of ${namespace}/${application}`]) }
+  const annotations = { [REQUESTED_BY]: requestedBy([configRequester({ namespace, application })]) }
   return [
     policy(`${name}-ztunnel`, rootNamespace, labels, {}, annotations),
     policy(`${name}-waypoint`, rootNamespace, labels, { targetRefs }, annotations),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { REQUESTED_BY } from '../../core/policies/requested-by.ts'
+import { configRequester } from '../../core/state/relation.ts'
 import { Namespace, ObjectName } from '../../platform/base/names.ts'
 import { type AuthorizationPolicy, AuthorizationPolicySpec, authorizationPolicy } from './authorization-policy.ts'
 import type { PolicyOwner } from './beacon-policies.ts'
@@ -26,7 +27,7 @@ export const rawPolicies = (owner: PolicyOwner, policies: readonly RawPolicy[]):
         name: metadata.name,
         namespace: metadata.namespace ?? owner.namespace,
         labels: { ...metadata.labels, ...owner.labels },
-        annotations: { ...metadata.annotations, [REQUESTED_BY]: `config of ${owner.namespace}/${owner.application}` },
+        annotations: { ...metadata.annotations, [REQUESTED_BY]: configRequester(owner) },
       },
       spec,
     }),

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { memoryName } from '../../../src/core/state/memory.ts'
-import { BEACON, configure, createMesh, objectsOf, related, requires } from '../../helpers/beacon-world.ts'
+import { configure, createMesh, objectsOf, provides, related, requires } from '../../helpers/beacon-world.ts'
 import { FORBIDDEN, isWrite, MESH_LABELS, NAMESPACE, type World } from '../../helpers/world.ts'
 
 const DB = { application: 'db' }
@@ -109,34 +109,24 @@ describe('a beacon whose databag the platform tells as well', () => {
 })
 
 describe('a consumer whose memory the beacon may not read', () => {
-  const hidden = (world: World) => {
+  const createHidden = async (): Promise<World> => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
     world.intercept = ({ method, path }) =>
       method === 'GET' && path.includes(memoryName('db')) ? FORBIDDEN : undefined
+    await world.send('relation-changed', provides(7, DB, undefined))
+    return world
   }
 
   test('a consumer whose memory may not be read is waited for before all else is denied', async () => {
-    const world = createMesh(['db'])
-    await configure(world, { mesh: {} })
-    hidden(world)
-    await world.send('relation-changed', {
-      ...BEACON,
-      relation: { id: 7, endpoint: 'service-mesh', interface: 'service_mesh', role: 'provides' },
-      remote: { ...DB, data: {} },
-    })
+    const world = await createHidden()
     const { messages } = await configure(world, { mesh: { hardened: true } })
     expect(messages.join()).toContain('hardened mode waits for the policies of shop/db')
     expect(namesOf(world).filter((name) => name.includes('global-allow-nothing'))).toEqual([])
   })
 
   test('a consumer whose memory may not be read may carry labels, so the waypoint stays for it', async () => {
-    const world = createMesh(['db'])
-    await configure(world, { mesh: {} })
-    hidden(world)
-    await world.send('relation-changed', {
-      ...BEACON,
-      relation: { id: 7, endpoint: 'service-mesh', interface: 'service_mesh', role: 'provides' },
-      remote: { ...DB, data: {} },
-    })
+    const world = await createHidden()
     await configure(world, {})
     expect(objectsOf(world, 'Gateway')).toHaveLength(1)
   })

@@ -103,11 +103,12 @@ export const leadsOf = (situation: Situation): string[] => {
  * are written after the Service is led: the pods may be on the mesh already, by their namespace. Further policies only open what others close.
  */
 export const closingGuards = (situation: Situation): string[] => {
+  if (leadsOf(situation).length === 0) return []
   const isOwnGuard = ownGuardIn(situation)
   const { features, desired, observed } = situation
   const ofPods = (object: KubernetesObject) => isOwnGuard(object) && features.mesh.isForPods(object)
   const isClosed = observed.owned.kinds.some(({ live = [] }) => live.some(ofPods))
-  return isClosed || leadsOf(situation).length === 0 ? [] : desired.objects.filter(ofPods).map(objectKey)
+  return isClosed ? [] : desired.objects.filter(ofPods).map(objectKey)
 }
 
 const WAYPOINT_KEYS = [USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL]

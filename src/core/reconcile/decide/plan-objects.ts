@@ -12,7 +12,7 @@ import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy, isTakenOver } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import { isRequestOf } from '../../state/relation.ts'
+import { configRequester, isConfigRequester, isRequestOf } from '../../state/relation.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
@@ -102,7 +102,7 @@ const isOfOwn = (mesh: Pick<Mesh, 'requestersOf'>, subject: Subject, object: Kub
   mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
 
 const isOwnRequest = (subject: Subject, name: string): boolean => {
-  const isOfBeacon = name.startsWith('config of ') && name !== `config of ${subjectName(subject)}`
+  const isOfBeacon = isConfigRequester(name) && name !== configRequester(subject)
   return isOfBeacon || isRequestOf(subject, name)
 }
 
@@ -191,7 +191,7 @@ const planApplies = (
     free.map(({ desired: object, live }) => ({ desired: object, live })),
     observed.owned.kinds.flatMap(({ live = [] }) => live),
   )
-  const after = dependencies(situation, templates, leaving, taken.map(keyOfDesired))
+  const after = dependencies(situation, templates, { leaving, taken: taken.map(keyOfDesired), closing })
   return {
     operations: drafts.map((draft) => ({
       id: draft.id,
@@ -243,11 +243,17 @@ const mayWrite = (
   )
 }
 
+/** The ids of the operations that take the application off the mesh, and the keys of objects of others, and of policies that come after the lead. */
+type Named = {
+  readonly leaving: readonly string[]
+  readonly taken: readonly string[]
+  readonly closing: ReadonlySet<string>
+}
+
 const dependencies = (
   situation: Situation,
   templates: Templates,
-  leaving: readonly string[],
-  taken: readonly string[],
+  { leaving, taken, closing }: Named,
 ): ((pair: Pair) => readonly string[]) => {
   const { features, desired: all } = situation
   const { isDenying, isForAll } = features.mesh
@@ -257,7 +263,6 @@ const dependencies = (
     .filter((object) => isBasicAllow(features, object))
     .map((object) => idOf('apply', objectKey(object)))
   const beforeNew = (object: KubernetesObject) => (isDenying(object) && isForAll(object) ? basic : [])
-  const closing = new Set(closingGuards(situation))
   const leads = leadsOf(situation)
   return ({ desired, live }) => {
     if (desired.kind === 'ServiceAccount') return []
