@@ -77,7 +77,6 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
     ],
     departing: Object.fromEntries(
       all
-
         .filter(
           ({ entry, standing }) =>
             standing !== 'established' && entry.interface === 'service_mesh' && entry.claim !== undefined,
@@ -202,7 +201,7 @@ const mirrorOf = (theirs: RelationEntry, own: PublishedData | undefined, state: 
   return { id, endpoint, data, ...(isPartial && { isPartial }) }
 }
 
-/** The knowledge of a provider of labels: whether the requirer guards itself, and whether it has applied the offer. */
+/** The knowledge of a provider of labels: whether the requirer has a memory, and so guards itself, and how far it has taken the offer. */
 const providerSide = (
   entry: RelationEntry,
   { entry: theirs, isKnown, problem }: PeerView,
