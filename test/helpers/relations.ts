@@ -1,3 +1,6 @@
+/** A relation that stands, and whose data the platform has told. */
+export const TOLD = { standing: 'established', source: 'platform' } as const
+
 /** An entry of a memory, as far as tests look at it. */
 export type Entry = {
   readonly id: number

@@ -65,7 +65,7 @@ export type Changes = Omit<Partial<Situation>, 'desired' | 'observed'> & {
 /** What nobody desires, waits for or says. */
 export const NOTHING_DESIRED = {
   annotations: { labels: {}, unknown: [], inherited: {} },
-  ...{ objects: [], formerly: new Map(), departing: [], unknown: [] },
+  ...{ objects: [], formerly: new Map(), leaving: [], unknown: [] },
   ...{ waiting: [], unserved: [], messages: [], isAwaitingLabels: false },
 } satisfies Partial<Situation['desired']>
 

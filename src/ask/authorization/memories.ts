@@ -74,9 +74,8 @@ export const humanRequesters =
 
 /** Lists the endpoints that policies name. Those that follow from relations have no list: by the config, or by the beacon if the config has none. */
 const endpointsOf = (target: Subject, state: State): string[] => {
-  const effective = state as Parameters<typeof relatedPolicies>[1]
-  const listed = authorPolicies(target, { ...effective, relations: {} })
-  const related = listed.length === 0 || state.config?.policies === RELATED ? relatedPolicies(target, effective) : []
+  const listed = authorPolicies(target, { ...state, relations: {} })
+  const related = listed.length === 0 || state.config?.policies === RELATED ? relatedPolicies(target, state) : []
   return [...listed, ...related].map(({ relation }) => relation)
 }
 

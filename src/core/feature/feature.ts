@@ -78,7 +78,7 @@ export type Contribution = {
   /** The policies that guard the application by what other applications offer. */
   readonly taken?: readonly TakenPolicies[]
   /** The same for relations that are over. What of them stands yet is kept so. */
-  readonly departing?: readonly TakenPolicies[]
+  readonly leaving?: readonly TakenPolicies[]
   /** Requesters with unknown requests. Objects made for them stay. */
   readonly unknown?: readonly string[]
   /** Requesters whose policies are written as dry runs. */

@@ -4,7 +4,7 @@ import type { FeatureInput } from '../feature/feature.ts'
 import { withClaims } from '../relations/claims.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import type { Peers } from '../relations/peers.ts'
-import { type ResolvedRelations, resolveRelations, withDeparting } from '../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations, withLeaving } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { foreignToken, type StepProgress } from './attempts.ts'
@@ -55,7 +55,7 @@ export const decide = async (
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const publishable = recall('published', (given: PublishInput) => publishDatabags(features, given), {
-    ...{ subject, resolved: withDeparting(resolved), state: features.plan(state, resolved, now) },
+    ...{ subject, resolved: withLeaving(resolved), state: features.plan(state, resolved, now) },
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
   const { state: published, problems } = limitDatabags(memory, state, publishable)

@@ -149,7 +149,7 @@ const contentAfter = (
     labels: held.labels,
   })
   // requirers of relations that are over tell when they have let go
-  const isLeft = Object.values(resolved.state.relations).some((relation) => relation.isLeaving)
+  const isLeft = Object.values(resolved.state.relations).some(({ standing }) => standing === 'leaving')
   const awaiting =
     planned.awaiting ??
     (isHandedOn || isAwaitingWorkers(context, decision) ? 'labels-applied' : isLeft ? 'labels-removed' : undefined)

@@ -1,7 +1,7 @@
 import { Refused } from '../../platform/base/errors.ts'
 import { defined, ownValue } from '../../platform/base/own-value.ts'
 import { protocolOf } from '../state/interfaces.ts'
-import type { CustomData, Databags, PublishedData, Relation, RelationIdentity } from '../state/relation.ts'
+import type { CustomData, Databags, PublishedData, RelationIdentity } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import type { LeaderSettings } from '../units/leader-settings.ts'
 import { unitName } from '../units/units.ts'
@@ -45,13 +45,15 @@ const flattenDocument = (data: PublishedData['data']): Record<string, string> =>
   )
 }
 
+type Spoken = Pick<RelationIdentity, 'endpoint' | 'interface'>
+
 type Speaker = Pick<State, 'config' | 'databag' | 'units'>
 
 /** Collects the custom data of the application and of its units. The config's take precedence over the leader's. */
 const collectCustomData = (
   application: string,
   { config, databag, units }: Speaker,
-  { endpoint, interface: name }: Relation,
+  { endpoint, interface: name }: Spoken,
 ): Required<CustomData> => ({
   data: omitProtocolKeys(name, { ...ownValue(databag, endpoint), ...ownValue(config?.databag, endpoint) }),
   units: Object.fromEntries(
@@ -66,7 +68,7 @@ const collectCustomData = (
 export const withCustomData = (
   application: string,
   speaker: Speaker,
-  relation: Relation,
+  relation: Spoken,
   published: PublishedData | undefined,
 ): PublishedData | undefined => {
   const own = collectCustomData(application, speaker, relation)

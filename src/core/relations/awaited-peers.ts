@@ -27,7 +27,7 @@ export const laggards = (subject: Subject, { relations }: Pick<EffectiveState, '
   Object.values(relations)
     .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
     .filter(
-      ({ hasMemory, isUnreadable, isLeaving, hasApplied }) => (hasMemory || isUnreadable) && !isLeaving && !hasApplied,
+      ({ requirer, standing }) => standing === 'established' && requirer !== 'unmanaged' && requirer !== 'applied',
     )
     .map((relation) => subjectName(remoteSubject(subject, relation)))
 
@@ -85,11 +85,11 @@ const withoutLabels = (
   { interface: name, isDone }: Provided,
 ): string[] =>
   Object.entries(relations).flatMap(([key, relation]) => {
-    if (relation.interface !== name || relation.role !== 'provides' || relation.isLeaving) return []
+    if (relation.interface !== name || relation.role !== 'provides' || relation.standing === 'leaving') return []
     const remote = subjectName(remoteSubject(subject, relation))
     const { entry } = peerView(subject, state, key, peers)
-    const isCarrying = relation.hasApplied === true && isDone(peers.get(remote))
-    const isAwaited = relation.isUnknown === true || (entry !== undefined && !isCarrying)
+    const isCarrying = relation.requirer === 'applied' && isDone(peers.get(remote))
+    const isAwaited = relation.source === 'unknown' || (entry !== undefined && !isCarrying)
     return isAwaited ? [remote] : []
   })
 

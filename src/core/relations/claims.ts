@@ -1,6 +1,13 @@
 import { changed, ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { configRequester, type Relation, type RelationEntry, relationName, requesterName } from '../state/relation.ts'
+import {
+  configRequester,
+  type Provider,
+  type Relation,
+  type RelationEntry,
+  relationName,
+  requesterName,
+} from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
 import { remoteSubject } from './peer-entry.ts'
@@ -35,12 +42,12 @@ export const withClaims = (state: State, resolved: ResolvedRelations): State =>
 const seenOf = ({ state: { relations } }: ResolvedRelations, key: string): Sees => {
   const relation = ownValue(relations, key)
   if (relation === undefined) return 'nothing'
-  if (relation.isUnknown) return 'unknown'
+  if (relation.source === 'unknown') return 'unknown'
   const isOffered =
-    relation.offered !== undefined
+    relation.provider?.offer !== undefined
       ? Object.hasOwn(relation.remote.data, labelsKey(relation))
       : Object.keys(requestedLabels(relation)).length > 0
-  return isOffered ? { offer: relation.offered ?? '' } : 'nothing'
+  return isOffered ? { offer: relation.provider?.offer ?? '' } : 'nothing'
 }
 
 /** The failures of a step: requesters whose policies do not stand, and labels that could not be written, or may remain. */
@@ -82,12 +89,12 @@ const askingFor = (subject: Subject, relation: Relation): string[] => [
 
 /** Names the requesters of the policies of a relation, in the words of its beacon, and in those of a coordinator. */
 export const requestersOf = (subject: Subject, relation: Relation): string[] => [
-  relation.mirror === undefined ? requesterName(subject, relation) : mirrorName(subject, relation.mirror),
+  relation.provider ? mirrorName(subject, relation.provider.mirror) : requesterName(subject, relation),
   `${relationName(relation)} of ${subjectName(subject)}`,
 ]
 
 /** Names a requirer as its provider does. */
-export const mirrorName = (subject: Subject, mirror: NonNullable<Relation['mirror']>): string =>
+export const mirrorName = (subject: Subject, mirror: Provider['mirror']): string =>
   `${relationName(mirror)} of ${subjectName(subject)}`
 
 /** The peers to be read again once a step is saved: those whose offers it claims anew, and those that claim an offer of its own that has changed. */

@@ -35,7 +35,7 @@ export const knownEnrolments = (
   { state: { relations } }: ResolvedRelations,
 ): (Subject | undefined)[] =>
   Object.entries(state.relations)
-    .filter(([key, entry]) => takesLabels(entry) && !ownValue(relations, key)?.isUnknown)
+    .filter(([key, entry]) => takesLabels(entry) && ownValue(relations, key)?.source !== 'unknown')
     .map(([, entry]) => beaconOf(subject, entry))
 
 const beaconOf = (subject: Subject, entry: RelationEntry): Subject | undefined =>

@@ -5,9 +5,11 @@ import {
   type Databag,
   hasData,
   isEmptied,
+  type Provider,
   type PublishedData,
   type Relation,
   type RelationEntry,
+  type Requirer,
   relationName,
 } from '../state/relation.ts'
 import { type EffectiveState, type PublicState, publishedIn, type State, stands } from '../state/state.ts'
@@ -21,7 +23,7 @@ import { mayCarryLabels, type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { type RelationData, readData } from './relation-data.ts'
-import { grantsLabels, isEnrolling, requestedLabels, takesLabels } from './requested-labels.ts'
+import { grantsLabels, requestedLabels, takesLabels } from './requested-labels.ts'
 import { endsAlone, tombstoneOf } from './tombstones.ts'
 
 /** The state with each relation's effective data, and the problems found. */
@@ -34,71 +36,71 @@ export type ResolvedRelations = {
   readonly waiting: readonly Wait[]
   /** The memory was lost, and only the config, which is not known yet, says what the policies stand for that guard the application. */
   readonly isConfigAwaited?: true
-  /** Relations with a beacon that are over, and whose labels may still be carried. What guards the application follows them until then. */
-  readonly departing: Readonly<Record<string, Relation>>
-  /** Relations that are over, with nothing left of them at the peer. Their ids are those that the provider knows. */
-  readonly over: readonly RelationEntry[]
-  /** The ids of relations of which only the end is known. */
-  readonly ended: readonly string[]
-  /** Relations with unknown data. Labels and objects that were applied for them stay. */
-  readonly unknown: readonly Relation[]
+  /** Relations with a beacon that are over, and whose labels the application may still carry. What guards it follows them until then. */
+  readonly leaving: Readonly<Record<string, Relation>>
+  /** Relations that are over here, and those of which only the end is known. */
+  readonly over: readonly Over[]
 }
 
+/** A relation that is over, by the id that its provider knows. The end of a relation may have named nobody. */
+export type Over = { readonly id: string; readonly remote?: Subject | undefined }
+
 /**
- * Resolves the effective data of all relations. The last readable data replace unreadable ones. For a provider, an ended relation remains
- * until its requirer has removed its labels.
+ * Resolves all relations: how each stands by the memories of both sides, and its effective data. The last readable data replace unreadable ones. For a
+ * provider, a relation that is over remains until its requirer has removed its labels.
  */
 export const resolveRelations = (subject: Subject, state: State, peers: Peers): ResolvedRelations => {
-  const all = Object.entries(state.relations)
-    .map(([key, entry]) => ({ key, entry, other: peerView(subject, state, key, peers) }))
-    .map((one) => ({ ...one, standing: standingBetween(state, one.entry, one.other) }))
-  const resolveOne = ({ key, entry, other, standing }: (typeof all)[number]) => ({
-    ...{ key, other },
-    ...resolve(entry, other, state, standing),
+  const all = Object.entries(state.relations).map(([key, entry]) => {
+    const other = peerView(subject, state, key, peers)
+    const standing = standingBetween(state, entry, other)
+    const isPresent = standing === 'established' || (standing === 'leaving' && grantsLabels(entry))
+    return { key, entry, other, standing, isPresent }
   })
-  const resolved = all.filter(({ standing }) => standing !== 'over').map(resolveOne)
+  const resolved = all.flatMap(({ standing, ...one }) =>
+    standing === 'over' ? [] : [{ ...one, ...resolve(one.entry, one.other, state, standing) }],
+  )
+  const present = resolved.filter(({ isPresent }) => isPresent)
   const { relations: _, marks: _m, ...others } = state
   return {
-    state: { ...others, relations: Object.fromEntries(resolved.map(({ key, relation }) => [key, relation])) },
-    blocked: resolved.flatMap(({ relation, read }) =>
+    state: { ...others, relations: byKey(present) },
+    blocked: present.flatMap(({ relation, read }) =>
       'incompatible' in read
         ? [`${relationName(relation)}: ${relation.interface}: ${read.incompatible}; ${STAYS}`]
         : [],
     ),
-    problems: resolved.flatMap(({ relation, read, other }) => [
+    problems: present.flatMap(({ relation, read, other }) => [
       ...('unreadable' in read ? [`${relationName(relation)}: ${read.unreadable}; ${STAYS}`] : []),
       ...(other.problem === undefined ? [] : [`${relationName(relation)}: ${other.problem}`]),
     ]),
     waiting: [
-      ...resolved.flatMap(({ relation, read, other }) =>
+      ...present.flatMap(({ relation, read, other }) =>
         'incompatible' in read ? [] : (waitingFor(subject, relation, other) ?? []),
       ),
       ...sharedIds(subject, state, peers),
     ],
-    departing: Object.fromEntries(
-      all
-        .filter(
-          ({ entry, standing }) =>
-            standing !== 'established' && entry.interface === 'service_mesh' && entry.claim !== undefined,
-        )
-        .map(resolveOne)
-        .map(({ key, relation }) => [key, relation]),
-    ),
-    ended: endedIds(subject, state, peers),
-    over: all.flatMap(({ entry, other, standing }) =>
-      standing === 'over' ? [takesLabels(entry) && other.entry ? { ...entry, id: other.entry.id } : entry] : [],
-    ),
-    unknown: resolved.flatMap(({ relation }) => (relation.isUnknown ? [relation] : [])),
+    leaving: byKey(resolved.filter(({ isPresent }) => !isPresent)),
+    over: [
+      ...all.flatMap(({ entry, other, isPresent }) => (isPresent ? [] : [overAs(subject, entry, other)])),
+      ...endsOnly(subject, state, peers),
+    ],
   }
 }
 
-/** Lists the ids of relations of which the application knows only the end, from its own memory or from a peer of its namespace. */
-const endedIds = (subject: Subject, { tombstones = {} }: State, peers: Peers): string[] => [
-  ...Object.keys(tombstones).map((key) => tombstoneOf(subject, key).id),
+const byKey = (resolved: readonly { readonly key: string; readonly relation: Relation }[]): Record<string, Relation> =>
+  Object.fromEntries(resolved.map(({ key, relation }) => [key, relation]))
+
+const overAs = (subject: Subject, entry: RelationEntry, { entry: theirs }: PeerView): Over => ({
+  id: `${takesLabels(entry) && theirs ? theirs.id : entry.id}`,
+  remote: remoteSubject(subject, entry),
+})
+
+/** Lists the relations of which the application knows only the end, from its own memory or from a peer of its namespace. */
+const endsOnly = (subject: Subject, { tombstones = {} }: State, peers: Peers): Over[] => [
+  ...Object.keys(tombstones).map((key) => tombstoneOf(subject, key)),
   ...[...peers.values()].flatMap((peer) =>
     'state' in peer
       ? [...endsAlone(subject, peer.subject, peer.state), ...endsIn(subject, peer.subject, peer.state)].map(
-          ({ id }) => `${id}`,
+          ({ id }) => ({ id: `${id}`, remote: peer.subject }),
         )
       : [],
   ),
@@ -109,29 +111,32 @@ const endsIn = (subject: Subject, peer: Subject, { relations }: PublicState): Re
     ? Object.values(relations).filter((entry) => entry.status === 'ended' && isBetween(entry, peer, subject))
     : []
 
-/** Adds the departing relations. */
-export const withDeparting = (resolved: ResolvedRelations): ResolvedRelations => {
-  const { state, departing } = resolved
-  return { ...resolved, state: { ...state, relations: { ...departing, ...state.relations } } }
+/** Adds the relations that the application leaves. */
+export const withLeaving = (resolved: ResolvedRelations): ResolvedRelations => {
+  const { state, leaving } = resolved
+  return { ...resolved, state: { ...state, relations: { ...leaving, ...state.relations } } }
 }
 
-/** The standing of a relation by the memories of both sides. One that is over is `leaving` for its provider as long as its requirer may carry its labels. */
-type StandingBetween = 'established' | 'leaving' | 'over'
-
-const standingBetween = (state: State, entry: RelationEntry, other: PeerView): StandingBetween => {
+/** Tells how a relation stands by the memories of both sides. One that is over is `leaving` as long as its requirer may carry its labels. */
+const standingBetween = (state: State, entry: RelationEntry, other: PeerView): Relation['standing'] | 'over' => {
   if (stands(state, entry) && other.standing === 'established') return 'established'
-  return grantsLabels(entry) && mayCarryLabels(entry, other) ? 'leaving' : 'over'
+  const mayCarry = grantsLabels(entry)
+    ? mayCarryLabels(entry, other)
+    : entry.interface === 'service_mesh' && entry.claim !== undefined
+  return mayCarry ? 'leaving' : 'over'
 }
 
 const waitingFor = (subject: Subject, relation: Relation, { entry }: PeerView): Wait | undefined => {
   const remote = subjectName(remoteSubject(subject, relation))
-  if (relation.isUnknown) {
+  if (relation.source === 'unknown') {
     // a consumer with a memory publishes its request as soon as it has a config
     const isAsked = entry !== undefined && entry.published?.digest === undefined && relation.role === 'provides'
     const who = isAsked ? `${remote}, which needs its config, {} if it has none` : remote
     return relationWait(relation, remote, `waiting for the data of ${who}; what was applied for it stays in effect`)
   }
-  return relation.isLeaving ? relationWait(relation, remote, `waiting for ${remote} to leave the mesh`) : undefined
+  return relation.standing === 'leaving'
+    ? relationWait(relation, remote, `waiting for ${remote} to leave the mesh`)
+    : undefined
 }
 
 export const relationWait = (relation: Pick<Relation, 'id' | 'endpoint'>, remote: string, what: string): Wait => {
@@ -139,34 +144,28 @@ export const relationWait = (relation: Pick<Relation, 'id' | 'endpoint'>, remote
   return { held, for: [remote], message: `${held}: ${what}` }
 }
 
-const flag = (isSet: boolean): true | undefined => isSet || undefined
-
 type Resolved = { relation: Relation; read: RelationData }
 
-const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: StandingBetween): Resolved => {
+const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: Relation['standing']): Resolved => {
   const { entry: theirs, published, labels } = other
-  const { remote, lastReadable } = entry
-  const read = readData(entry.interface, platformData(entry, other), published?.data, state.config?.versions)
-  const own = publishedIn(state, entry)
-  const data = 'data' in read ? read.data : (lastReadable ?? {})
-  const units = published?.units ?? remote.units
-  const { id, endpoint, interface: name, role } = entry
-  const isSilent = entry.peer?.publishes === true && published === undefined
-  const isUnknown = isSilent || (!('data' in read) && (published !== undefined || lastReadable === undefined))
+  const { id, endpoint, interface: name, role, lastReadable, remote } = entry
+  const read = readData(name, platformData(entry, other), published?.data, state.config?.versions)
+  const known = { data: 'data' in read ? read.data : (lastReadable ?? {}), units: published?.units ?? remote.units }
   const relation: Relation = defined({
-    ...{ id, endpoint, interface: name, role, lastReadable },
-    emptied: flag(isEmptied(entry)),
-    remote: defined({ ...remote, data, units }),
-    publishes: flag(published !== undefined),
+    ...{ id, endpoint, interface: name, role, standing, lastReadable },
+    remote: defined({ ...remote, ...known }),
+    source: isUnknown(entry, other, read) ? ('unknown' as const) : sourceOf(entry, other, known),
     isPartial: published?.partial,
     peerLabels: labels,
-    isConfigured: flag(own !== undefined && !own.partial),
-    ...(takesLabels(entry) && requirerSide(entry, other, state)),
-    ...(grantsLabels(entry) && providerSide(entry, other, state)),
-    ...ownDataIn(entry, theirs),
-    customData: selectCustomData(entry.interface, published),
-    isUnknown: flag(isUnknown),
-    isLeaving: flag(standing !== 'established'),
+    customData: selectCustomData(name, published),
+    ownData: publishedIn(state, entry),
+    // what is told in another namespace needs no right in this one, and does not count
+    toldToPeer:
+      theirs && remote.namespace === undefined
+        ? { data: theirs.remote.data, lastReadable: theirs.lastReadable }
+        : undefined,
+    provider: takesLabels(entry) && theirs ? providerOf(entry, theirs, other, state) : undefined,
+    requirer: grantsLabels(entry) ? requirerOf(entry, other, state) : undefined,
   })
   return { relation, read }
 }
@@ -175,23 +174,30 @@ const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: 
 const platformData = (entry: RelationEntry, { isKnown, entry: theirs }: PeerView): Databag =>
   takesLabels(entry) && isKnown && theirs === undefined ? {} : (entry.remote.data ?? {})
 
-/** The knowledge of a requirer of labels: the version of the offer, and its own side as the provider reads it. */
-const requirerSide = (
-  entry: RelationEntry,
-  { entry: theirs, published, shows }: PeerView,
-  state: State,
-): Pick<Relation, 'requested' | 'offered' | 'mirror'> => {
-  const own = publishedIn(state, entry)
-  const said = own && readData(entry.interface, own.data, undefined)
-  return defined({
-    requested: said && 'data' in said ? said.data : undefined,
-    offered: theirs && published && shows,
-    mirror: theirs && mirrorOf(theirs, own, state),
-  })
+/** Tells if the peer has published what cannot be read now. */
+const isUnknown = ({ peer, lastReadable }: RelationEntry, { published }: PeerView, read: RelationData): boolean => {
+  if (published === undefined && peer?.publishes) return true
+  return !('data' in read) && (published !== undefined || lastReadable === undefined)
 }
 
+const sourceOf = (
+  entry: RelationEntry,
+  { published }: PeerView,
+  known: Pick<Partial<RelationEntry['remote']>, 'data' | 'units'>,
+): Relation['source'] => {
+  if (published !== undefined) return 'peer'
+  return isEmptied(entry) || hasData(defined(known)) ? 'platform' : 'nobody'
+}
+
+const providerOf = (
+  entry: RelationEntry,
+  theirs: RelationEntry,
+  { published, shows }: PeerView,
+  state: State,
+): Provider => defined({ offer: published && shows, mirror: mirrorOf(theirs, publishedIn(state, entry), state) })
+
 /** This side as its provider knows it. */
-const mirrorOf = (theirs: RelationEntry, own: PublishedData | undefined, state: State): Relation['mirror'] => {
+const mirrorOf = (theirs: RelationEntry, own: PublishedData | undefined, state: State): Provider['mirror'] => {
   const { id, endpoint, remote, lastReadable } = theirs
   const read = readData(theirs.interface, remote.data ?? {}, own?.data, state.config?.versions)
   const data = 'data' in read ? read.data : (lastReadable ?? {})
@@ -201,32 +207,16 @@ const mirrorOf = (theirs: RelationEntry, own: PublishedData | undefined, state: 
   return { id, endpoint, data, ...(isPartial && { isPartial }) }
 }
 
-/** The knowledge of a provider of labels: whether the requirer has a memory, and so guards itself, and how far it has taken the offer. */
-const providerSide = (
-  entry: RelationEntry,
-  { entry: theirs, isKnown, problem }: PeerView,
-  state: State,
-): Pick<Relation, 'hasMemory' | 'hasApplied' | 'isClaiming' | 'isUnreadable'> => ({
-  ...(problem !== undefined && { isUnreadable: true }),
-  ...((isKnown || entry.peer?.publishes) && { hasMemory: true }),
-  ...(isApplied(theirs?.claim, versionOf(state, entry)) && { hasApplied: true }),
-  ...(theirs?.claim?.phase === 'claiming' && { isClaiming: true }),
-})
+const requirerOf = ({ peer, ...entry }: RelationEntry, other: PeerView, state: State): Requirer => {
+  const { isKnown, problem, entry: theirs } = other
+  if (!isKnown && !peer?.publishes) return problem === undefined ? 'unmanaged' : 'unreadable'
+  if (isApplied(theirs?.claim, versionOf(state, { peer, ...entry }))) return 'applied'
+  return theirs?.claim?.phase === 'claiming' ? 'claiming' : 'lagging'
+}
 
-/** Returns the databag of this side as the peer was told, and its last readable values. What is told in another namespace needs no right in this one, and does not count. */
-const ownDataIn = (
-  { remote: { namespace } }: RelationEntry,
-  theirs: RelationEntry | undefined,
-): Pick<Relation, 'ownData' | 'ownLastReadable'> =>
-  namespace === undefined && theirs ? { ownData: theirs.remote.data, ownLastReadable: theirs.lastReadable } : {}
-
-/** Tells if the provider of an enrolling relation has not published anything. */
-const isSilentProvider = (relation: Relation): boolean =>
-  isEnrolling(relation) &&
-  relation.role === 'requires' &&
-  !relation.publishes &&
-  !relation.emptied &&
-  !hasData(relation.remote)
+/** Tells if it is open what the provider of an enrolling relation offers. */
+const isSilentProvider = ({ source, ...relation }: Relation): boolean =>
+  takesLabels(relation) && (source === 'nobody' || source === 'unknown')
 
 /** Tells if a provider has yet to offer labels. Until then, labels of another relation stay, even after its end. */
 export const isAwaiting = ({
@@ -250,7 +240,7 @@ export const silentProviders = (
   const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
   if (asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))) return []
   return Object.entries(relations).flatMap(([key, relation]) => {
-    if (relation.isUnknown) return []
+    if (relation.source === 'unknown') return []
     const remote = subjectName(remoteSubject(subject, relation))
     if (own.includes(ENROLMENT_LABEL) && isSilentProvider(relation))
       return [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
@@ -273,8 +263,9 @@ export const unawareBeacons = (
   peers: Peers,
 ): Wait[] =>
   Object.entries(relations).flatMap(([key, relation]) => {
-    const isMissing = isMeshless(relation) && !relation.emptied && !knows(subject, state, key, peers)
-    if (!isMissing || relation.isUnknown) return []
+    const { source, remote: told } = relation
+    const isEmptied = source === 'platform' && !hasData(told)
+    if (!isMeshless(relation) || isEmptied || source === 'unknown' || knows(subject, state, key, peers)) return []
     const remote = subjectName(remoteSubject(subject, relation))
     const ending = `its next event, or a resync of ${remote.split('/')[0]}, tells it`
     return [relationWait(relation, remote, `waiting for ${remote}, which does not know of the relation yet: ${ending}`)]

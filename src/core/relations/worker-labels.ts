@@ -17,7 +17,7 @@ export const labelsHandedOn = (
 ): Record<string, string> => {
   const workers = workersIn(relations)
   const isWorn = ([key, value]: [string, string]): boolean =>
-    workers.some(({ isUnknown, peerLabels: labels = {} }) => isUnknown || ownValue(labels, key) === value)
+    workers.some(({ source, peerLabels: labels = {} }) => source === 'unknown' || ownValue(labels, key) === value)
   return Object.fromEntries(Object.entries(held).filter((label) => isLeading(label) && isWorn(label)))
 }
 

@@ -125,43 +125,46 @@ export const isSameRelation = (one: Named, other: Named): boolean =>
   one.interface === other.interface &&
   one.role === other.role
 
-/** An existing relation with the effective data of its peer, from any source. */
+/**
+ * A requirer of labels, as its provider sees it. `unmanaged`: it has no memory, so its provider writes the policies that guard it. `unreadable`: the
+ * same, but its memory may not be read, so it is not known what it carries. The others guard themselves: `lagging`: it has yet to take the present
+ * offer; `claiming`: it is in the middle of that, and `peerLabels` are those that it means to carry; `applied`: it has taken it.
+ */
+export type Requirer = 'unmanaged' | 'unreadable' | 'lagging' | 'claiming' | 'applied'
+
+/** The provider of labels, as its requirer sees it. */
+export type Provider = {
+  /** The version of its offer. Undefined if it has none. */
+  readonly offer?: string | undefined
+  /** The requirer as the provider knows it, with the data that it reads. */
+  readonly mirror: Pick<RelationIdentity, 'id' | 'endpoint'> & { readonly data: Databag; readonly isPartial?: true }
+}
+
+/** A relation as it is by the memories of both sides, with the effective data of its peer. */
 export type Relation = RelationIdentity & {
   readonly remote: z.infer<typeof Remote>
-  readonly emptied?: true | undefined
+  /** `leaving`: it is over, but its requirer may still carry its labels. */
+  readonly standing: 'established' | 'leaving'
+  /**
+   * The source of the peer's data: its memory, the platform, or nobody yet. `unknown`: what the peer has published cannot be read now. Labels and
+   * objects that were applied for it stay.
+   */
+  readonly source: 'peer' | 'platform' | 'nobody' | 'unknown'
+  /** The peer has published a part of its data: missing keys are unknown. */
+  readonly isPartial?: true | undefined
   readonly lastReadable?: Databag | undefined
-  /** The peer publishes its own data, so its identity is known. */
-  readonly publishes?: true
-  /** The published data are incomplete: missing keys are unknown. */
-  readonly isPartial?: true
   /** The labels that the peer's workload carries, according to its memory. */
-  readonly peerLabels?: Readonly<Record<string, string>>
-  /** The peer has published data that are unknown now. */
-  readonly isUnknown?: true
-  /** The relation has ended, but its requirer still carries its labels. */
-  readonly isLeaving?: true
-  /** The databag of this side, as the platform told the peer in the same namespace. */
-  readonly ownData?: Databag | undefined
-  /** The last readable values of keys of it that the platform now sends unreadable. */
-  readonly ownLastReadable?: Databag | undefined
+  readonly peerLabels?: Readonly<Record<string, string>> | undefined
   /** The peer's custom data, outside the protocol. */
-  readonly customData?: CustomData
-  /** On a provider of labels: its requirer has a memory, and writes the policies that guard it. */
-  readonly hasMemory?: true
-  /** On a provider of labels: the memory of its requirer may not be read, so it is not known what that carries. */
-  readonly isUnreadable?: true
-  /** On a provider of labels: its requirer has applied the offer as it is published. */
-  readonly hasApplied?: true
-  /** On a provider of labels: its requirer is in the middle of a step. `peerLabels` has those that it means to carry, and may not carry yet. */
-  readonly isClaiming?: true
-  /** On a requirer of labels: the data that this side published last. */
-  readonly requested?: Databag
-  /** On a requirer of labels: the version of the offer in the provider's memory. */
-  readonly offered?: string
-  /** On a requirer of labels: this side as the provider knows it, with the data that it reads. */
-  readonly mirror?: Pick<RelationIdentity, 'id' | 'endpoint'> & { readonly data: Databag; readonly isPartial?: true }
-  /** This side has published completely. */
-  readonly isConfigured?: true
+  readonly customData?: CustomData | undefined
+  /** The data that this side published last. */
+  readonly ownData?: PublishedData | undefined
+  /** The databag of this side as the platform told the peer in the same namespace, and its last readable values. */
+  readonly toldToPeer?: Partial<Pick<RelationEntry['remote'], 'data'> & Pick<RelationEntry, 'lastReadable'>> | undefined
+  /** On a requirer of labels, if its provider knows the relation. */
+  readonly provider?: Provider | undefined
+  /** On a provider of labels. */
+  readonly requirer?: Requirer | undefined
 }
 
 /** Changes the published data of an entry. */

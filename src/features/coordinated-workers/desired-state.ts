@@ -3,7 +3,7 @@ import type { Environment, OwnSide } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
 import { desiredMeshLabels } from '../../core/relations/mesh-labels.ts'
 import { relationsWith } from '../../core/relations/select.ts'
-import { type Relation, relationName } from '../../core/state/relation.ts'
+import { relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { unitName } from '../../core/units/units.ts'
 import { endpointsName } from '../../core/workload/objects.ts'
@@ -80,8 +80,8 @@ export const clusterStatus = (subject: Subject, state: EffectiveState): ClusterS
  * Tells if a part of the cluster is unknown: the mesh, a worker, or the target of its telemetry. Objects and published data of the cluster then stay until
  * everything is known again.
  */
-export const dependsOnUnknown = ({ config }: Pick<EffectiveState, 'config'>, unknown: readonly Relation[]): boolean =>
-  config?.coordinator !== undefined && unknown.length > 0
+export const dependsOnUnknown = ({ config, relations }: EffectiveState): boolean =>
+  config?.coordinator !== undefined && Object.values(relations).some(({ source }) => source === 'unknown')
 
 /** Lists the requesters of the cluster's policies, and its nginx file. */
 export const clusterRequesters = (subject: Subject, { relations }: EffectiveState): string[] => {
@@ -133,7 +133,9 @@ const coordinatorDesiredState = (
     relations,
     mesh: desiredMeshLabels(state),
     endpoints: isProxied ? proxiedEndpoints(routing) : directEndpoints(routing),
-    configured: new Set(Object.keys(relations).filter((key) => relations[key]?.isConfigured)),
+    configured: new Set(
+      relationsIn(state, ({ ownData }) => ownData !== undefined && !ownData.partial).map(({ key }) => key),
+    ),
   })
   const published = publishedTelemetry({
     relations,

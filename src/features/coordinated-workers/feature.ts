@@ -26,9 +26,9 @@ export const coordinatedWorkers = {
   ],
   lookups: (subject, { state }) => clusterLookups(subject, state),
   desire: (input) => {
-    const { state, unknown } = input.resolved
+    const { state } = input.resolved
     const { databags: _, annotations, ...desired } = desiredStateFor(input)
-    const isUnknown = dependsOnUnknown(state, unknown)
+    const isUnknown = dependsOnUnknown(state)
     return {
       ...desired,
       annotations: { labels: annotations, unknown: isUnknown ? 'all' : [], inherited: {} },
@@ -36,7 +36,7 @@ export const coordinatedWorkers = {
     }
   },
   publications: (input) => desiredStateFor(input).databags,
-  keeps: ({ state, unknown }) => dependsOnUnknown(state, unknown),
+  keeps: ({ state }) => dependsOnUnknown(state),
   // a worker with unknown data keeps the data published to it
   leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
   dependsOnUnits: (state) => isPublishingUnits(state) || state.config?.coordinator?.reload !== undefined,

@@ -43,7 +43,7 @@ export const readWorkers = (
   config: CoordinatorConfig,
 ): WorkerRelation => {
   const { application, namespace: home = namespace } = relation.remote
-  const isKnown = home === namespace || relation.publishes === true
+  const isKnown = home === namespace || relation.source === 'peer'
   const role = readRoles(relation.remote.data, 'data')
   const announced = 'unreadable' in role ? undefined : (role.value ?? [])
   const told = remoteUnits(relation).map(([unit, databag]) => {

@@ -34,6 +34,7 @@ import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager, isOwnedBy } from '../../platform/kubernetes/ownership-labels.ts'
+import { consumersOf, guardingConsumers, lateConsumers } from './consumers.ts'
 import { type Grants, grantsFor, NO_GRANTS, requestedServices } from './grants.ts'
 import { guardsFor } from './guarding.ts'
 import { isManaging } from './managing.ts'
@@ -43,7 +44,6 @@ import { policiesIn, requestersOn } from './owned-policies.ts'
 import { rootProblems, unknownRoot } from './root-namespaces.ts'
 import {
   awaitsWaypoint,
-  consumersOf,
   isOnMeshNow,
   isOnMeshWithNamespace,
   keepingOwnLabels,
@@ -203,14 +203,6 @@ const managedPolicies = (
   }
 }
 
-/** Lists the relations with consumers that write the policies that guard them. */
-const guardingConsumers = (relations: EffectiveState['relations']): Relation[] =>
-  consumersOf(relations).filter(({ hasMemory }) => hasMemory)
-
-/** Lists those that have yet to write them by the present offer. */
-const lateConsumers = (relations: EffectiveState['relations']): Relation[] =>
-  guardingConsumers(relations).filter(({ hasApplied }) => !hasApplied)
-
 /** Guards the pods that hardened mode closes, of consumers that have yet to take over what the beacon wrote there. */
 const lateGuards = (
   subject: Subject,
@@ -297,7 +289,7 @@ const takenByConsumers = (
   const guarding = guardingConsumers(relations)
   return (target) =>
     target !== undefined &&
-    guarding.some((one) => isAt(subject, target, one, seen.lookups) && (one.hasApplied || !isOurs(target)))
+    guarding.some((one) => isAt(subject, target, one, seen.lookups) && (one.requirer === 'applied' || !isOurs(target)))
 }
 
 /** Lists the Services by other names that the config asks for, and that may be those of consumers. The objects in the cluster show it. */
@@ -334,18 +326,20 @@ export const customRequests = (
 /** Lists the requesters on the beacon's own policies that stay: of relations that are not known, and of consumers that have yet to take them over. */
 export const keptRequests = (
   subject: Subject,
-  { state, over, ended }: Pick<ResolvedRelations, 'state' | 'over' | 'ended'>,
+  { state, over }: Pick<ResolvedRelations, 'state' | 'over'>,
   { owned }: ClusterView,
 ): string[] => {
-  const relations = consumersOf(state.relations)
+  const consumers = consumersOf(state.relations).map((one) => ({
+    id: `${one.id}`,
+    remote: remoteSubject(subject, one),
+  }))
   const late = new Set(lateConsumers(state.relations).map((one) => requesterName(subject, one)))
-  const known = [...relations, ...over].map((one) => `${one.id} ${subjectName(remoteSubject(subject, one))}`)
   return requestersOn(owned).filter((name) => {
     const parsed = parseRequester(name)
     if (parsed === undefined || isSameSubject(parsed.requester, subject)) return false
-    const { id, requester } = parsed
-    const isKnown =
-      state.removed !== undefined || ended.includes(id) || known.includes(`${id} ${subjectName(requester)}`)
-    return late.has(name) || !isKnown
+    const isKnown = [...consumers, ...over].some(
+      ({ id, remote }) => id === parsed.id && (remote === undefined || isSameSubject(remote, parsed.requester)),
+    )
+    return late.has(name) || (state.removed === undefined && !isKnown)
   })
 }

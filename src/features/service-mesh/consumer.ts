@@ -96,9 +96,9 @@ export const closedTargets = (
 const Guard = z.string()
 
 /** Tells if the beacon guards declared targets. A beacon that another program runs may not. */
-const isGuarding = ({ publishes, remote }: Relation): boolean => {
+const isGuarding = ({ source, remote }: Relation): boolean => {
   const guard = readValue(remote.data, 'guard', Guard)
-  return publishes === true && !('unreadable' in guard) && guard.value !== 'whenGranted'
+  return source === 'peer' && !('unreadable' in guard) && guard.value !== 'whenGranted'
 }
 
 /** Returns the policies of the config, or those that follow from the relations. A coordinator adds those for metrics scraping. */

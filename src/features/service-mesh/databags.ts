@@ -2,6 +2,7 @@ import type { ClusterView } from '../../core/feature/feature.ts'
 import { crossModelDatabag } from '../../core/relations/cross-model.ts'
 import { ELSEWHERE_KEY } from '../../core/relations/mesh-labels.ts'
 import { ACCOUNT_KEY, DEFAULT_POLICIES_KEY, policiesDatabag } from '../../core/relations/policies-databag.ts'
+import { type RelationData, readData } from '../../core/relations/relation-data.ts'
 import type { Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
@@ -43,11 +44,13 @@ export const meshDatabag = (
  * Tells if the application requests policies, by its config or by the default of its beacon. Otherwise another program may request them for it, and its
  * published data stay. Without a config, only the default can have requested something before.
  */
-const isRequestingPolicies = (state: EffectiveState, { requested = {} }: Relation): boolean =>
+const isRequestingPolicies = (state: EffectiveState, { interface: name, ownData }: Relation): boolean =>
   state.config?.policies !== undefined ||
   state.config?.coordinator !== undefined ||
   isRelated(state) ||
-  (state.config === undefined && Object.hasOwn(requested, 'policies'))
+  (state.config === undefined && hasPolicies(readData(name, {}, ownData?.data)))
+
+const hasPolicies = (read: RelationData): boolean => 'data' in read && Object.hasOwn(read.data, 'policies')
 
 const requestDatabag = (
   subject: Subject,

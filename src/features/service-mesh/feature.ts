@@ -17,6 +17,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
 import { beaconDesiredState, beaconLookups, customRequests, keptRequests, servicesAtConsumers } from './beacon.ts'
 import { consumerReport } from './consumer.ts'
+import { consumersOf, isGuardingItself } from './consumers.ts'
 import { meshDatabag } from './databags.ts'
 import { desiredLabels, refusedLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
@@ -27,7 +28,6 @@ import { rootLookups, rootNamespaces } from './root-namespaces.ts'
 import { serviceMeshConfig, serviceMeshState } from './schema.ts'
 import { namedServices, servicesOfPolicies } from './services.ts'
 import { adoptedBeacons, guardsTaken, servicesTaken } from './taken.ts'
-import { consumersOf } from './waypoint-switch.ts'
 
 /** The feature for consumers of a service mesh, and its beacon: labels, policies, the waypoint, and hardened mode. */
 export const serviceMesh = {
@@ -80,9 +80,9 @@ export const serviceMesh = {
   ],
   // relations with unknown data keep their labels
   labels: (subject, resolved) => {
-    const { state, unknown } = resolved
+    const { state } = resolved
     const labels = desiredLabels(subject, resolved.isConfigAwaited ? { ...state, relations: {} } : state)
-    const isAllUnknown = unknown.some(({ role }) => role === 'requires') || labels.unknown === 'all'
+    const isAllUnknown = unknownIn(state).some(({ role }) => role === 'requires') || labels.unknown === 'all'
     if (isAllUnknown || (state.recovering && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
     return state.recovering || isAwaiting(resolved)
       ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] }
@@ -91,7 +91,7 @@ export const serviceMesh = {
   reports: (_, { state }) =>
     refusedLabels(state.config ?? {}).map((message) => ({ status: 'blocked' as const, message })),
   desire: ({ subject, resolved, seen }) => {
-    const { state, unknown } = resolved
+    const { state } = resolved
     const { config } = state
     const own = guardsTaken(subject, resolved, seen)
     const owner = { ...subject, labels: ownerLabels(subject) }
@@ -103,11 +103,11 @@ export const serviceMesh = {
       requests: [...(beacon?.requests ?? []), ...customRequests(subject, state, seen)],
       guards: beacon?.guards ?? [],
       taken: own.taken,
-      departing: own.departing,
+      leaving: own.leaving,
       unknown: [
         ...(beacon?.unknown ?? []),
         ...(beacon ? keptRequests(subject, resolved, seen) : []),
-        ...unknownRequesters(subject, config, unknown),
+        ...unknownRequesters(subject, state),
         ...own.unknown,
       ],
       audited: withTaken(auditedRequesters(subject, state), own.audited),
@@ -139,11 +139,11 @@ export const serviceMesh = {
           : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
       }),
     ),
-  keeps: ({ state, unknown }: ResolvedRelations, { interface: name, role }: Relation) =>
+  keeps: ({ state }: ResolvedRelations, { interface: name, role }: Relation) =>
     name === 'service_mesh' &&
     role === 'requires' &&
     // a request depends on the identity behind an alias, and without policies of its own on the beacon's default
-    unknown.some(
+    unknownIn(state).some(
       (one) =>
         one.interface === 'cross_model_mesh' || (!isAsking(state) && one.interface === name && one.role === role),
     ),
@@ -160,8 +160,12 @@ const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
 })
 
 /** Lists the requesters of relations with unknown data. The list is empty if the beacon grants nothing. */
-const unknownRequesters = (subject: Subject, config: Config | undefined, unknown: readonly Relation[]): string[] =>
-  config?.mesh && isManaging(config.mesh) ? unknown.map((relation) => requesterName(subject, relation)) : []
+const unknownRequesters = (subject: Subject, state: EffectiveState): string[] => {
+  const { mesh } = state.config ?? {}
+  return mesh && isManaging(mesh) ? unknownIn(state).map((relation) => requesterName(subject, relation)) : []
+}
+
+const unknownIn = (state: EffectiveState): Relation[] => relationsIn(state, ({ source }) => source === 'unknown')
 
 /** Tells if policies may follow from relations, or a lost memory may have known some. */
 const isGuarded = ({ relations, recovering }: Omit<Related, 'config'>): boolean =>
@@ -195,5 +199,5 @@ const isAtConsumers = (subject: Subject, { relations }: EffectiveState, object: 
   object.kind === 'AuthorizationPolicy' &&
   consumersOf(relations).some((relation) => {
     const { namespace, application } = remoteSubject(subject, relation)
-    return relation.hasMemory && object.metadata.namespace === namespace && isGuarding(object, [application])
+    return isGuardingItself(relation) && object.metadata.namespace === namespace && isGuarding(object, [application])
   })

@@ -13,10 +13,10 @@ import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernete
 import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { type DeclaredTarget, type Requester, readRequests } from './consumer-requests.ts'
+import { consumersOf, isGuardingItself } from './consumers.ts'
 import { guardsFor, unreachable } from './guarding.ts'
 import type { Guarded } from './guards.ts'
 import { HEADLESS } from './services.ts'
-import { consumersOf } from './waypoint-switch.ts'
 
 /** The requests that a beacon grants, and the problems of the others. */
 export type Grants = {
@@ -90,7 +90,7 @@ export const grantsFor = (
 
 /** The consumers whose policies the beacon writes, because meshstep does not run them. */
 const selectConsumers = (state: EffectiveState): Relation[] =>
-  consumersOf(state.relations).filter(({ hasMemory }) => !hasMemory)
+  consumersOf(state.relations).filter((consumer) => !isGuardingItself(consumer))
 
 /** Checks the requests of one consumer. */
 export const grantsTo = (

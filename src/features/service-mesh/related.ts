@@ -7,7 +7,7 @@ import { DEFAULT_POLICIES_KEY } from '../../core/relations/policies-databag.ts'
 import { readScrapeJobs, SCRAPE, SCRAPE_JOBS } from '../../core/relations/scrape-jobs.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import { isOfMesh } from '../../core/state/interfaces.ts'
-import { type Relation, relationName } from '../../core/state/relation.ts'
+import { type Relation, type RelationIdentity, relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
 import { joinAnd, printValue } from '../../platform/base/printed.ts'
@@ -27,15 +27,19 @@ export const isRelated = ({ config, relations, unknownEndpoints, recovering }: E
   })
 }
 
+type Scraped = RelationIdentity & Pick<Relation, 'toldToPeer'>
+type Related = Pick<EffectiveState, 'config'> & { readonly relations: Readonly<Record<string, Scraped>> }
+
 /** Lists the relations in which the application provides something that its requirer may request. */
-export const providedRelations = (state: EffectiveState): Relation[] =>
-  relationsWith(state.relations, { role: 'provides' }).filter((one) => !isOfMesh(one))
+export const providedRelations = <R extends RelationIdentity>(state: {
+  readonly relations: Readonly<Record<string, R>>
+}): R[] => relationsWith(state.relations, { role: 'provides' }).filter((one) => !isOfMesh(one))
 
 /**
  * Derives policies from the relations. Each requirer may use the Service on all of its ports. One that scrapes metrics may also reach the pods, on the
  * ports of its jobs. Units of the application may reach each other if they have a peer relation.
  */
-export const relatedPolicies = (subject: Subject, state: EffectiveState): AskedPolicy[] => {
+export const relatedPolicies = (subject: Subject, state: Related): AskedPolicy[] => {
   const service = labelledService(subject.application, state.config ?? {})
   const provided = groupsOf(providedRelations(state)).flatMap(({ relation, only, same }): AskedPolicy[] => {
     const ports = [...new Set(same.flatMap((one) => scrapePorts(subject, one)))].toSorted((one, other) => one - other)
@@ -49,7 +53,7 @@ export const relatedPolicies = (subject: Subject, state: EffectiveState): AskedP
 }
 
 /** Groups relations by endpoint, interface and role. */
-const groupsOf = (relations: readonly Relation[]) =>
+const groupsOf = <R extends RelationIdentity>(relations: readonly R[]) =>
   [...Map.groupBy(relations, (one) => JSON.stringify([one.endpoint, one.interface])).values()].flatMap((same) =>
     same.slice(0, 1).map(({ endpoint: relation, interface: name, role }) => ({
       ...{ relation, same },
@@ -58,11 +62,11 @@ const groupsOf = (relations: readonly Relation[]) =>
   )
 
 /** Reads the scrape jobs of a relation, or the last readable ones. */
-const readJobs = ({ interface: name, ownData = {}, ownLastReadable }: Relation) =>
-  name === SCRAPE ? readOrLast(ownData, ownLastReadable, SCRAPE_JOBS, readScrapeJobs) : {}
+const readJobs = ({ interface: name, toldToPeer: { data = {}, lastReadable } = {} }: Scraped) =>
+  name === SCRAPE ? readOrLast(data, lastReadable, SCRAPE_JOBS, readScrapeJobs) : {}
 
 /** The targets of the scrape jobs of a relation, each with the port of pods that it names. */
-const scrapeTargets = (subject: Subject, relation: Relation): { target: string; port: number | undefined }[] => {
+const scrapeTargets = (subject: Subject, relation: Scraped): { target: string; port: number | undefined }[] => {
   return (readJobs(relation).value?.value ?? []).flatMap(({ scheme, static_configs: configs = [] }) =>
     configs
       .flatMap(({ targets = [] }) => targets)
@@ -71,7 +75,7 @@ const scrapeTargets = (subject: Subject, relation: Relation): { target: string; 
 }
 
 /** Lists the ports of pods that the scrape jobs of a relation name. */
-const scrapePorts = (subject: Subject, relation: Relation): number[] =>
+const scrapePorts = (subject: Subject, relation: Scraped): number[] =>
   scrapeTargets(subject, relation).flatMap(({ port }) => port ?? [])
 
 /** A target of a scrape job: a host, and a port where it is not that of the scheme. */

@@ -3,7 +3,14 @@ import { mirrorName } from '../../core/relations/claims.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { relationsWith } from '../../core/relations/select.ts'
-import { configRequester, parseRequester, type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
+import {
+  configRequester,
+  type Provider,
+  parseRequester,
+  type Relation,
+  relationName,
+  relationsIn,
+} from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { policyPrefix } from '../../mesh/istio/object-name.ts'
 import { waypointPrincipals } from '../../mesh/istio/waypoint.ts'
@@ -29,17 +36,18 @@ type Taken = {
 /** Lists the offers of beacons that the application takes. */
 const offersTaken = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): Taken[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap((relation) => {
-    const { mirror, offered, isUnknown } = relation
-    if (isUnknown || mirror === undefined || offered === undefined) return []
+    const { provider, source } = relation
+    if (source === 'unknown' || provider?.offer === undefined) return []
     const offer = offerOf(relation)
     const beacon = remoteSubject(subject, relation)
+    const { mirror } = provider
     const isPartial = mirror.isPartial === true
     return offer ? [{ beacon, offer, relation: asSeen(subject, relation, mirror), isPartial }] : []
   })
 
 /** Tells if a relation's data are known, and its offer, if there is one, can be read. */
-const isReadable = ({ isUnknown, remote: { data } }: Relation): boolean =>
-  !isUnknown && !('unreadable' in readOffer(data))
+const isReadable = ({ source, remote: { data } }: Relation): boolean =>
+  source !== 'unknown' && !('unreadable' in readOffer(data))
 
 const offerOf = ({ remote }: Relation): Offer | undefined => {
   const read = readOffer(remote.data)
@@ -50,8 +58,11 @@ const offerOf = ({ remote }: Relation): Offer | undefined => {
 const asSeen = (
   subject: Subject,
   { interface: name }: Relation,
-  { id, endpoint, data }: NonNullable<Relation['mirror']>,
-): Relation => ({ ...{ id, endpoint, interface: name, role: 'provides' }, remote: { ...subject, data } })
+  { id, endpoint, data }: Provider['mirror'],
+): Relation => ({
+  ...{ id, endpoint, interface: name, role: 'provides', standing: 'established', source: 'peer' },
+  remote: { ...subject, data },
+})
 
 /** Lists the Services to read: those that the own request names besides the application's own. */
 export const servicesTaken = (subject: Subject, state: EffectiveState): Reference[] =>
@@ -67,7 +78,7 @@ export const adoptedBeacons = (subject: Subject, state: Pick<EffectiveState, 're
 export type GuardsTaken = {
   readonly taken: readonly TakenPolicies[]
   /** The same for relations that are over, as long as labels of them may be carried. */
-  readonly departing: readonly TakenPolicies[]
+  readonly leaving: readonly TakenPolicies[]
   readonly audited: readonly string[]
 } & Pick<Grants, 'unknown' | 'waiting' | 'unserved' | 'messages'>
 
@@ -83,7 +94,7 @@ export const guardsTaken = (subject: Subject, resolved: ResolvedRelations, seen:
   const each = offersTaken(subject, state).map(granted)
   return {
     taken: each.map(policiesOf),
-    departing: offersTaken(subject, { relations: resolved.departing }).map(granted).map(policiesOf),
+    leaving: offersTaken(subject, { relations: resolved.leaving }).map(granted).map(policiesOf),
     audited: each.flatMap(({ beacon, offer, relation }) =>
       offer.mesh.enforcement === 'audit' ? [nameOf(subject, relation), configRequester(beacon)] : [],
     ),
@@ -145,16 +156,17 @@ const grantsOf = (
  */
 const unknownRequests = (
   subject: Subject,
-  { state, over, ended }: Pick<ResolvedRelations, 'state' | 'over' | 'ended'>,
+  { state, over }: Pick<ResolvedRelations, 'state' | 'over'>,
   { owned }: ClusterView,
 ): string[] => {
   // a relation of another interface asks in its own name
   const { true: standing = [], false: unread = [] } = Object.groupBy(relationsIn(state), (one) =>
     String(one.interface !== 'service_mesh' || isReadable(one)),
   )
-  const known = new Set(
-    [...standing.map(({ id, mirror }) => mirror?.id ?? id), ...over.map(({ id }) => id)].map(String),
-  )
+  const known = new Set([
+    ...standing.map(({ id, provider }) => `${provider?.mirror.id ?? id}`),
+    ...over.map(({ id }) => id),
+  ])
   const configs = unread.map((one) => configRequester(remoteSubject(subject, one)))
   // what a coordinator asks for itself has its own name
   return requestersOn(owned, ({ metadata }) => !metadata.name.startsWith(policyPrefix(subject))).filter((name) => {
@@ -162,6 +174,6 @@ const unknownRequests = (
     const parsed = parseRequester(name)
     if (parsed === undefined) return configs.includes(name)
     const isOwn = isSameSubject(parsed.requester, subject)
-    return isOwn && !known.has(parsed.id) && !ended.includes(parsed.id)
+    return isOwn && !known.has(parsed.id)
   })
 }

@@ -1,7 +1,6 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import { areEnrolling, ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
-import { relationsWith } from '../../core/relations/select.ts'
 import type { Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
@@ -16,6 +15,7 @@ import type { SeenLabels } from '../../platform/kubernetes/label-difference.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
+import { consumersOf } from './consumers.ts'
 import { policiesIn } from './owned-policies.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -54,7 +54,10 @@ export const meshInEffect = (
   const leading = [
     ...(isNamespaceLed(subject, lookups) ? [nameOf(ownNamespace(subject))] : []),
     ...consumersOf(relations)
-      .filter(({ isUnknown, isLeaving, peerLabels: labels = {} }) => isUnknown || isLeaving || isLed(subject, labels))
+      .filter(
+        ({ source, standing, peerLabels: labels = {} }) =>
+          source === 'unknown' || standing === 'leaving' || isLed(subject, labels),
+      )
       .map((relation) => subjectName(remoteSubject(subject, relation))),
   ]
   if (leading.length === 0) return { mesh, leading, isSwitching, isDenying }
@@ -80,10 +83,6 @@ const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
 
 const namespaceLabels = (subject: Subject, lookups: Lookups): Labels =>
   findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
-
-/** Lists the relations with consumers. */
-export const consumersOf = (relations: EffectiveState['relations']): Relation[] =>
-  relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
 
 const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
   Object.entries(meshLabels({ model: namespace, application }))
@@ -159,10 +158,10 @@ const isOnMesh = (subject: Subject, labels: Labels, lookups: Lookups): boolean =
  */
 const isPastWaypoints = (
   subject: Subject,
-  { peerLabels: labels = {}, isClaiming }: Pick<Relation, 'peerLabels' | 'isClaiming'>,
+  { peerLabels: labels = {}, requirer }: Pick<Relation, 'peerLabels' | 'requirer'>,
   lookups: Lookups,
 ): boolean =>
   isOnMesh(subject, labels, lookups) &&
-  ![isClaiming ? {} : labels, namespaceLabels(subject, lookups)].some(
+  ![requirer === 'claiming' ? {} : labels, namespaceLabels(subject, lookups)].some(
     (one) => ownValue(one, USE_WAYPOINT_LABEL) !== undefined,
   )

@@ -50,12 +50,12 @@ export const readServices = (requirer: Requirer): OfferedServices => {
 }
 
 const readService = (
-  { id, endpoint, remote, isUnknown, isPartial }: Requirer['relations'][number],
+  { id, endpoint, remote, source, isPartial }: Requirer['relations'][number],
   { namespace, versions, announced }: Requirer,
 ): Read => {
   const name = relationName({ id, endpoint })
   const service = ownValue(announced.relations, String(id))?.service
-  if (isUnknown) return { service }
+  if (source === 'unknown') return { service }
   const said = decodePayload(remote.data, spokenVersions('k8s-service', versions))
   // the application's status reports the versions
   if ('incompatible' in said) return { service }

@@ -13,7 +13,7 @@ const OWN = 'own'
 export const announceSettings = (announced: Announced, state: EffectiveState, now: number): Announced => {
   const { notices = {} } = announced
   const said = new Map(currentHashes(state).map((one) => [one.key, one]))
-  const unknown = relationsIn(state).flatMap(({ key, isUnknown }) => (isUnknown ? [key] : []))
+  const unknown = relationsIn(state).flatMap(({ key, source }) => (source === 'unknown' ? [key] : []))
   const changed = [...new Set([...Object.keys(notices), ...said.keys()])]
     .filter((key) => !unknown.includes(key) && ownValue(notices, key)?.hash !== said.get(key)?.hash)
     .toSorted()

@@ -200,7 +200,7 @@ test('all sources of waits are listed, each with its beginning', () => {
     },
     subject: { namespace: 'shop', application: 'db' },
     state,
-    resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], unknown: [], departing: {} } as never,
+    resolved: { state, blocked: [], problems: [], waiting: [wait('relation')], leaving: {} } as never,
     peers: new Map(),
     desired: {
       waiting: [wait('desired')],

@@ -322,8 +322,12 @@ test('relations of which only the end is known have ended, whether the applicati
   const peer = { namespace: NAMESPACE, application: 'db' }
   const state = stateOf([], { tombstones: { '3/web': tombstone(1), '4/other': tombstone(1) } })
   const peers = new Map([[`${NAMESPACE}/db`, { subject: peer, state, labels: {} }]])
-  expect(resolveRelations(SUBJECT, own, peers).ended).toEqual(['12', '1', '3'])
-  expect(resolveRelations(SUBJECT, stateOf([]), new Map()).ended).toEqual([])
+  expect(resolveRelations(SUBJECT, own, peers).over).toEqual([
+    { id: '12' },
+    { id: '1', remote: peer },
+    { id: '3', remote: peer },
+  ])
+  expect(resolveRelations(SUBJECT, stateOf([]), new Map()).over).toEqual([])
 })
 
 test('a peer knows alone of the ends that name the application', () => {

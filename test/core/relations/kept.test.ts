@@ -2,12 +2,13 @@ import { expect, test } from 'vitest'
 import { lastReadableValues } from '../../../src/core/relations/last-readable.ts'
 import { readData } from '../../../src/core/relations/relation-data.ts'
 import type { Databag, Relation } from '../../../src/core/state/relation.ts'
+import { TOLD } from '../../helpers/relations.ts'
 
 const relation = (data: Databag, changes: Partial<Relation> = {}): Relation => ({
   id: 7,
   endpoint: 'service-mesh',
   interface: 'service_mesh',
-  role: 'provides',
+  ...{ role: 'provides', ...TOLD },
   remote: { application: 'db', data },
   ...changes,
 })

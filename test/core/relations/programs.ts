@@ -9,6 +9,7 @@ import { desiredLabels } from '../../../src/features/service-mesh/desired-labels
 import { readAddress } from '../../../src/features/services/codec.ts'
 import { serviceHost } from '../../../src/features/services/host.ts'
 import { pythonJson } from '../../../src/platform/base/python-json.ts'
+import { TOLD } from '../../helpers/relations.ts'
 
 /** What one side of a relation tells the other: its flat keys on the wire, and what the other side makes of them. */
 export type Message = {
@@ -20,7 +21,7 @@ export type Message = {
 
 const labelsOf = (name: string) => (data: Databag) => {
   const remote = { application: 'other', data }
-  const relation = { id: 7, endpoint: 'any', interface: name, role: 'requires' as const, remote }
+  const relation = { id: 7, endpoint: 'any', interface: name, role: 'requires' as const, ...TOLD, remote }
   return desiredLabels({ namespace: 'shop', application: 'web' }, { ...emptyState(), relations: { 7: relation } })
 }
 

@@ -35,39 +35,36 @@ describe('the data of a relation in effect', () => {
     const told = entryOf({
       remote: { application: 'beacon', data: { a: 'platform', b: 'platform' }, units: { 'beacon/0': { c: 'd' } } },
     })
-    expect(relationOf(told)).toMatchObject({ remote: told.remote })
-    expect(relationOf(told)).not.toHaveProperty('publishes')
+    expect(relationOf(told)).toMatchObject({ remote: told.remote, source: 'platform' })
     const units = { 'beacon/1': { e: 'f' } }
     expect(relationOf(told, publishing({ a: 'peer' }, {}, { units, partial: true }))).toMatchObject({
-      ...{ remote: { data: { a: 'peer', b: 'platform' }, units }, publishes: true, isPartial: true },
+      ...{ remote: { data: { a: 'peer', b: 'platform' }, units }, source: 'peer', isPartial: true },
     })
     expect(relationOf(told, publishing({ a: 'peer' }))).toMatchObject({ remote: { units: { 'beacon/0': { c: 'd' } } } })
   })
 
   test('the data of a relation in effect are unknown where the peer had published some, whatever the platform says', () => {
-    expect(relationOf(entryOf({ peer: { publishes: true } }))?.isUnknown).toBe(true)
-    expect(relationOf(entryOf({ peer: { publishes: true } }), publishing({}))?.isUnknown).toBeUndefined()
+    expect(relationOf(entryOf({ peer: { publishes: true } }))?.source).toBe('unknown')
+    expect(relationOf(entryOf({ peer: { publishes: true } }), publishing({}))?.source).toBe('peer')
     expect(
-      relationOf(entryOf({ peer: { publishes: true }, remote: { application: 'beacon', data: { a: 'b' } } }))
-        ?.isUnknown,
-    ).toBe(true)
-    expect(relationOf(entryOf())?.isUnknown).toBeUndefined()
+      relationOf(entryOf({ peer: { publishes: true }, remote: { application: 'beacon', data: { a: 'b' } } }))?.source,
+    ).toBe('unknown')
+    expect(relationOf(entryOf())?.source).toBe('nobody')
   })
 
   const unreadable = { _supported_versions: '["v1"]', data: '{' }
 
   test('the data of a relation in effect are the last readable ones while they cannot be read', () => {
     const entry = entryOf({ remote: { application: 'beacon', data: unreadable } })
-    expect(relationOf(entry)).toMatchObject({ isUnknown: true, remote: { data: {} } })
-    const { problems, unknown, waiting } = resolved(entry)
+    expect(relationOf(entry)).toMatchObject({ source: 'unknown', remote: { data: {} } })
+    const { problems, waiting } = resolved(entry)
     expect(waiting).toMatchObject([{ for: ['shop/beacon'] }])
     expect(problems).toEqual([
       expect.stringMatching(/^relation 1 \(service-mesh\): data: .*; the last readable data stays in effect$/),
     ])
-    expect(unknown).toHaveLength(1)
     const known = relationOf({ ...entry, lastReadable: { labels: '{}' } })
     expect(known).toMatchObject({ remote: { data: { labels: '{}' } }, lastReadable: { labels: '{}' } })
-    expect(known).not.toHaveProperty('isUnknown')
+    expect(known?.source).toBe('platform')
   })
 
   test('the data of a relation in effect are blocked without a version in common', () => {
@@ -78,18 +75,13 @@ describe('the data of a relation in effect', () => {
     expect(resolved(entry).problems).toEqual([])
   })
 
-  test('the data of a relation in effect say if they were emptied, requested, or completely published', () => {
-    expect(relationOf(entryOf({ remote: { application: 'beacon', data: {} } }))?.emptied).toBe(true)
-    expect(relationOf(entryOf())?.emptied).toBeUndefined()
-    const own = (partial?: true, changes: Partial<RelationEntry> = {}) =>
-      relationOf(entryOf({ published: { digest: 'own' }, ...changes }), undefined, {
-        published: { own: { data: { policies: '[]' }, ...(partial && { partial }) } },
-      })
-    expect(own()).toMatchObject({ isConfigured: true, requested: { policies: '[]' } })
-    expect(own(true)).not.toHaveProperty('isConfigured')
-    expect(own(undefined, { role: 'provides' })).not.toHaveProperty('requested')
-    expect(own(undefined, { interface: 'sql' })).not.toHaveProperty('requested')
-    expect(relationOf(entryOf())).not.toHaveProperty('isConfigured')
+  test('the data of a relation in effect are told to be none by a platform that emptied them; what this side published stands beside them', () => {
+    expect(relationOf(entryOf({ remote: { application: 'beacon', data: {} } }))?.source).toBe('platform')
+    const own = { data: { policies: '[]' } }
+    expect(relationOf(entryOf({ published: { digest: 'own' } }), undefined, { published: { own } })?.ownData).toEqual(
+      own,
+    )
+    expect(relationOf(entryOf())).not.toHaveProperty('ownData')
   })
 
   test('policies of the platform count while the peer has never published any', () => {
@@ -106,14 +98,14 @@ describe('a relation that is over', () => {
       const entry = entryOf({ role: 'provides', remote: { application: 'db' }, status: 'ended', ...changes })
       const state = stateOf([entry], { config: CONFIG })
       return Object.values(resolveRelations(SUBJECT, state, peersOf(db ? { db } : {})).state.relations).map(
-        ({ isLeaving }) => isLeaving,
+        ({ standing }) => standing,
       )
     }
     const consumer = (phase?: 'applied') =>
       stateOf([entryOf({ remote: { application: 'web' }, ...(phase && { claim: { version: 'v1', phase } }) })])
-    expect(provided({}, consumer('applied'))).toEqual([true])
+    expect(provided({}, consumer('applied'))).toEqual(['leaving'])
     expect(provided({}, consumer())).toEqual([])
-    expect(provided({ peer: { publishes: true } })).toEqual([true])
+    expect(provided({ peer: { publishes: true } })).toEqual(['leaving'])
     expect(provided({})).toEqual([])
   })
 

@@ -5,6 +5,7 @@ import { emptyState } from '../../../src/core/state/state.ts'
 import { readCoordinator } from '../../../src/features/coordinated-workers/databag.ts'
 import { desiredLabels } from '../../../src/features/service-mesh/desired-labels.ts'
 import { pythonJson } from '../../../src/platform/base/python-json.ts'
+import { TOLD } from '../../helpers/relations.ts'
 import {
   byId,
   configWith,
@@ -170,7 +171,7 @@ describe('what workers are told', () => {
       application: 'tempo',
       data: coordination([READER, WRITER], { mesh: MESH }).databags[4]?.data ?? {},
     }
-    const relation: Relation = { id: 2, endpoint: 'cluster', interface: 'cluster', role: 'requires', remote }
+    const relation: Relation = { id: 2, endpoint: 'cluster', interface: 'cluster', role: 'requires', ...TOLD, remote }
     expect(
       desiredLabels({ namespace: 'shop', application: 'web' }, { ...emptyState(), relations: byId(relation) }),
     ).toEqual({

@@ -8,6 +8,7 @@ import { coordinatorStatus } from '../../../src/features/coordinated-workers/rol
 import { readSources, type Sources } from '../../../src/features/coordinated-workers/sources.ts'
 import { findTopology, type Topology } from '../../../src/features/coordinated-workers/topology.ts'
 import { workerDesiredState } from '../../../src/features/coordinated-workers/worker.ts'
+import { TOLD } from '../../helpers/relations.ts'
 import { least, runs } from '../../helpers/runs.ts'
 import { byId, CONFIG, provider, READER, unitData, WRITER } from './samples.ts'
 
@@ -58,7 +59,7 @@ const relation: fc.Arbitrary<Relation> = fc
     data: databag,
     units: fc.dictionary(unitName, databag),
   })
-  .map(({ id, endpoint, role, ...remote }) => ({ id, endpoint, role, interface: 'cluster', remote }))
+  .map(({ id, endpoint, role, ...remote }) => ({ id, endpoint, role, interface: 'cluster', ...TOLD, remote }))
 
 const expectBounded = (messages: readonly string[]) => {
   for (const message of messages) expect(message.length).toBeLessThan(400)

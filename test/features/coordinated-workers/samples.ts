@@ -4,6 +4,7 @@ import { CoordinatorConfig } from '../../../src/features/coordinated-workers/con
 import { type CoordinatorInput, coordinate } from '../../../src/features/coordinated-workers/coordinator.ts'
 import { coordinatorStatus } from '../../../src/features/coordinated-workers/roles.ts'
 import { findTopology } from '../../../src/features/coordinated-workers/topology.ts'
+import { TOLD } from '../../helpers/relations.ts'
 
 export const CONFIG = CoordinatorConfig.parse({
   roles: ['all', 'read', 'write'],
@@ -35,7 +36,7 @@ export const workers = (
   id,
   endpoint: 'cluster',
   interface: 'cluster',
-  role: 'provides',
+  ...{ role: 'provides', ...TOLD },
   remote: {
     application,
     data: role === undefined ? {} : { role },
@@ -53,7 +54,7 @@ export const provider = (id: number, endpoint: string, units: Units, data: Datab
   id,
   endpoint,
   interface: 'any',
-  role: 'requires',
+  ...{ role: 'requires', ...TOLD },
   remote: { application: 'provider', data, units },
 })
 

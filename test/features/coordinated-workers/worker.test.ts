@@ -2,13 +2,14 @@ import { describe, expect, test } from 'vitest'
 import type { Databag, Relation } from '../../../src/core/state/relation.ts'
 import { findTopology } from '../../../src/features/coordinated-workers/topology.ts'
 import { workerDesiredState } from '../../../src/features/coordinated-workers/worker.ts'
+import { TOLD } from '../../helpers/relations.ts'
 import { byId, CONFIG } from './samples.ts'
 
 const coordinator = (id: number, data: Databag): Relation => ({
   id,
   endpoint: 'cluster',
   interface: 'cluster',
-  role: 'requires',
+  ...{ role: 'requires', ...TOLD },
   remote: { application: 'tempo', data },
 })
 

@@ -3,6 +3,7 @@ import type { Policy } from '../../../src/core/policies/models.ts'
 import type { Relation } from '../../../src/core/state/relation.ts'
 import { emptyState } from '../../../src/core/state/state.ts'
 import { consumerPolicies } from '../../../src/features/service-mesh/consumer.ts'
+import { TOLD } from '../../helpers/relations.ts'
 
 const SUBJECT = { namespace: 'shop', application: 'db' }
 const DB: Policy = { type: 'app', relation: 'db', endpoints: [] }
@@ -16,7 +17,7 @@ const relation = (
   id,
   endpoint,
   interface: 'sql',
-  role: 'provides' as const,
+  ...{ role: 'provides' as const, ...TOLD },
   remote: { application: 'alias', data: {}, ...remote },
   ...changes,
 })

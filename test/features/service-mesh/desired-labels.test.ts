@@ -3,12 +3,13 @@ import type { Relation } from '../../../src/core/state/relation.ts'
 import { type EffectiveState, emptyState } from '../../../src/core/state/state.ts'
 import { desiredLabels } from '../../../src/features/service-mesh/desired-labels.ts'
 import { meshLabels } from '../../../src/mesh/istio/names.ts'
+import { TOLD } from '../../helpers/relations.ts'
 
 const relation = (id: number, data: Relation['remote']['data'], changes: Partial<Relation> = {}): Relation => ({
   id,
   endpoint: 'service-mesh',
   interface: 'service_mesh',
-  role: 'requires',
+  ...{ role: 'requires', ...TOLD },
   remote: { application: 'beacon', data },
   ...changes,
 })

@@ -6,6 +6,7 @@ import { type EffectiveState, emptyState } from '../../../src/core/state/state.t
 import { grantsFor, requestedServices } from '../../../src/features/service-mesh/grants.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { nameOf } from '../../../src/platform/kubernetes/objects.ts'
+import { TOLD } from '../../helpers/relations.ts'
 import { runs } from '../../helpers/runs.ts'
 
 const BEACON = { namespace: 'shop', application: 'beacon' }
@@ -15,7 +16,7 @@ const relation = (policies: unknown, changes: Partial<Relation> = {}): Relation 
   id: 7,
   endpoint: 'service-mesh',
   interface: 'service_mesh',
-  role: 'provides',
+  ...{ role: 'provides', ...TOLD },
   remote: { application: 'db', data: { policies } },
   ...changes,
 })

@@ -2,13 +2,14 @@ import { publishable } from '../../../src/core/relations/codec.ts'
 import type { Databag, Relation } from '../../../src/core/state/relation.ts'
 import { type Announced, nothingAnnounced } from '../../../src/features/services/announced.ts'
 import { type OfferedServices, readServices } from '../../../src/features/services/offered.ts'
+import { TOLD } from '../../helpers/relations.ts'
 
 /** A relation of `k8s-service` in which `postgres` provides. */
 export const relation = (id: number, data: Databag, changes: Partial<Relation> = {}): Relation => ({
   id,
   endpoint: 'db',
   interface: 'k8s-service',
-  role: 'requires',
+  ...{ role: 'requires', ...TOLD },
   remote: { application: 'postgres', data },
   ...changes,
 })

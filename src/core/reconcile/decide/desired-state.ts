@@ -18,7 +18,7 @@ export type Desired = {
   readonly annotations: WantedLabels
   readonly objects: readonly KubernetesObject[]
   /** The policies of relations that are over, as they are to be while they stand. */
-  readonly departing: readonly KubernetesObject[]
+  readonly leaving: readonly KubernetesObject[]
   /** The managers that wrote the application's policies as long as its beacon did, by name. */
   readonly formerly: ReadonlyMap<string, string>
   /** Requesters whose requests cannot be read. The objects that were made for them stay. */
@@ -48,7 +48,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     policies: features.mesh.policies(beacon, identities, asked, guarded),
   })
   const taken = parts.flatMap((part) => part.taken ?? []).map(policiesOf)
-  const departing = parts.flatMap((part) => part.departing ?? []).flatMap((one) => policiesOf(one).policies)
+  const leaving = parts.flatMap((part) => part.leaving ?? []).flatMap((one) => policiesOf(one).policies)
   const objects = [
     ...features.mesh.policies(subject, config, requests, guards),
     ...taken.flatMap(({ policies }) => policies),
@@ -65,7 +65,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     },
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: parts.flatMap((part) => part.unknown ?? []),
-    departing: departing.map((object) => labelled(object, ownerLabels(subject))),
+    leaving: leaving.map((object) => labelled(object, ownerLabels(subject))),
     formerly: new Map(
       taken.flatMap(({ manager, policies }) => policies.map((policy) => [objectKey(policy), manager] as const)),
     ),

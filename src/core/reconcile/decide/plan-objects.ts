@@ -87,7 +87,7 @@ const isHeld = ({ features: { mesh }, subject, state, keptFor, waitForPods, desi
 const planDeparting = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
   const { subject, desired } = situation
   const live = new Map(stale.map((object) => [objectKey(object), object]))
-  const there = desired.departing.filter((object) => live.has(objectKey(object)))
+  const there = desired.leaving.filter((object) => live.has(objectKey(object)))
   return objectDifference(stale, there, managerOf(subject, 'AuthorizationPolicy')).apply.map(
     ({ desired: object, live: found }) => ({
       ...{ id: idOf('apply', objectKey(object)), phase: 'allow', object: objectKey(object), after: [] },

@@ -53,5 +53,5 @@ const messageOf = ({ mesh, desired }: Meant, capture: Capture): string | undefin
 const isMeantForMesh = ({ mesh: { enrolment }, state, desired }: Meant): boolean =>
   ownValue(desired.labels, enrolment.key) === enrolment.value ||
   relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).some(
-    (relation) => relation.publishes && !relation.isLeaving && !relation.isUnknown,
+    ({ source, standing }) => source === 'peer' && standing === 'established',
   )

@@ -8,6 +8,7 @@ import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { features } from '../../../../src/features.ts'
 import type { KubernetesObject, ManagedFields } from '../../../../src/platform/kubernetes/objects.ts'
+import { TOLD } from '../../../helpers/relations.ts'
 import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
 import { NAMESPACE, SUBJECT } from '../../../helpers/world.ts'
 
@@ -297,7 +298,7 @@ describe('pods that no label puts on the mesh', () => {
   )
   const OUT = `pods of StatefulSet shop/web are off the mesh: ${ENROLMENT_LABEL}=none keeps them out of the mesh of their namespace: take the label out of the config or the template`
   type Meant = Parameters<typeof offMeshWaits>[0]
-  const relation = { ...entryOf(), remote: { application: 'beacon', data: {} }, publishes: true } as const
+  const relation = { ...entryOf(), remote: { application: 'beacon', data: {} }, ...TOLD, source: 'peer' as const }
   const off = (spec: object, changes: Partial<Meant> = {}, more: object = {}) =>
     offMeshWaits(
       { mesh: features.mesh, subject: SUBJECT, state: { relations: {} }, desired: { labels: {} }, ...changes },
@@ -314,9 +315,9 @@ describe('pods that no label puts on the mesh', () => {
   })
 
   test.each<[string, object]>([
-    ['leaves', { isLeaving: true }],
-    ['is unknown', { isUnknown: true }],
-    ['is not heard of by its beacon', { publishes: undefined }],
+    ['leaves', { standing: 'leaving' }],
+    ['is unknown', { source: 'unknown' }],
+    ['is not heard of by its beacon', { source: 'nobody' }],
     ['is that of the beacon', { role: 'provides' }],
     ['is of another interface', { interface: 'sql' }],
   ])('pods are not meant for the mesh by a relation that %s', (_, more) => {

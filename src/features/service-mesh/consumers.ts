@@ -1,0 +1,20 @@
+import { relationsWith } from '../../core/relations/select.ts'
+import type { Relation } from '../../core/state/relation.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
+
+type Relations = EffectiveState['relations']
+
+/** Lists the relations of a beacon with its consumers. */
+export const consumersOf = (relations: Relations): Relation[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'provides' })
+
+/** Tells if a consumer writes the policies that guard it. */
+export const isGuardingItself = ({ requirer }: Pick<Relation, 'requirer'>): boolean =>
+  requirer !== undefined && requirer !== 'unmanaged' && requirer !== 'unreadable'
+
+/** Lists the relations with consumers that write the policies that guard them. */
+export const guardingConsumers = (relations: Relations): Relation[] => consumersOf(relations).filter(isGuardingItself)
+
+/** Lists those that have yet to write them by the present offer. */
+export const lateConsumers = (relations: Relations): Relation[] =>
+  guardingConsumers(relations).filter(({ requirer }) => requirer !== 'applied')
