@@ -1,5 +1,5 @@
 import { changed } from '../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { listedPolicies } from '../policies/models.ts'
 import { type State, stands } from '../state/state.ts'
@@ -55,20 +55,5 @@ export const awaitedEndpoints = ({ unknownEndpoints }: Pick<State, 'unknownEndpo
         for: [`a relation of endpoint ${endpoint}`],
         message: `${KEPT}: waiting for a relation of endpoint ${endpoint}; tell it, or tell it and then its end`,
       }))
-
-/**
- * Returns the wait for the config of an application that lost its memory, because only the config names its endpoints. Outcomes of events
- * do not report it. There is none if another wait is for the application itself.
- */
-export const awaitedConfig = (
-  subject: Subject,
-  { unknownEndpoints }: Pick<State, 'unknownEndpoints'>,
-  { waiting }: { readonly waiting: readonly Wait[] },
-): Wait[] =>
-  unknownEndpoints === undefined ||
-  Array.isArray(unknownEndpoints) ||
-  waiting.some((wait) => wait.for.includes(subjectName(subject)))
-    ? []
-    : [{ held: 'its grants', for: ['its config'], message: `${KEPT}: waiting for the config; tell it, or its removal` }]
 
 const KEPT = 'what was granted before the memory was lost stays in effect'

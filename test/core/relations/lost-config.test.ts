@@ -77,7 +77,7 @@ test('labels that a lost config asked for stay where the application leaves the 
   expect(isOffMesh(world, 'details')).toBe(true)
   expect(world.labels('details').template).toMatchObject({ tier: 'gold' })
   expect((await resync(world, 'details')).waiting).toContainEqual(
-    expect.objectContaining({ held: 'the labels of the config of shop/details', for: ['shop/details'] }),
+    expect.objectContaining({ held: 'what the config of shop/details may have asked for', for: ['shop/details'] }),
   )
   await say(world, 'application-removed', { application: 'details' })
   expect(world.labels('details').template).not.toHaveProperty('tier')

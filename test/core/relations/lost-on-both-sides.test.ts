@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { awaitedConfig } from '../../../src/core/relations/unknown-endpoints.ts'
 import {
   BEACON,
   configure,
@@ -245,16 +244,4 @@ test('an application whose memory was lost, and whose config nobody has told sin
   const messages = view.waiting.map(({ message }) => message)
   expect(messages.filter((message) => message.includes('waiting for the config'))).not.toEqual([])
   expect(sources(world)).toEqual(['shop/web'])
-})
-
-test('a memory that was lost waits for the config until that is known', () => {
-  const message =
-    'what was granted before the memory was lost stays in effect: waiting for the config; tell it, or its removal'
-  const db = { namespace: 'shop', application: 'db' }
-  const nothing = { waiting: [] }
-  expect(awaitedConfig(db, { unknownEndpoints: { ended: [] } }, nothing)).toEqual([
-    { held: 'its grants', for: ['its config'], message },
-  ])
-  expect(awaitedConfig(db, { unknownEndpoints: ['db'] }, nothing)).toEqual([])
-  expect(awaitedConfig(db, {}, nothing)).toEqual([])
 })

@@ -1,5 +1,5 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import {
   namesakeConflict,
@@ -11,7 +11,6 @@ import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy, isTakenOver } from '../../../platform/kubernetes/ownership-labels.ts'
-import type { Mesh } from '../../feature/mesh.ts'
 import { configRequester, isConfigRequester, isRequestOf } from '../../state/relation.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
@@ -38,6 +37,8 @@ export type PlannedObjects = {
   readonly messages: readonly string[]
   /** Stale objects are kept for the consumers. */
   readonly isHolding: boolean
+  /** Some may be what a lost config asked for. */
+  readonly isConfigAwaited: boolean
 }
 
 /**
@@ -67,6 +68,7 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
     waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held), ...library.waiting],
     messages: library.messages,
     isHolding: held.length > 0,
+    isConfigAwaited: held.some((object) => isOfConfig(situation, object)),
   }
 }
 
@@ -74,13 +76,12 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
  * Creates a test for stale objects that stay: while other applications, pods or labels still rest on them, and what only a lost config
  * explains. No consumer needs a workload or a Secret.
  */
-const isHeld = ({ features: { mesh }, subject, state, keptFor, waitForPods, desired }: Situation) => {
+const isHeld = (situation: Situation) => {
+  const { features, keptFor, waitForPods, desired } = situation
   const isResting =
-    keptFor.length > 0 || waitForPods !== undefined || isUnknownLabel(desired.labels, mesh.enrolment.key)
+    keptFor.length > 0 || waitForPods !== undefined || isUnknownLabel(desired.labels, features.mesh.enrolment.key)
   return (object: KubernetesObject): boolean =>
-    !isWorkload(object.kind) &&
-    object.kind !== 'Secret' &&
-    (isResting || (isConfigUnknown(state) && !isOfOwn(mesh, subject, object)))
+    !isWorkload(object.kind) && object.kind !== 'Secret' && (isResting || isOfConfig(situation, object))
 }
 
 /** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
@@ -97,9 +98,9 @@ const planDeparting = (situation: Situation, stale: readonly KubernetesObject[])
   )
 }
 
-/** Tells if a relation of the application itself asked for a policy. It goes with that relation. */
-const isOfOwn = (mesh: Pick<Mesh, 'requestersOf'>, subject: Subject, object: KubernetesObject): boolean =>
-  mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
+/** Tells if only a lost config may explain an object. A policy that a relation of the application itself asked for goes with that relation. */
+const isOfConfig = ({ features: { mesh }, subject, state }: Situation, object: KubernetesObject): boolean =>
+  isConfigUnknown(state) && !mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
 
 const isOwnRequest = (subject: Subject, name: string): boolean => {
   const isOfBeacon = isConfigRequester(name) && name !== configRequester(subject)
@@ -109,12 +110,7 @@ const isOwnRequest = (subject: Subject, name: string): boolean => {
 const MOST_NAMED = 3
 
 /** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
-const keeping = (
-  { features: { mesh }, subject, state, keptFor: others, waitForPods }: Situation,
-  held: readonly KubernetesObject[],
-): Wait[] => {
-  const isForConfig = isConfigUnknown(state) && !held.every((object) => isOfOwn(mesh, subject, object))
-  const keptFor = [...others, ...(isForConfig ? [`the config of ${subjectName(subject)}`] : [])]
+const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
   if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
   const left = held.length - MOST_NAMED
   const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')

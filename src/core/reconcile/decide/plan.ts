@@ -1,4 +1,3 @@
-import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { listProblems } from '../../../platform/kubernetes/lookups.ts'
@@ -18,6 +17,8 @@ export type Plan = {
   readonly blocked: readonly Blocked[]
   readonly conflicts: readonly Conflict[]
   readonly waiting: readonly Wait[]
+  /** A lost config may explain what stands. */
+  readonly isConfigAwaited: boolean
   readonly messages: readonly string[]
   /** The reasons why objects cannot be read or applied. */
   readonly problems: readonly string[]
@@ -72,8 +73,8 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
             },
           ]
         : []),
-      ...(labels.isConfigAwaited || namespace.isConfigAwaited ? [configWait(subject)] : []),
     ],
+    isConfigAwaited: [labels, namespace, objects].some(({ isConfigAwaited }) => isConfigAwaited),
     messages: objects.messages,
     problems: distinct([
       ...[...observed.targets.current, ...observed.targets.earlier].flatMap(({ problem }) => problem ?? []),
@@ -93,16 +94,6 @@ export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object 
 /** Selects the operations of a plan that can be executed although those in `failed` cannot. */
 export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
   withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
-
-/** Returns the wait for a lost config. Labels that only the config explains stay. */
-const configWait = (subject: Subject): Wait => {
-  const name = subjectName(subject)
-  const held = `the labels of the config of ${name}`
-  return {
-    ...{ held, for: [name] },
-    message: `${held} stay, as its config is not known: waiting for the config of ${name}, {} if it has none`,
-  }
-}
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
 

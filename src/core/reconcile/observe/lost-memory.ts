@@ -1,17 +1,12 @@
 import { changed } from '../../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import type { Peers } from '../../relations/peers.ts'
 import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recovered-claims.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import {
-  type ResolvedRelations,
-  relationWait,
-  resolveRelations,
-  silentProviders,
-} from '../../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations, silentProviders } from '../../relations/resolve-relations.ts'
 import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/unknown-endpoints.ts'
 import type { Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
@@ -139,12 +134,10 @@ const withConfigAwaited = (
 ): ResolvedRelations => {
   const { config, removed, unknownEndpoints, relations } = resolved.state
   if (config !== undefined || removed !== undefined || unknownEndpoints === undefined) return resolved
-  const [relation] = Object.values(relations).filter((one) => one.interface === 'service_mesh' && takesLabels(one))
+  const hasBeacon = Object.values(relations).some((one) => one.interface === 'service_mesh' && takesLabels(one))
   const isGuarded = owned.kinds.some(({ live = [] }) =>
     live.flatMap(requestersOf).some((name) => isRequestOf(subject, name)),
   )
-  if (relation === undefined || !isGuarded) return resolved
-  const own = subjectName(subject)
-  const what = `waiting for the config of ${own}, {} if it has none; its policies and labels stay in effect`
-  return { ...resolved, isConfigAwaited: true, waiting: [...resolved.waiting, relationWait(relation, own, what)] }
+  if (!hasBeacon || !isGuarded) return resolved
+  return { ...resolved, isConfigAwaited: true }
 }

@@ -7,7 +7,7 @@ import type { Mesh } from '../../feature/mesh.ts'
 import { awaitedByBeacon } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
-import type { State } from '../../state/state.ts'
+import { isConfigUnknown, type State } from '../../state/state.ts'
 import { slowedWaits } from '../../workload/slowed.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import type { Operation } from '../decide/operation.ts'
@@ -25,7 +25,7 @@ export type WaitsInput = {
   readonly resolved: ResolvedRelations
   readonly peers: Peers
   readonly desired: Pick<Desired, 'waiting' | 'labels'>
-  readonly plan: Pick<Plan, 'waiting' | 'conflicts'>
+  readonly plan: Pick<Plan, 'waiting' | 'conflicts' | 'isConfigAwaited'>
   /** The waits for the mesh to accept written objects. */
   readonly unenforced: readonly Wait[]
   /** The wait for pods that are on the mesh. */
@@ -54,6 +54,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
     ...plan.waiting,
+    ...(isConfigAwaited(input) ? [configWait(subject)] : []),
     ...waitsForHolders(subject, desired.labels, plan.conflicts),
     ...unenforced,
     ...(waitForPods === undefined ? [] : [waitForPods]),
@@ -64,6 +65,21 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...slowedWaits(subject, state),
   ]
   return withBeginnings(waits, state)
+}
+
+/**
+ * Tells if a lost config is awaited: it may explain what stands. Only a question tells so where nothing shows that there was one, because many
+ * applications have none.
+ */
+const isConfigAwaited = ({ plan, resolved, state, unnoticed }: WaitsInput): boolean =>
+  plan.isConfigAwaited ||
+  resolved.isConfigAwaited === true ||
+  (unnoticed !== undefined && isConfigUnknown(state) && state.unknownEndpoints !== undefined)
+
+const configWait = (subject: Subject): Wait => {
+  const name = subjectName(subject)
+  const held = `what the config of ${name} may have asked for`
+  return { held, for: [name], message: `${held} stays in effect: waiting for the config of ${name}, {} if it has none` }
 }
 
 /** Adds the remembered beginnings to waits without a date of their own. */
