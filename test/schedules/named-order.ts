@@ -304,6 +304,20 @@ export const orderHistories: readonly Named[] = [
     },
   },
   {
+    name: 'a consumer leaves its beacon while the namespace waits for its labels: it is not guarded any more, though it stays on the mesh until then',
+    act: async (script) => {
+      const { say, sayOnly, quiet, expect } = script
+      const isNamespaceOnMesh = () => isOnMesh(find(script, 'Namespace', 'shop'))
+      await say(configOf('beacon', { mesh: { modelOnMesh: true } }), ...CONFIGURED.slice(1), mesh().told('details'))
+      await sayOnly(config('beacon'))
+      await sayOnly(mesh().ended('details'))
+      expect(isNamespaceOnMesh(), 'the namespace has not waited')
+      await quiet()
+      expect(!isNamespaceOnMesh(), 'the namespace stays on the mesh')
+    },
+    end: 'nothing',
+  },
+  {
     name: 'one config that takes an application off the mesh and drops its policy does so in this order',
     act: async (script) => {
       const { say } = script

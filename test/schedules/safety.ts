@@ -2,7 +2,7 @@ import { outcomesOf } from '../ask/authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
 import { type Exclusion, OPEN_FOR_A_MOMENT, REFUSED_FOR_A_MOMENT } from './excluded.ts'
 import { ALIAS, NAMESPACE, namespaceOf } from './fixture.ts'
-import { type Knowledge, labelsOn } from './monitor.ts'
+import { type Knowledge, labelsOn, type Moment } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import type { Request } from './reach-table.ts'
 import type { World } from './world.ts'
@@ -134,12 +134,18 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     return exclusions.some(({ isMet }) => isMet(write))
   }
 
+  const momentNow = (): Moment => ({
+    isNamespaceOnMesh: [...objects.values()].some(({ object }) => object.kind === 'Namespace' && isEnrolling(object)),
+  })
+
   const checkOpen = (now: Reach, object: KubernetesObject, wrote: string): void => {
     const opened = findOpened(before, now, isForgotten())
     const isLeaving = wasLabelled && !isLabelled() && isEnrolled()
     const isMeant = (opened.length === 0 && !isLeaving) || !isDeclaring() || isExcluded(OPEN_FOR_A_MOMENT, object)
     if (isMeant) return
-    const wrongly = opened.filter(([, request]) => !knowledge.mayPassStranger(request)).map(([name]) => name)
+    const wrongly = opened
+      .filter(([, request]) => !knowledge.mayPassStranger(request, momentNow()))
+      .map(([name]) => name)
     if (wrongly.length > 0 || isLeaving)
       report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : wrongly.join(', ')}`)
   }
