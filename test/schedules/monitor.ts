@@ -39,6 +39,8 @@ export const OWN: readonly string[] = [
 
 /** What holds in the cluster beside the words of the platform. */
 export type Moment = {
+  /** The policies of hardened mode stand. */
+  readonly isDenying: boolean
   /** The labels of the namespace keep its pods on the mesh. */
   readonly isNamespaceOnMesh: boolean
 }
@@ -117,7 +119,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     // whoever takes hardened mode out opens what no policy guards, and those of a lost config are not known
     const isUnguarded = moment !== undefined && isForgotten() && wasHardened()
     return settings(truth).flatMap((meshes) => {
-      const isHardened = meshes.some(({ hardened }) => hardened)
+      const isHardened = moment?.isDenying !== false && meshes.some(({ hardened }) => hardened)
       const isLed = meshes.length === 0 ? [true] : [...new Set(meshes.map(hasWaypoint))]
       return isLed.flatMap((led) => [
         { policies, clients, isHardened, hasWaypoint: led },

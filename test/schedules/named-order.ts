@@ -318,6 +318,25 @@ export const orderHistories: readonly Named[] = [
     end: 'nothing',
   },
   {
+    name: 'a consumer joins before hardened mode is there, which closes what no policy of its own does',
+    act: async ({ say }) => {
+      await say(mesh().told('details'), configOf('details', { policies: [{ type: 'unit', relation: 'details' }] }))
+      await say(client().told('details'), configOf('beacon', { mesh: { hardened: true } }))
+    },
+    end: 'nothing',
+  },
+  {
+    name: 'hardened mode stays while a further consumer joins',
+    act: async ({ say }) => {
+      await say(configOf('beacon', { mesh: { hardened: true } }), mesh().told('details'))
+      await say(
+        configOf('details', { policies: [{ type: 'unit', relation: 'details' }] }),
+        mesh(2, 'reviews').told('reviews'),
+      )
+    },
+    end: 'nothing',
+  },
+  {
     name: 'one config that takes an application off the mesh and drops its policy does so in this order',
     act: async (script) => {
       const { say } = script

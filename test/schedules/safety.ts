@@ -86,6 +86,10 @@ const isEnrolling = (object: KubernetesObject): boolean =>
   (object.kind === 'StatefulSet' || object.kind === 'Namespace') &&
   labelsOn(object)['istio.io/dataplane-mode'] === 'ambient'
 
+/** Tells if an object is the policy of hardened mode that is written last. */
+const isOfHardenedMode = ({ metadata: { name } }: KubernetesObject): boolean =>
+  name.endsWith('-global-allow-nothing-waypoint')
+
 /** An object that decides who reaches details, and what of it does. */
 type Relevant = { readonly object: KubernetesObject; readonly text: string }
 
@@ -119,7 +123,8 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
   const objects = new Map(world.api.objects().filter(isRelevant).map(relevantOf))
   // pods follow their template: whoever takes its labels takes them off the mesh
   const isLabelled = () => [...objects.values()].some(({ object }) => isEnrolling(object))
-  let [before, wasLabelled] = [reachIn(objects), isLabelled()]
+  const isDenying = () => [...objects.values()].some(({ object }) => isOfHardenedMode(object))
+  let [before, wasLabelled, wasDenying] = [reachIn(objects), isLabelled(), isDenying()]
 
   const report = (problem: string) => {
     world.log(() => `  !! ${problem}`)
@@ -135,6 +140,8 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
   }
 
   const momentNow = (): Moment => ({
+    // whoever takes hardened mode away opens what it closed
+    isDenying: wasDenying || isDenying(),
     isNamespaceOnMesh: [...objects.values()].some(({ object }) => object.kind === 'Namespace' && isEnrolling(object)),
   })
 
@@ -169,6 +176,7 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     checkRefused(now, object, wrote)
     before = now
     wasLabelled = isLabelled()
+    wasDenying = isDenying()
   })
 }
 
