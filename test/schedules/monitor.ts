@@ -37,6 +37,14 @@ export const OWN: readonly string[] = [
   ...COORDINATORS,
 ]
 
+/** What holds in the cluster beside the words of the platform. */
+export type Moment = {
+  /** The policies of hardened mode stand. */
+  readonly isDenying: boolean
+  /** The labels of the namespace keep its pods on the mesh. */
+  readonly isNamespaceOnMesh: boolean
+}
+
 /** What must be known of the platform's words by now: everybody who runs has started after them. */
 export type Knowledge = {
   /** Whoever has been related to details, and that has had its config, for as long as anything runs. */
@@ -51,8 +59,8 @@ export type Knowledge = {
   isForgotten(): boolean
   /** Whether a request of a client passes by all that anybody who runs may go by. */
   mustPass(request: Request): boolean
-  /** Whether a request of a stranger passes by anything that anybody who runs may go by. */
-  mayPassStranger(request: Request): boolean
+  /** Whether a request of a stranger passes by anything that anybody who runs may go by, in a cluster as it is at a moment. */
+  mayPassStranger(request: Request, moment: Moment): boolean
   /** What a person with kubectl has to do with a write at this moment. */
   byHand(): Pick<Write, 'isByHand' | 'isOvertaken' | 'isUndone' | 'isOutdated'>
 }
@@ -101,17 +109,17 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     return last('forgotten', 'restored') > last('config')
   }
 
-  const rules = (isFor: 'client' | 'stranger'): Rules[] => {
+  /** Without a moment the rules are those for clients. */
+  const rules = (moment?: Moment): Rules[] => {
     const truth = findTruth(platform)
     const policies = policiesOf(truth, 'details')
     const clients = clientsOf(truth)
-    const isWithoutBeacon = !isEnrolled()
+    // where nothing but the namespace keeps it on the mesh, nobody lets its clients in, and nothing guards it but what denies all, the last of all
+    const isOpen = !isEnrolled() && moment?.isNamespaceOnMesh !== false
     // whoever takes hardened mode out opens what no policy guards, and those of a lost config are not known
-    const isUnguarded = isFor === 'stranger' && isForgotten() && wasHardened()
+    const isUnguarded = moment !== undefined && isForgotten() && wasHardened()
     return settings(truth).flatMap((meshes) => {
-      // where nothing but the namespace keeps it on the mesh, nobody lets its clients in, and nothing guards it but what denies all, the last of all
-      const isOpen = isWithoutBeacon && (isFor === 'client' || meshes.some(({ modelOnMesh }) => modelOnMesh))
-      const isHardened = meshes.some(({ hardened }) => hardened)
+      const isHardened = moment?.isDenying !== false && meshes.some(({ hardened }) => hardened)
       const isLed = meshes.length === 0 ? [true] : [...new Set(meshes.map(hasWaypoint))]
       return isLed.flatMap((led) => [
         { policies, clients, isHardened, hasWaypoint: led },
@@ -148,8 +156,8 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     },
     isForgotten,
     isEnrolled,
-    mustPass: (request) => rules('client').every((one) => mayPass(request, one)),
-    mayPassStranger: (request) => rules('stranger').some((one) => mayPass(request, one)),
+    mustPass: (request) => rules().every((one) => mayPass(request, one)),
+    mayPassStranger: (request, moment) => rules(moment).some((one) => mayPass(request, one)),
     clients: () => {
       // a lost memory of details or of a beacon knows no clients until it is told of them again; one of a client takes nothing from it
       const isLost = ['details', ...BEACONS].some((side) => isMemoryDeleted(platform.said, side))

@@ -304,6 +304,39 @@ export const orderHistories: readonly Named[] = [
     },
   },
   {
+    name: 'a consumer leaves its beacon while the namespace waits for its labels: it is not guarded any more, though it stays on the mesh until then',
+    act: async (script) => {
+      const { say, sayOnly, quiet, expect } = script
+      const isNamespaceOnMesh = () => isOnMesh(find(script, 'Namespace', 'shop'))
+      await say(configOf('beacon', { mesh: { modelOnMesh: true } }), ...CONFIGURED.slice(1), mesh().told('details'))
+      await sayOnly(config('beacon'))
+      await sayOnly(mesh().ended('details'))
+      expect(isNamespaceOnMesh(), 'the namespace has not waited')
+      await quiet()
+      expect(!isNamespaceOnMesh(), 'the namespace stays on the mesh')
+    },
+    end: 'nothing',
+  },
+  {
+    name: 'a consumer joins before hardened mode is there, which closes what no policy of its own does',
+    act: async ({ say }) => {
+      await say(mesh().told('details'), configOf('details', { policies: [{ type: 'unit', relation: 'details' }] }))
+      await say(client().told('details'), configOf('beacon', { mesh: { hardened: true } }))
+    },
+    end: 'nothing',
+  },
+  {
+    name: 'hardened mode stays while a further consumer joins',
+    act: async ({ say }) => {
+      await say(configOf('beacon', { mesh: { hardened: true } }), mesh().told('details'))
+      await say(
+        configOf('details', { policies: [{ type: 'unit', relation: 'details' }] }),
+        mesh(2, 'reviews').told('reviews'),
+      )
+    },
+    end: 'nothing',
+  },
+  {
     name: 'one config that takes an application off the mesh and drops its policy does so in this order',
     act: async (script) => {
       const { say } = script

@@ -2,7 +2,7 @@ import { outcomesOf } from '../ask/authorization/istio/route.ts'
 import { worldOf } from '../helpers/safety.ts'
 import { type Exclusion, OPEN_FOR_A_MOMENT, REFUSED_FOR_A_MOMENT } from './excluded.ts'
 import { ALIAS, NAMESPACE, namespaceOf } from './fixture.ts'
-import { type Knowledge, labelsOn } from './monitor.ts'
+import { type Knowledge, labelsOn, type Moment } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import type { Request } from './reach-table.ts'
 import type { World } from './world.ts'
@@ -86,6 +86,10 @@ const isEnrolling = (object: KubernetesObject): boolean =>
   (object.kind === 'StatefulSet' || object.kind === 'Namespace') &&
   labelsOn(object)['istio.io/dataplane-mode'] === 'ambient'
 
+/** Tells if an object is the policy of hardened mode that is written last. */
+const isOfHardenedMode = ({ metadata: { name } }: KubernetesObject): boolean =>
+  name.endsWith('-global-allow-nothing-waypoint')
+
 /** An object that decides who reaches details, and what of it does. */
 type Relevant = { readonly object: KubernetesObject; readonly text: string }
 
@@ -119,7 +123,8 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
   const objects = new Map(world.api.objects().filter(isRelevant).map(relevantOf))
   // pods follow their template: whoever takes its labels takes them off the mesh
   const isLabelled = () => [...objects.values()].some(({ object }) => isEnrolling(object))
-  let [before, wasLabelled] = [reachIn(objects), isLabelled()]
+  const isDenying = () => [...objects.values()].some(({ object }) => isOfHardenedMode(object))
+  let [before, wasLabelled, wasDenying] = [reachIn(objects), isLabelled(), isDenying()]
 
   const report = (problem: string) => {
     world.log(() => `  !! ${problem}`)
@@ -134,12 +139,20 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     return exclusions.some(({ isMet }) => isMet(write))
   }
 
+  const momentNow = (): Moment => ({
+    // whoever takes hardened mode away opens what it closed
+    isDenying: wasDenying || isDenying(),
+    isNamespaceOnMesh: [...objects.values()].some(({ object }) => object.kind === 'Namespace' && isEnrolling(object)),
+  })
+
   const checkOpen = (now: Reach, object: KubernetesObject, wrote: string): void => {
     const opened = findOpened(before, now, isForgotten())
     const isLeaving = wasLabelled && !isLabelled() && isEnrolled()
     const isMeant = (opened.length === 0 && !isLeaving) || !isDeclaring() || isExcluded(OPEN_FOR_A_MOMENT, object)
     if (isMeant) return
-    const wrongly = opened.filter(([, request]) => !knowledge.mayPassStranger(request)).map(([name]) => name)
+    const wrongly = opened
+      .filter(([, request]) => !knowledge.mayPassStranger(request, momentNow()))
+      .map(([name]) => name)
     if (wrongly.length > 0 || isLeaving)
       report(`details is open by ${wrote}: ${isLeaving ? 'it leaves the mesh' : wrongly.join(', ')}`)
   }
@@ -163,6 +176,7 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     checkRefused(now, object, wrote)
     before = now
     wasLabelled = isLabelled()
+    wasDenying = isDenying()
   })
 }
 
