@@ -66,7 +66,7 @@ export type Changes = Omit<Partial<Situation>, 'desired' | 'observed'> & {
 export const NOTHING_DESIRED = {
   annotations: { labels: {}, unknown: [], inherited: {} },
   ...{ objects: [], formerly: new Map(), leaving: [], unknown: [] },
-  ...{ waiting: [], unserved: [], messages: [], isAwaitingLabels: false },
+  ...{ waiting: [], unserved: [], messages: [], awaiting: undefined },
 } satisfies Partial<Situation['desired']>
 
 /** A situation of `web` in which nothing is there and nothing is desired, but for `changes`. */

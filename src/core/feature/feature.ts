@@ -88,10 +88,8 @@ export type Contribution = {
   /** Sentences on what relations tell the application, or it tells in them, and that cannot be read or served. The step, the status and `lint` say them. */
   readonly unserved?: readonly string[]
   readonly messages?: readonly string[]
-  /** Consumers have to notify this application when their labels change. */
-  readonly isAwaitingLabels?: boolean
-  /** Consumers have to notify this application when they have taken its present offer. */
-  readonly isAwaitingClaims?: boolean
+  /** The action of other applications of which this one has to be told. */
+  readonly awaiting?: State['awaiting']
 }
 
 /** The databags of one side of a relation: the application's and its units'. Values are JSON in Python's format. */

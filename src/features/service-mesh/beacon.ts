@@ -101,9 +101,11 @@ export type BeaconDesiredState = {
   /** Requests that are not granted, and data that cannot be read. */
   unserved: string[]
   messages: string[]
-  isAwaitingLabels: boolean
-  isAwaitingClaims: boolean
+  awaiting: EffectiveState['awaiting']
 }
+
+const awaitedOf = (isForLabels: boolean, isForClaims: boolean): EffectiveState['awaiting'] =>
+  isForLabels ? 'labels-applied' : isForClaims ? 'claims-applied' : undefined
 
 export const beaconDesiredState = (
   subject: Subject,
@@ -144,8 +146,7 @@ export const beaconDesiredState = (
       ...gatewayWaits(subject, mesh, lookups),
     ],
     messages: [...managed.messages, ...unknownRoot(subject, mesh, lookups)],
-    isAwaitingLabels: leading.length > 0 || isOpening,
-    isAwaitingClaims: unguarded.length > 0 || (late.length > 0 && isForAll(mesh)),
+    awaiting: awaitedOf(leading.length > 0 || isOpening, unguarded.length > 0 || (late.length > 0 && isForAll(mesh))),
   }
 }
 

@@ -111,8 +111,7 @@ export const serviceMesh = {
         ...own.unknown,
       ],
       audited: withTaken(auditedRequesters(subject, state), own.audited),
-      isAwaitingLabels: beacon?.isAwaitingLabels === true,
-      isAwaitingClaims: beacon?.isAwaitingClaims === true,
+      awaiting: beacon?.awaiting,
       waiting: [...consumer.waiting, ...untold(own.waiting, consumer.waiting), ...(beacon?.waiting ?? [])],
       unserved: [
         ...consumer.unserved,

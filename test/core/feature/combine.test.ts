@@ -198,9 +198,9 @@ describe('the desired state', () => {
     const waiting = (...all: string[]) => ({ desire: () => ({ waiting: all.map(wait) }) })
     expect(desired(waiting('a', 'b'), waiting('b')).waiting.map(({ message }) => message)).toEqual(['a', 'b'])
     expect([
-      desired().isAwaitingLabels,
-      desired({ desire: () => ({ isAwaitingLabels: true }) }).isAwaitingLabels,
-    ]).toEqual([false, true])
+      desired().awaiting,
+      desired({ desire: () => ({}) }, { desire: () => ({ awaiting: 'claims-applied' }) }).awaiting,
+    ]).toEqual([undefined, 'claims-applied'])
     expect(desired({ desire: () => ({ unknown: ['a'] }) }, { desire: () => ({ unknown: ['b'] }) }).unknown).toEqual([
       'a',
       'b',

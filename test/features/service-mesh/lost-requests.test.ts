@@ -56,9 +56,7 @@ describe('a consumer that lost its memory and changes its beacon', () => {
       await relate(world, beacon)
       expect(now()).toEqual(before)
       const { messages } = await world.send('relation-broken', endFirst)
-      expect(messages).toContainEqual(
-        expect.stringContaining('waiting for the config of shop/db, {} if it has none'),
-      )
+      expect(messages).toContainEqual(expect.stringContaining('waiting for the config of shop/db, {} if it has none'))
       expect(now()).toEqual(before)
       for (const data of [{}, DB]) {
         await world.send('resync', data)

@@ -9,7 +9,7 @@ import type { Contribution, DesiredLabels, FeatureInput, TakenPolicies } from '.
 import { ownedKeys } from '../../relations/application-data.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import { awaitedEndpoints } from '../../relations/unknown-endpoints.ts'
-import { type EffectiveState, isConfigUnknown } from '../../state/state.ts'
+import { type EffectiveState, isConfigUnknown, type State } from '../../state/state.ts'
 
 /** The desired state of the cluster. */
 export type Desired = {
@@ -28,10 +28,8 @@ export type Desired = {
   /** Problems of data that relations tell, and that cannot be read or served. They are a part of the messages. */
   readonly unserved: readonly string[]
   readonly messages: readonly string[]
-  /** Other applications carry labels that they are to remove. */
-  readonly isAwaitingLabels: boolean
-  /** Other applications have yet to take the present offer. */
-  readonly isAwaitingClaims?: boolean
+  /** The action of other applications of which this one has to be told. */
+  readonly awaiting: State['awaiting']
 }
 
 /** Combines the desired state of all features. A pure function of the input. */
@@ -79,8 +77,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
         ].map((one) => [one.message, one]),
       ).values(),
     ],
-    isAwaitingLabels: parts.some(({ isAwaitingLabels }) => isAwaitingLabels === true),
-    isAwaitingClaims: parts.some(({ isAwaitingClaims }) => isAwaitingClaims === true),
+    awaiting: parts.map(({ awaiting }) => awaiting).find((awaiting) => awaiting !== undefined),
     unserved,
     messages: distinct([
       ...unserved,

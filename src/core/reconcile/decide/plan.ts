@@ -97,14 +97,9 @@ export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[]
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
 
-const awaited = (
-  { isAwaitingLabels, isAwaitingClaims }: Situation['desired'],
-  isKept: boolean,
-  isHeld: boolean,
-): State['awaiting'] => {
-  if (isKept || isAwaitingLabels) return 'labels-applied'
-  if (isAwaitingClaims) return 'claims-applied'
-  return isHeld ? 'labels-removed' : undefined
+const awaited = ({ awaiting }: Situation['desired'], isKept: boolean, isHeld: boolean): State['awaiting'] => {
+  if (isKept) return 'labels-applied'
+  return awaiting ?? (isHeld ? 'labels-removed' : undefined)
 }
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]

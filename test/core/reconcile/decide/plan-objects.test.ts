@@ -458,9 +458,9 @@ describe('a plan', () => {
   test('a plan waits for labels of others before all else', () => {
     const awaiting = (changes: Changes) => planned(changes).awaiting
     expect(awaiting({})).toBeUndefined()
-    expect(awaiting({ desired: { isAwaitingLabels: true } })).toBe('labels-applied')
+    expect(awaiting({ desired: { awaiting: 'labels-applied' } })).toBe('labels-applied')
     expect(
-      awaiting({ desired: { isAwaitingLabels: true }, keptFor: ['a'], observed: there(live('ConfigMap', 'a')) }),
+      awaiting({ desired: { awaiting: 'labels-applied' }, keptFor: ['a'], observed: there(live('ConfigMap', 'a')) }),
     ).toBe('labels-applied')
   })
 

@@ -20,7 +20,13 @@ const input = (changes: Partial<WaitsInput> = {}): WaitsInput => {
   const state = stateOf([])
   return {
     ...{ mesh: features.mesh, subject: SUBJECT, state, resolved: resolveRelations(SUBJECT, state, peersOf({})) },
-    ...{ peers: peersOf({}), plan: { waiting: [], conflicts: [], isConfigAwaited: false }, unenforced: [], running: {}, missing: [] },
+    ...{
+      peers: peersOf({}),
+      plan: { waiting: [], conflicts: [], isConfigAwaited: false },
+      unenforced: [],
+      running: {},
+      missing: [],
+    },
     ...{
       desired: { waiting: [], labels: { labels: {}, unknown: [], required: false, messages: [] } },
       waitForPods: undefined,
@@ -38,7 +44,10 @@ describe('the waits of an application', () => {
     const waits = waitsOf(
       input({
         ...{ state: stateOf([], { waitingSince: { plan: EARLIER, mesh: EARLIER } }), waitForPods: wait('pods') },
-        ...{ plan: { waiting: [wait('plan')], conflicts: [], isConfigAwaited: false }, unenforced: [{ ...wait('mesh'), since: 'own' }] },
+        ...{
+          plan: { waiting: [wait('plan')], conflicts: [], isConfigAwaited: false },
+          unenforced: [{ ...wait('mesh'), since: 'own' }],
+        },
         unnoticed: [wait('unnoticed')],
       }),
     )
