@@ -136,11 +136,16 @@ const isAllHeard = ({ plan, world: { course, late } }: Run): boolean =>
 /** What a lost memory alone knew of, another Service or the objects of a mesh that no config names any more: the namespace's resync finds it. */
 const isForgotten = (platform: Platform): boolean => {
   const { said } = platform
-  const isService =
-    isMemoryDeleted(said, 'details') && said.facts.some((fact) => 'config' in fact && namesOtherService(fact.config))
   const truth = findTruth(platform)
-  return isService || BEACONS.some((beacon) => isMemoryDeleted(said, beacon) && meshOf(truth, beacon) === undefined)
+  return (
+    isServiceForgotten(said) ||
+    BEACONS.some((beacon) => isMemoryDeleted(said, beacon) && meshOf(truth, beacon) === undefined)
+  )
 }
+
+/** The labels of another Service that only an earlier config named, which a lost memory knew: no status can tell of them. */
+const isServiceForgotten = (said: Platform['said']): boolean =>
+  isMemoryDeleted(said, 'details') && said.facts.some((fact) => 'config' in fact && namesOtherService(fact.config))
 
 /** What was lost comes back with every event alone; without an order the last of the same ones counts. */
 const isAllNeeded = ({ plan, world, platform }: Run): boolean =>
@@ -261,7 +266,9 @@ export const runSeed = async (seed: number, options: Options = {}): Promise<Repo
   const raced = await checkRun(run, async () => {
     await race(run)
     ends.push(...(await repeatEvents(run)))
-    return isAllHeard(run) ? await checkTold(plan, run.platform, run.world) : []
+    return isAllHeard(run) && !isServiceForgotten(run.platform.said)
+      ? await checkTold(plan, run.platform, run.world)
+      : []
   })
   const reports: Report[] = []
   for (const side of ends) {

@@ -64,6 +64,10 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'the end of another relation with the same beacon takes nobody off the mesh whose memory was lost with that of the beacon',
+    act: ({ say }) => say(...ON, forgotten('details'), forgotten('beacon'), mesh(11).ended('details')),
+  },
+  {
     name: 'a worker without its memory leaves the mesh when it is told late of a relation that its coordinator knows to be over',
     variant: 'chain',
     act: async (script) => {

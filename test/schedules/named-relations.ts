@@ -237,6 +237,14 @@ export const relationHistories: readonly Named[] = [
       expect(!isOn, 'details was removed, and is on the mesh')
     },
   },
+  {
+    name: 'a relation that an application was told the end of, and only its beacon that it stands again, outlives the removal of the application',
+    act: ({ say }) =>
+      say(
+        ...[...CONFIGURED, mesh().told('beacon'), mesh().ended('details'), mesh().told('beacon')],
+        ...[removed('details'), config('details')],
+      ),
+  },
   ...(['details', 'beacon'] as const).map(
     (side): Named => ({
       name: `the end of a relation that comes to ${side} after the next telling, both by a clock that is ahead, leaves it standing`,

@@ -1,5 +1,5 @@
 import { CONFIGS } from './fixture.ts'
-import { CONFIGURED, client, config, configOf, forgotten, mesh, type Named, removed } from './script.ts'
+import { CONFIGURED, client, config, configOf, forgotten, MEMORY_WRITE, mesh, type Named, removed } from './script.ts'
 import { objectNamed } from './world.ts'
 
 /** The config of details with a label of its own. */
@@ -74,5 +74,23 @@ export const waitHistories: readonly Named[] = [
       expect(carried === undefined, 'the memory counts details as on a mesh')
     },
     isOdd: true,
+  },
+  {
+    name: 'a namespace leaves the mesh for the labels of a consumer that its beacon learns of after it began to wait for them',
+    act: async ({ run: { world }, say, send, start, runTo, runOut, quiet }) => {
+      await say(configOf('beacon', { mesh: { modelOnMesh: true } }), config('details'), mesh().told('details'))
+      const [off] = send(config('beacon'))
+      const beacon = off && (await start(off))
+      if (beacon === undefined) return
+      await runTo(beacon, MEMORY_WRITE)
+      await world.step(beacon)
+      // it has published its offer, and is about to save that it waits
+      await runTo(beacon, MEMORY_WRITE)
+      const [told] = send(config('details'))
+      if (told) await runOut(await start(told))
+      await runOut(beacon)
+      await quiet()
+    },
+    end: 'nothing',
   },
 ]

@@ -12,7 +12,7 @@ import { unlessForbidden } from '../reconcile/observe/cluster.ts'
 import { holdersOf, keptKinds, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
 import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
-import { endedBy } from '../relations/recovered-claims.ts'
+import { endedEnrolments } from '../relations/recovered-claims.ts'
 import { takesLabels } from '../relations/requested-labels.ts'
 import { tombstoneOf } from '../relations/tombstones.ts'
 import { memoryName } from '../state/memory.ts'
@@ -146,7 +146,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   }))
   const isTold = config !== undefined
   const isEnrolled = Object.values(state.relations).some((entry) => takesLabels(entry) && stands(state, entry))
-  const isOver = state.removed !== undefined || (!isEnrolled && endedBy(subject, state, new Map()).length > 0)
+  const isOver = state.removed !== undefined || (!isEnrolled && endedEnrolments(subject, state, new Map()).length > 0)
   const known = { targets, kept: keptKinds(state), isPlaced: isTold || isOver }
   return [
     {

@@ -109,7 +109,7 @@ const endedMark = ({ marks }: State, position: Position): Mark | Late => {
  * this. If the peer has the relation as established, the mark of the peer is later, and counts.
  */
 const withLateEnd = (state: State, key: string, relation: AnnouncedRelation, mark: Mark | Late, now: Date): State =>
-  typeof mark === 'string' ? state : withEntry(state, key, ended(relation, mark, now))
+  typeof mark === 'string' ? state : withEntry(state, key, { ...ended(relation, mark, now), told: toldAt(mark) })
 
 /**
  * Remembers an event that is late only by a mark of the peer. Another process that did not know the mark may be about to save the event.
@@ -279,7 +279,7 @@ const sideOf = (state: State, before: RelationEntry | undefined, announced: Anno
   lastReadable: lastReadableValues(before, announced, state.config?.versions),
 })
 
-/** Returns the place of a word to one side. The events themselves are remembered with the status. */
+/** Returns the place of an announcement to one side. The events themselves are remembered with the status. */
 const toldAt = ({ ids: _, ...mark }: Mark): Mark => mark
 
 /** Returns the peer's side as the platform describes it. An empty databag counts as emptied only if the platform sent one before. */
@@ -296,8 +296,8 @@ const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
 }
 
 const ended = (entry: AnnouncedRelation & Partial<RelationEntry>, mark: Mark, now: Date): RelationEntry => ({
-  ...{ ...entry, status: 'ended', position: mark },
-  ...{ told: toldAt(mark), endedAt: endOf(entry, now) },
+  ...entry,
+  ...{ status: 'ended', position: mark, endedAt: endOf(entry, now) },
 })
 
 /** Returns the time of the last end of a relation that is over now. */
@@ -334,9 +334,7 @@ const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date)
   const position = mergeMarks(tombstone.position, entry.position)
   const isOver = compareMarks(tombstone.position, entry.position) >= 0
   const endedAt = tombstone.endedAt ?? now.toISOString()
-  const known: RelationEntry = isOver
-    ? { ...entry, status: 'ended', position, told: toldAt(position), endedAt }
-    : { ...entry, position }
+  const known: RelationEntry = isOver ? { ...entry, status: 'ended', position, endedAt } : { ...entry, position }
   return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
 }
 
@@ -375,7 +373,7 @@ const adopted = (state: State, peer: Subject, other: RelationEntry, key: string,
   const isAwaited = other.claim !== undefined || mayBeCarried
   if (other.status === 'ended' && !isAwaited) return state
   // an announcement that the platform did not send to the peer was sent to this side, before its memory was lost
-  const told = isToldLast(other) ? {} : { told: toldAt(other.position) }
+  const told = other.status === 'ended' || isToldLast(other) ? {} : { told: toldAt(other.position) }
   return withAdopted(state, key, sinceRemoval(state, { ...peerEntry(other, peer), ...told }, now), now)
 }
 

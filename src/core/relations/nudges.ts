@@ -30,6 +30,8 @@ type Occasion = {
   readonly isResync: boolean
   /** All applications of the namespace get a resync of their own. */
   readonly isNamespaceResync: boolean
+  /** The step was told, and has changed nothing: it tells only those who await what is there. */
+  readonly isAnswer?: boolean
   readonly now: Date
 }
 
@@ -79,7 +81,7 @@ const dueTo = (
   key: string,
   entry: RelationEntry,
   peers: Peers,
-  { isResync, isNamespaceResync }: Pick<Occasion, 'isResync' | 'isNamespaceResync'>,
+  { isResync, isNamespaceResync, isAnswer = false }: Omit<Occasion, 'now'>,
 ): Due | undefined => {
   const remote = remoteSubject(subject, entry)
   const isSame = isSameNamespace(subject, remote)
@@ -87,6 +89,7 @@ const dueTo = (
   if (!isSame && entry.published?.digest === undefined && !protocolOf(entry.interface)) return undefined
   const isForced = isResync && !(isNamespaceResync && isSame)
   const peer = readableOf(peers, remote)
+  if (isAnswer) return peer && isAwaited(peer.state, entry) ? { isRemembered: false } : undefined
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
@@ -107,12 +110,16 @@ const isUnseen = (
   const { entry: theirs } = peerView(subject, state, key, peers)
   const isStanding = stands(state, entry)
   if (theirs === undefined) return isStanding
-  // a worker keeps the label of its cluster even if it is off the mesh
-  const isLetGo = entry.claim === undefined || entry.interface === 'cluster'
-  const isAwaited = peer.awaiting === 'labels-removed' ? isLetGo : peer.awaiting !== undefined && takesLabels(entry)
   // after the merge, our status is the later one if they differ; across namespaces both may be in effect
   const isLater = isSameNamespace(subject, remoteSubject(subject, entry)) && theirs.status !== entry.status
-  return isAwaited || isLater || theirs.peer?.seen !== versionOf(state, entry)
+  return isAwaited(peer, entry) || isLater || theirs.peer?.seen !== versionOf(state, entry)
+}
+
+/** Tells if the peer asked to be told when labels or claims are there or gone, and they may be. */
+const isAwaited = ({ awaiting }: PublicState, entry: RelationEntry): boolean => {
+  // a worker keeps the label of its cluster even if it is off the mesh
+  if (awaiting === 'labels-removed') return entry.claim === undefined || entry.interface === 'cluster'
+  return awaiting !== undefined && takesLabels(entry)
 }
 
 const nudge = (

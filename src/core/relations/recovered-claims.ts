@@ -42,19 +42,23 @@ const beaconOf = (subject: Subject, entry: RelationEntry): Subject | undefined =
   entry.interface === 'service_mesh' ? remoteSubject(subject, entry) : undefined
 
 /**
- * Lists the providers of enrolling relations that have ended, including ends that only the peer knows. An element is undefined if it is not
- * named, or for a coordinator, because its labels are those of its beacon. For a cluster whose end only the peer knows, it is unknown which
- * side is enrolled, so it is left out.
+ * Lists the enrolling relations that have ended, including ends that only the peer knows: their ids and providers. A provider is undefined if
+ * it is not named, or for a coordinator, because its labels are those of its beacon. For a cluster whose end only the peer knows, it is
+ * unknown which side is enrolled, so it is left out.
  */
-export const endedBy = (subject: Subject, state: State, peers: Peers): (Subject | undefined)[] => {
+export const endedEnrolments = (
+  subject: Subject,
+  state: State,
+  peers: Peers,
+): { id: string; by?: Subject | undefined }[] => {
   const ended = Object.values(state.relations).filter((entry) => takesLabels(entry) && !stands(state, entry))
   const buried = Object.entries(state.tombstones ?? {}).flatMap(([key, { interface: name = '' }]) => {
-    const beacon = name === 'service_mesh' ? tombstoneOf(subject, key).remote : undefined
-    return isEnrolling({ interface: name }) ? [beacon] : []
+    const { id, remote } = tombstoneOf(subject, key)
+    return isEnrolling({ interface: name }) ? [{ id, by: name === 'service_mesh' ? remote : undefined }] : []
   })
-  const elsewhere = [...peers.values()].filter(
-    (peer) =>
-      'state' in peer && endsAlone(subject, peer.subject, peer.state).some((one) => one.interface === 'service_mesh'),
-  )
-  return [...ended.map((entry) => beaconOf(subject, entry)), ...buried, ...elsewhere.map((peer) => peer.subject)]
+  const elsewhere = [...peers.values()].flatMap((peer) => {
+    const ends = 'state' in peer ? endsAlone(subject, peer.subject, peer.state) : []
+    return ends.flatMap(({ id, interface: name }) => (name === 'service_mesh' ? [{ id, by: peer.subject }] : []))
+  })
+  return [...ended.map((entry) => ({ id: `${entry.id}`, by: beaconOf(subject, entry) })), ...buried, ...elsewhere]
 }

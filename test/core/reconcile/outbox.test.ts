@@ -37,6 +37,16 @@ describe('the answer to a nudge', () => {
     expect([nudges, announcements]).toEqual([[], [announcement]])
   })
 
+  test('a nudge that changed nothing is answered to who awaits it, by nobody who awaits others', () => {
+    const awaited = peersOf({ beacon: { ...stateOf([]), awaiting: 'labels-applied' } })
+    const answers = (state: typeof STATE) => {
+      const occasion = { before: state, written: [] }
+      return outboxAfter(features, SUBJECT, state, awaited, [NUDGE], occasion, new Date(0)).nudges.length
+    }
+    expect(answers(STATE)).toBe(1)
+    expect(answers({ ...STATE, awaiting: 'claims-applied' })).toBe(0)
+  })
+
   test('a nudge answers any other event, though a nudge comes with it', () => {
     expect(told([change()])).toBe(1)
     expect(told([change(), NUDGE])).toBe(1)

@@ -60,11 +60,12 @@ test('a relation of a document, which only the peer remembers, stands after the 
   expect(merged(REMOVED, theirs(4, { told: undefined, document: 'relation' }))?.status).toBe('established')
 })
 
-test('the end of a relation is the word of the side that is told of it, whoever announced the relation', () => {
+test('the end of a relation announces it to nobody', () => {
   const position = { source: 'juju', id: 'end', arrived: 9 }
   const told = { relation: { id: 1 }, remote: { application: 'beacon' } }
   const { state } = endRelation(stateOf([ours(5, { told: undefined })]), told, position, NOW, () => [])
-  expect(Object.values(state.relations)).toMatchObject([{ status: 'ended', told: { at: 6 } }])
+  expect(Object.values(state.relations)).toMatchObject([{ status: 'ended', position: { at: 6 } }])
+  expect(Object.values(state.relations)[0]?.told).toBeUndefined()
 })
 
 test.each([
@@ -74,9 +75,7 @@ test.each([
 ])('an end of an unknown relation that was told here at %i leaves that of the peer at 5 %s', (at, status) => {
   const told = { ...stateOf([]), tombstones: { 1: { endedAt: NOW.toISOString(), position: { at } } } }
   const { relations, tombstones } = mergePeer(told, DETAILS, BEACON, stateOf([theirs(5)]), NOW)
-  expect(Object.values(relations)).toMatchObject([
-    { status, position: { at: Math.max(at, 5) }, ...(status === 'ended' && { told: { at: Math.max(at, 5) } }) },
-  ])
+  expect(Object.values(relations)).toMatchObject([{ status, position: { at: Math.max(at, 5) } }])
   expect(tombstones).toBeUndefined()
 })
 

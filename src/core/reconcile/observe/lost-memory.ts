@@ -1,16 +1,16 @@
 import { changed } from '../../../platform/base/own-value.ts'
-import type { Subject } from '../../../platform/base/subject.ts'
+import { isSameNamespace, isSameSubject, type Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import type { Peers } from '../../relations/peers.ts'
-import { endedBy, knownEnrolments, withRecoveredLabels } from '../../relations/recovered-claims.ts'
+import { endedEnrolments, knownEnrolments, withRecoveredLabels } from '../../relations/recovered-claims.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import { type ResolvedRelations, resolveRelations, silentProviders } from '../../relations/resolve-relations.ts'
 import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/unknown-endpoints.ts'
 import type { Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
-import { isRequestOf } from '../../state/relation.ts'
+import { parseRequester } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
@@ -56,7 +56,7 @@ export const recoverLostMemory = (
 
 /**
  * Recovers held labels. A new memory of an application that carries labels stays `recovering` until the relation that requested them is
- * known, or known to be over. A relation with another beacon does not explain them.
+ * known, or known to be over. A relation with another beacon does not explain them, nor the end of one that asked for none of the policies.
  */
 const withObservedLabels = (
   features: Features,
@@ -72,7 +72,12 @@ const withObservedLabels = (
   const { labels } = features.labels(subject, resolved)
   const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
   const workload = workloadLabelsIn(subject, observed.targets)
-  const told = [...endedBy(subject, state, found.peers), ...knownEnrolments(subject, state, resolved)]
+  const asking = askingIds(features.mesh, subject, observed)
+  const ended = endedEnrolments(subject, state, found.peers).filter(
+    // another namespace may number the relation otherwise
+    ({ id, by }) => asking.length === 0 || by === undefined || !isSameNamespace(by, subject) || asking.includes(id),
+  )
+  const told = [...ended.map(({ by }) => by), ...knownEnrolments(subject, state, resolved)]
   const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
   // labels from the config, or that only the application itself can request, need no relation
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
@@ -95,6 +100,18 @@ const withLostEndpoints = (
   const { unknownEndpoints } = known
   return { state: known, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }
 }
+
+/** Lists the ids of the own relations that asked for policies that stand. */
+const askingIds = (
+  { requestersOf }: Pick<Mesh, 'requestersOf'>,
+  subject: Subject,
+  { owned }: Pick<Observed, 'owned'>,
+): string[] =>
+  owned.kinds
+    .flatMap(({ live = [] }) => live.flatMap(requestersOf))
+    .flatMap((name) => parseRequester(name) ?? [])
+    .filter(({ requester }) => isSameSubject(requester, subject))
+    .map(({ id }) => id)
 
 const isCarrying = (subject: Subject, observed: Observed): boolean => heldFor(subject, observed).length > 0
 
@@ -135,9 +152,6 @@ const withConfigAwaited = (
   const { config, removed, unknownEndpoints, relations } = resolved.state
   if (config !== undefined || removed !== undefined || unknownEndpoints === undefined) return resolved
   const hasBeacon = Object.values(relations).some((one) => one.interface === 'service_mesh' && takesLabels(one))
-  const isGuarded = owned.kinds.some(({ live = [] }) =>
-    live.flatMap(requestersOf).some((name) => isRequestOf(subject, name)),
-  )
-  if (!hasBeacon || !isGuarded) return resolved
-  return { ...resolved, isConfigAwaited: true }
+  const isGuarded = askingIds({ requestersOf }, subject, { owned }).length > 0
+  return hasBeacon && isGuarded ? { ...resolved, isConfigAwaited: true } : resolved
 }
