@@ -23,7 +23,7 @@ export type Look = {
   /** All documents and memories of the namespace that name the application. */
   readonly everything?: boolean
   /** A unit speaks that may become leader, so the running units are observed. */
-  readonly isClaim?: boolean
+  readonly mayLead?: boolean
   /** A resync tells the peers to look as well, even if it finds nothing. */
   readonly isResync?: boolean
 }
@@ -65,7 +65,7 @@ export const isNamespaceResync = (changes: readonly Change[]): boolean =>
 
 /** Tells if all pods are observed: for a resync, which reports each of them, and for a unit that may lead because it is the only one. */
 export const isAboutPods = (changes: readonly Change[]): boolean =>
-  changes.some(({ look }) => look?.isResync === true || look?.isClaim === true)
+  changes.some(({ look }) => look?.isResync === true || look?.mayLead === true)
 
 /**
  * The result of one change: an error, or accepted with an optional note. `isNews`: the changes of its step altered what was told before. `lacksRoom`: a part

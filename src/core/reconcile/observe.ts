@@ -84,7 +84,7 @@ const withPodsOfNow = async (
   early: Promise<Observed>,
   changes: readonly Change[],
 ): Promise<State> => {
-  const isClaimed = changes.some(({ look }) => look?.isClaim === true)
+  const isClaimed = changes.some(({ look }) => look?.mayLead === true)
   if (!isClaimed && !dependsOnUnits(features, state)) return state
   // a failed observation fails again later, once the event is remembered
   const running = await early.then(

@@ -4,7 +4,7 @@ import { type EffectiveState, isConfigUnknown, type State } from '../state/state
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
-import { mayCarryLabels, peerView } from './peer-view.ts'
+import { peerView } from './peer-view.ts'
 import type { Peer, Peers } from './peers.ts'
 import { grantsLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
@@ -17,8 +17,7 @@ export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelati
   ...leavingWorkers(subject, state, resolved, peers),
   ...Object.entries(state.relations).flatMap(([key, entry]) => {
     if (!grantsLabels(entry) || runsProvider(state, entry)) return []
-    const other = peerView(subject, state, key, peers)
-    return mayCarryLabels(entry, other) ? [subjectName(remoteSubject(subject, entry))] : []
+    return peerView(subject, state, key, peers).mayCarry ? [subjectName(remoteSubject(subject, entry))] : []
   }),
 ]
 

@@ -89,13 +89,13 @@ const askingFor = (subject: Subject, relation: Relation): string[] => [
 
 /** Names the requesters of the policies of a relation, in the words of its beacon, and in those of a coordinator. */
 export const requestersOf = (subject: Subject, relation: Relation): string[] => [
-  relation.provider ? mirrorName(subject, relation.provider.mirror) : requesterName(subject, relation),
+  relation.provider ? nameAtProvider(subject, relation.provider.self) : requesterName(subject, relation),
   `${relationName(relation)} of ${subjectName(subject)}`,
 ]
 
 /** Names a requirer as its provider does. */
-export const mirrorName = (subject: Subject, mirror: Provider['mirror']): string =>
-  `${relationName(mirror)} of ${subjectName(subject)}`
+export const nameAtProvider = (subject: Subject, self: Provider['self']): string =>
+  `${relationName(self)} of ${subjectName(subject)}`
 
 /** The peers to be read again once a step is saved: those whose offers it claims anew, and those that claim an offer of its own that has changed. */
 export const peersToReread = (subject: Subject, before: State, saved: State): { key: string; remote: Subject }[] =>

@@ -4,7 +4,7 @@ import type { PublishedData, RelationEntry } from '../state/relation.ts'
 import { type PublicState, publishedIn, type Standing, type State, standingOf, stands } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { findPeerEntry, remoteSubject } from './peer-entry.ts'
-import type { Peers, ReadablePeer } from './peers.ts'
+import type { Peer, Peers, ReadablePeer } from './peers.ts'
 import { versionOf } from './published-version.ts'
 
 /** The peer of a relation, according to its memory. */
@@ -17,8 +17,8 @@ export type PeerView = {
   readonly rival?: RelationEntry | undefined
   /** The peer has a memory that can be read. */
   readonly isKnown?: true
-  /** The peer has claimed the labels of the relation, or may carry them, as one that may not be read. Undefined without a memory. */
-  readonly hasLabels?: boolean | undefined
+  /** The peer has claimed the labels of the relation, or may carry them: its memory may not be read, or is missing although it published once. */
+  readonly mayCarry: boolean
   /** The labels that the workload carries for its relations. */
   readonly labels?: Readonly<Record<string, string>> | undefined
   /** The workload is on the mesh because of this relation alone. */
@@ -29,24 +29,27 @@ export type PeerView = {
   readonly problem?: string | undefined
 }
 
+/** The view of a peer without a memory that can be read, or of an alias. */
+const unknownView = (own: RelationEntry | undefined, peer?: Extract<Peer, { readonly unknown: string }>): PeerView => {
+  const mayCarry = own !== undefined && hasPublished(own) && !peer?.isGone
+  return peer?.unknown === 'unreadable'
+    ? { standing: 'established', mayCarry: true, problem: peer.problem }
+    : { standing: 'established', mayCarry }
+}
+
 /** Reads the peer of the relation `key` from its memory. Empty for an alias, or without a memory. */
 export const peerView = (subject: Subject, state: State, key: string, peers: Peers): PeerView => {
   const own = ownValue(state.relations, key)
   const peer = own && peers.get(subjectName(remoteSubject(subject, own)))
-  if (own === undefined || peer === undefined) return { standing: 'established' }
-  if ('unknown' in peer)
-    return {
-      standing: 'established',
-      ...(peer.unknown === 'unreadable' && { problem: peer.problem, hasLabels: true }),
-      ...(peer.isGone && { hasLabels: false }),
-    }
+  if (own === undefined || peer === undefined) return unknownView(own)
+  if ('unknown' in peer) return unknownView(own, peer)
   const entry = findPeerEntry(subject, state, key, peer.state)
   const { labels } = peer
   const isSame = isSameNamespace(subject, peer.subject)
   const rival = isSame ? rivalOf(entry, own.id, peer.state) : undefined
   const standing = rival ? 'waiting' : standingAt(peer.state, entry, isSame)
   // only an application with a lost memory may carry labels of a relation that it does not know
-  if (entry === undefined) return { isKnown: true, standing, rival, labels, hasLabels: peer.state.recovering === true }
+  if (entry === undefined) return { isKnown: true, standing, rival, labels, mayCarry: peer.state.recovering === true }
   return {
     isKnown: true,
     entry,
@@ -54,7 +57,7 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     labels,
     published: publishedOf(peer, entry, isSame && own.status === 'established'),
     standing,
-    hasLabels: entry.claim !== undefined,
+    mayCarry: entry.claim !== undefined,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
       return versionOf(peer.state, entry)
@@ -90,7 +93,3 @@ const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer
 /** Tells if the peer has ever published anything in the relation. If so, and its memory is missing, the relation may be unchanged. */
 export const hasPublished = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>
   peer?.publishes === true || peer?.seen !== undefined
-
-/** Tells if the requirer may carry labels of the relation. */
-export const mayCarryLabels = (entry: RelationEntry, { hasLabels }: PeerView): boolean =>
-  hasLabels ?? hasPublished(entry)

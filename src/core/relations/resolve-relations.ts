@@ -19,7 +19,7 @@ import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { sharedIds } from './ids.ts'
 import { isApplied } from './offer-and-claim.ts'
 import { isBetween, remoteSubject } from './peer-entry.ts'
-import { mayCarryLabels, type PeerView, peerView } from './peer-view.ts'
+import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { type RelationData, readData } from './relation-data.ts'
@@ -121,7 +121,7 @@ export const withLeaving = (resolved: ResolvedRelations): ResolvedRelations => {
 const standingBetween = (state: State, entry: RelationEntry, other: PeerView): Relation['standing'] | 'over' => {
   if (stands(state, entry) && other.standing === 'established') return 'established'
   const mayCarry = grantsLabels(entry)
-    ? mayCarryLabels(entry, other)
+    ? other.mayCarry
     : entry.interface === 'service_mesh' && entry.claim !== undefined
   return mayCarry ? 'leaving' : 'over'
 }
@@ -160,7 +160,7 @@ const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: 
     customData: selectCustomData(name, published),
     ownData: publishedIn(state, entry),
     // what is told in another namespace needs no right in this one, and does not count
-    toldToPeer:
+    ownPlatformData:
       theirs && remote.namespace === undefined
         ? { data: theirs.remote.data, lastReadable: theirs.lastReadable }
         : undefined,
@@ -194,10 +194,10 @@ const providerOf = (
   theirs: RelationEntry,
   { published, shows }: PeerView,
   state: State,
-): Provider => defined({ offer: published && shows, mirror: mirrorOf(theirs, publishedIn(state, entry), state) })
+): Provider => defined({ offer: published && shows, self: selfAt(theirs, publishedIn(state, entry), state) })
 
 /** This side as its provider knows it. */
-const mirrorOf = (theirs: RelationEntry, own: PublishedData | undefined, state: State): Provider['mirror'] => {
+const selfAt = (theirs: RelationEntry, own: PublishedData | undefined, state: State): Provider['self'] => {
   const { id, endpoint, remote, lastReadable } = theirs
   const read = readData(theirs.interface, remote.data ?? {}, own?.data, state.config?.versions)
   const data = 'data' in read ? read.data : (lastReadable ?? {})

@@ -136,8 +136,8 @@ export type Requirer = 'unmanaged' | 'unreadable' | 'lagging' | 'claiming' | 'ap
 export type Provider = {
   /** The version of its offer. Undefined if it has none. */
   readonly offer?: string | undefined
-  /** The requirer as the provider knows it, with the data that it reads. */
-  readonly mirror: Pick<RelationIdentity, 'id' | 'endpoint'> & { readonly data: Databag; readonly isPartial?: true }
+  /** This side as the provider knows it, with the data that it reads. */
+  readonly self: Pick<RelationIdentity, 'id' | 'endpoint'> & { readonly data: Databag; readonly isPartial?: true }
 }
 
 /** A relation as it is by the memories of both sides, with the effective data of its peer. */
@@ -160,7 +160,9 @@ export type Relation = RelationIdentity & {
   /** The data that this side published last. */
   readonly ownData?: PublishedData | undefined
   /** The databag of this side as the platform told the peer in the same namespace, and its last readable values. */
-  readonly toldToPeer?: Partial<Pick<RelationEntry['remote'], 'data'> & Pick<RelationEntry, 'lastReadable'>> | undefined
+  readonly ownPlatformData?:
+    | Partial<Pick<RelationEntry['remote'], 'data'> & Pick<RelationEntry, 'lastReadable'>>
+    | undefined
   /** On a requirer of labels, if its provider knows the relation. */
   readonly provider?: Provider | undefined
   /** On a provider of labels. */

@@ -7,7 +7,7 @@ import type { ResolvedRelations } from '../../core/relations/resolve-relations.t
 import type { Relation } from '../../core/state/relation.ts'
 import { configRequester, parseRequester, requesterName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
-import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
+import { isManaging, type MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import {
   externalAuthorizer,
   externalTraffic,
@@ -36,8 +36,7 @@ import { type KubernetesObject, nameOf, type Reference } from '../../platform/ku
 import { fieldManager, isOwnedBy } from '../../platform/kubernetes/ownership-labels.ts'
 import { consumersOf, guardingConsumers, lateConsumers } from './consumers.ts'
 import { type Grants, grantsFor, NO_GRANTS, requestedServices } from './grants.ts'
-import { guardsFor } from './guarding.ts'
-import { isManaging } from './managing.ts'
+import { guardsFor } from './guards.ts'
 import { isAt, isOpenToIngress, podsOf } from './offer.ts'
 import { ownGrants } from './own-grants.ts'
 import { policiesIn, requestersOn } from './owned-policies.ts'

@@ -3,7 +3,7 @@ import { readOrLast } from '../../core/relations/last-readable.ts'
 import { readPolicies } from '../../core/relations/policies-databag.ts'
 import { type Databag, type Relation, requesterName } from '../../core/state/relation.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Guarded } from './guards.ts'
+import type { Guarded } from './declared-targets.ts'
 
 /** A consumer, and the name of its relation in messages and in annotations of policies. */
 export type Requester = Subject & { readonly relation: string }

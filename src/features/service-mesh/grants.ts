@@ -14,8 +14,8 @@ import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { type DeclaredTarget, type Requester, readRequests } from './consumer-requests.ts'
 import { consumersOf, isGuardingItself } from './consumers.ts'
-import { guardsFor, unreachable } from './guarding.ts'
-import type { Guarded } from './guards.ts'
+import type { Guarded } from './declared-targets.ts'
+import { guardsFor, unreachable } from './guards.ts'
 import { HEADLESS } from './services.ts'
 
 /** The requests that a beacon grants, and the problems of the others. */

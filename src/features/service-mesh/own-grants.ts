@@ -6,9 +6,9 @@ import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { declareTargets } from './consumer-requests.ts'
+import { declaredGuards, type Guarded, guardTitle } from './declared-targets.ts'
 import { type Grants, NO_WAYPOINT, WAYPOINT } from './grants.ts'
-import { guardsFor, unreachable } from './guarding.ts'
-import { declaredGuards, type Guarded, guardTitle } from './guards.ts'
+import { guardsFor, unreachable } from './guards.ts'
 
 /** The policies of a beacon itself: its waypoint serves metrics on this port. */
 const OWN_POLICIES: Policy[] = [{ type: 'unit', relation: 'metrics-endpoint', ports: [15_090] }]

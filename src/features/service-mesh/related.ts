@@ -27,7 +27,7 @@ export const isRelated = ({ config, relations, unknownEndpoints, recovering }: E
   })
 }
 
-type Scraped = RelationIdentity & Pick<Relation, 'toldToPeer'>
+type Scraped = RelationIdentity & Pick<Relation, 'ownPlatformData'>
 type Related = Pick<EffectiveState, 'config'> & { readonly relations: Readonly<Record<string, Scraped>> }
 
 /** Lists the relations in which the application provides something that its requirer may request. */
@@ -62,7 +62,7 @@ const groupsOf = <R extends RelationIdentity>(relations: readonly R[]) =>
   )
 
 /** Reads the scrape jobs of a relation, or the last readable ones. */
-const readJobs = ({ interface: name, toldToPeer: { data = {}, lastReadable } = {} }: Scraped) =>
+const readJobs = ({ interface: name, ownPlatformData: { data = {}, lastReadable } = {} }: Scraped) =>
   name === SCRAPE ? readOrLast(data, lastReadable, SCRAPE_JOBS, readScrapeJobs) : {}
 
 /** The targets of the scrape jobs of a relation, each with the port of pods that it names. */

@@ -1,5 +1,5 @@
 import type { ClusterView, TakenPolicies } from '../../core/feature/feature.ts'
-import { mirrorName } from '../../core/relations/claims.ts'
+import { nameAtProvider } from '../../core/relations/claims.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { relationsWith } from '../../core/relations/select.ts'
@@ -12,15 +12,15 @@ import {
   relationsIn,
 } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
+import { isManaging } from '../../mesh/istio/beacon-config.ts'
 import { policyPrefix } from '../../mesh/istio/object-name.ts'
 import { waypointPrincipals } from '../../mesh/istio/waypoint.ts'
 import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { Reference } from '../../platform/kubernetes/objects.ts'
 import { declaredTargets } from './consumer.ts'
+import type { Guarded } from './declared-targets.ts'
 import { type Grants, grantsTo, NO_GRANTS, servicesOf } from './grants.ts'
-import type { Guarded } from './guards.ts'
-import { isManaging } from './managing.ts'
 import { type Offer, podsOf, readOffer } from './offer.ts'
 import { requestersOn } from './owned-policies.ts'
 import { arePodsGuarded } from './unselected-pods.ts'
@@ -40,9 +40,9 @@ const offersTaken = (subject: Subject, { relations }: Pick<EffectiveState, 'rela
     if (source === 'unknown' || provider?.offer === undefined) return []
     const offer = offerOf(relation)
     const beacon = remoteSubject(subject, relation)
-    const { mirror } = provider
-    const isPartial = mirror.isPartial === true
-    return offer ? [{ beacon, offer, relation: asSeen(subject, relation, mirror), isPartial }] : []
+    const { self } = provider
+    const isPartial = self.isPartial === true
+    return offer ? [{ beacon, offer, relation: asSeen(subject, relation, self), isPartial }] : []
   })
 
 /** Tells if a relation's data are known, and its offer, if there is one, can be read. */
@@ -58,7 +58,7 @@ const offerOf = ({ remote }: Relation): Offer | undefined => {
 const asSeen = (
   subject: Subject,
   { interface: name }: Relation,
-  { id, endpoint, data }: Provider['mirror'],
+  { id, endpoint, data }: Provider['self'],
 ): Relation => ({
   ...{ id, endpoint, interface: name, role: 'provides', standing: 'established', source: 'peer' },
   remote: { ...subject, data },
@@ -126,7 +126,7 @@ const policiesOf = ({
   identities: { mesh: offer.mesh, serviceAccounts: offer.serviceAccounts },
 })
 
-const nameOf = (subject: Subject, relation: Relation): string => mirrorName(subject, { ...relation, data: {} })
+const nameOf = (subject: Subject, relation: Relation): string => nameAtProvider(subject, { ...relation, data: {} })
 
 const grantsOf = (
   subject: Subject,
@@ -164,7 +164,7 @@ const unknownRequests = (
     String(one.interface !== 'service_mesh' || isReadable(one)),
   )
   const known = new Set([
-    ...standing.map(({ id, provider }) => `${provider?.mirror.id ?? id}`),
+    ...standing.map(({ id, provider }) => `${provider?.self.id ?? id}`),
     ...over.map(({ id }) => id),
   ])
   const configs = unread.map((one) => configRequester(remoteSubject(subject, one)))

@@ -47,3 +47,7 @@ export const MeshConfig = z.strictObject({
   externalAuthorizer: z.string().min(1).max(253).optional(),
 })
 export type MeshConfig = z.infer<typeof MeshConfig>
+
+/** Tells if the beacon grants the requests of its relations. */
+export const isManaging = ({ manageAuthorizationPolicies }: MeshConfig): boolean =>
+  manageAuthorizationPolicies !== false

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { assignIds, sharedIds } from '../../../src/core/relations/ids.ts'
 import { lastReadableValues } from '../../../src/core/relations/last-readable.ts'
 import { findPeerEntry, oppositeIdentity, peerEntry } from '../../../src/core/relations/peer-entry.ts'
-import { mayCarryLabels, peerView } from '../../../src/core/relations/peer-view.ts'
+import { peerView } from '../../../src/core/relations/peer-view.ts'
 import { isRelatedTo, listRemotes, type Peer, type Peers, remoteTest } from '../../../src/core/relations/peers.ts'
 import { contentHash, versionOf, withVersions } from '../../../src/core/relations/published-version.ts'
 import { readData } from '../../../src/core/relations/relation-data.ts'
@@ -155,26 +155,27 @@ describe('the view of a peer', () => {
     new Map([['shop/beacon', { subject: BEACON, problem: 'no', ...changes } as Peer]])
 
   test('the view of a peer without a memory is empty, and has no labels where no workload exists either', () => {
-    expect(view(entryOf(), peersOf({}))).toEqual({ standing: 'established' })
-    expect(view(entryOf(), unknown({ unknown: 'missing' }))).toEqual({ standing: 'established' })
+    expect(view(entryOf(), peersOf({}))).toEqual({ standing: 'established', mayCarry: false })
+    expect(view(entryOf(), unknown({ unknown: 'missing' }))).toEqual({ standing: 'established', mayCarry: false })
     expect(view(entryOf(), unknown({ unknown: 'missing', isGone: true }))).toEqual({
       standing: 'established',
-      hasLabels: false,
+      mayCarry: false,
     })
     expect(view(entryOf(), unknown({ unknown: 'unreadable' }))).toEqual({
-      ...{ standing: 'established', problem: 'no', hasLabels: true },
+      ...{ standing: 'established', problem: 'no', mayCarry: true },
     })
     expect(peerView(SUBJECT, stateOf([]), KEY, peersOf({ beacon: stateOf([theirs()]) }))).toEqual({
       standing: 'established',
+      mayCarry: false,
     })
   })
 
   test('the view of a peer that does not know the relation has labels only while it recovers, and a rival with the id', () => {
     expect(view(entryOf(), peersOf({ beacon: stateOf([]) }))).toMatchObject({
       standing: 'established',
-      hasLabels: false,
+      mayCarry: false,
     })
-    expect(view(entryOf(), peersOf({ beacon: stateOf([], { recovering: true }) }))).toMatchObject({ hasLabels: true })
+    expect(view(entryOf(), peersOf({ beacon: stateOf([], { recovering: true }) }))).toMatchObject({ mayCarry: true })
     const rival = theirs({ remote: { application: 'other' } })
     expect(view(entryOf(), peersOf({ beacon: stateOf([rival]) }))).toMatchObject({ standing: 'waiting', rival })
     expect(view(entryOf(), peersOf({ beacon: stateOf([{ ...rival, status: 'ended' }]) }))).toMatchObject({
@@ -229,12 +230,11 @@ describe('the view of a peer', () => {
   })
 
   test('labels may be carried where the peer says so, or else where it had published something', () => {
-    expect(mayCarryLabels(entryOf(), { standing: 'established', hasLabels: true })).toBe(true)
-    expect(mayCarryLabels(entryOf({ peer: { publishes: true } }), { standing: 'established', hasLabels: false })).toBe(
-      false,
-    )
-    expect(mayCarryLabels(entryOf({ peer: { seen: 'a' } }), { standing: 'established' })).toBe(true)
-    expect(mayCarryLabels(entryOf({ peer: { sent: 'a' } }), { standing: 'established' })).toBe(false)
+    const published = entryOf({ peer: { publishes: true } })
+    expect(view(published, peersOf({ beacon: stateOf([theirs()]) })).mayCarry).toBe(false)
+    expect(view(published, new Map()).mayCarry).toBe(true)
+    expect(view(entryOf({ peer: { seen: 'a' } }), new Map()).mayCarry).toBe(true)
+    expect(view(entryOf({ peer: { sent: 'a' } }), new Map()).mayCarry).toBe(false)
   })
 })
 

@@ -17,8 +17,8 @@ import { MESH_KEYS, mayBeForeign } from '../../relations/requestable-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { annotationsManager, heldByWorkload, labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
-import { isBasicAllow, ownGuardIn, ownGuards } from './guards.ts'
 import { type Conflict, type Difference, idOf, type Operation, type Phase } from './operation.ts'
+import { isBasicAllow, ownGuardIn, ownGuards } from './own-policies.ts'
 import type { Situation, Templates } from './situation.ts'
 
 type Labelled = {
