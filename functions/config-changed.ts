@@ -33,7 +33,7 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
     },
     look: ({ document, unit }) => ({
       ...(document !== undefined && { document, isTold: true }),
-      ...(unit !== undefined && { isClaim: true }),
+      ...(unit !== undefined && { mayLead: true }),
     }),
     fold: (state, { unit, epoch, uid, document, ...given }, { position, application, conceal }) => {
       const told = concealData(given, state, conceal)

@@ -84,12 +84,12 @@ const withPodsOfNow = async (
   early: Promise<Observed>,
   changes: readonly Change[],
 ): Promise<State> => {
-  const isClaimed = changes.some(({ look }) => look?.mayLead === true)
-  if (!isClaimed && !dependsOnUnits(features, state)) return state
+  const mayLead = changes.some(({ look }) => look?.mayLead === true)
+  if (!mayLead && !dependsOnUnits(features, state)) return state
   // a failed observation fails again later, once the event is remembered
   const running = await early.then(
     (observed) => observed.running,
     () => ({}),
   )
-  return withUnits(features, subject, state, running, isClaimed)
+  return withUnits(features, subject, state, running, mayLead)
 }

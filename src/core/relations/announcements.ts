@@ -343,24 +343,24 @@ const mergeStatus = (state: State, key: string, own: RelationEntry, other: Relat
   const { status } = other
   // where both sides stand, the place of the last word counts only since a removal
   if (own.status === status && (status === 'ended' || standingOf(state, own) !== 'over'))
-    return withDocumentOf(state, key, own, other)
+    return withEntry(state, key, withDocumentOf(own, other))
   const order = compareMarks(own.position, other.position)
   const isLater = order < 0 || (order === 0 && status === 'ended')
   if (!isLater) return state
-  const merged = withStatus(state, key, own, { status, position: mergeMarks(own.position, other.position) }, now)
-  if (status === 'ended') return merged
-  const next = withDocumentOf(merged, key, merged.relations[key] ?? own, other)
-  return withEntry(next, key, sinceRemoval(state, next.relations[key] ?? own, now))
+  const position = mergeMarks(own.position, other.position)
+  if (status === 'ended') return withEntry(state, key, ended(own, position, now))
+  return withEntry(state, key, sinceRemoval(state, withDocumentOf({ ...own, status, position }, other), now))
 }
 
 /** Adopts the document that declares the relation at the peer, because the peer may lose its memory. */
-const withDocumentOf = (state: State, key: string, own: RelationEntry, other: RelationEntry): State =>
+const withDocumentOf = (own: RelationEntry, other: RelationEntry): RelationEntry =>
   isToldLast(own) || !isToldLast(other) || own.document === other.document
-    ? state
-    : withEntry(state, key, defined({ ...own, document: other.document }))
+    ? own
+    : defined({ ...own, document: other.document })
 
 /** Adds or replaces an entry. A new one waits if another relation has its id. Entries are sorted by id. */
 const withEntry = (state: State, key: string, entry: RelationEntry): State => {
+  if (ownValue(state.relations, key) === entry) return state
   if (Object.hasOwn(state.relations, key)) return { ...state, relations: { ...state.relations, [key]: entry } }
   const added = idHolder(state, entry) === undefined ? entry : { ...entry, waitsForId: true as const }
   const relations = relationsIn({ relations: { ...state.relations, [key]: added } })
@@ -399,18 +399,6 @@ const sinceRemoval = (
     ? endedByRemoval(entry, removal, now)
     : entry
 
-const withStatus = (
-  state: State,
-  key: string,
-  own: RelationEntry,
-  { status, position }: Pick<RelationEntry, 'status' | 'position'>,
-  now: Date,
-): State => {
-  const { endedAt: _, ...entry } = own
-  const end = status === 'ended' ? { endedAt: endOf(own, now) } : {}
-  return withEntry(state, key, { ...entry, status, position, ...end })
-}
-
 /**
  * Ends the relations that were announced before the removal, except those of documents. Relations of documents, or known only to peers,
  * become effective again when the application returns.
@@ -445,14 +433,7 @@ const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, n
 }
 
 const endedByRemoval = (entry: RelationEntry, { at }: Mark, now: Date): RelationEntry =>
-  entry.status === 'ended'
-    ? entry
-    : {
-        ...entry,
-        status: 'ended',
-        position: { ...entry.position, at: Math.max(entry.position.at, at) },
-        endedAt: now.toISOString(),
-      }
+  entry.status === 'ended' ? entry : ended(entry, { ...entry.position, at: Math.max(entry.position.at, at) }, now)
 
 const latest = (marks: readonly Mark[], position: Position): number =>
   Math.max(...marks.filter((mark) => !isAfter(mark, position)).map((mark) => mark.at))

@@ -95,18 +95,18 @@ const podsOf = async (
 const isDeployedBy = (subject: Subject, workload: KubernetesObject): boolean =>
   listAppliers(workload).includes(workloadManager(subject.application)) && !isOfNamesake(subject, workload)
 
-/** Updates the units from the live pods, if something depends on units, or with `isClaimed`. */
+/** Updates the units from the live pods, if something depends on units, or with `mayLead`. */
 export const withUnits = (
   features: Features,
   subject: Subject,
   state: State,
   running: Running,
-  isClaimed = false,
+  mayLead = false,
 ): State => {
   const { workload, pods } = running
   const deployed = deployedAs(subject.application, state, workload)
   const left = isUndeployed(subject, state, running) ? observePods(state.units, { live: [] }, deployed) : state.units
-  const isAsked = pods !== undefined && (isClaimed || dependsOnUnits(features, { ...state, units: left }))
+  const isAsked = pods !== undefined && (mayLead || dependsOnUnits(features, { ...state, units: left }))
   const units = isAsked ? observePods(left, { live: pods.map(podIn) }, deployed) : left
   return units === state.units ? state : { ...state, units }
 }
