@@ -56,6 +56,16 @@ const isGuarded = ({ run: { world } }: Script, service: string): boolean =>
 /** The order of effect between applications: what allows stands for as long as something is enrolled. */
 export const orderHistories: readonly Named[] = [
   {
+    name: 'a policy that a person deletes while the waypoint goes is there again until nothing leads to the waypoint',
+    act: async ({ say, send }) => {
+      const [[on, off] = [], [declared] = []] = [SWITCHED.beacon, SWITCHED.details]
+      await say(configOf('beacon', { ...on }), configOf('details', { ...declared }), client().told('details'))
+      await say(mesh().told('details'))
+      send({ kind: 'hand', side: 'details', hand: { does: 'deletes a policy', nth: 1 } })
+      await say(configOf('beacon', { ...off }))
+    },
+  },
+  {
     name: 'a waypoint stays for a consumer that takes its labels while its beacon is being removed',
     act: async (script) => {
       const { run, say, sayOnly, send, start, runTo, runOut, expect } = script
