@@ -13,6 +13,8 @@ export type Write = {
   readonly isOvertaken: boolean
   /** What a person deleted, emptied, took off or set otherwise is so yet. */
   readonly isUndone: boolean
+  /** It puts right what a person deleted, emptied, took off or set otherwise. */
+  readonly isMended: boolean
   /** A memory is as it was once, and what was told since is not told again yet. */
   readonly isOutdated: boolean
 }
@@ -38,7 +40,13 @@ const BY_HAND: readonly Exclusion[] = [
  * Clients may be refused for a moment that they are let in before and after, as these need another order of writes than that of one step.
  * Whoever mends one deletes it here.
  */
-export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = BY_HAND
+export const REFUSED_FOR_A_MOMENT: readonly Exclusion[] = [
+  ...BY_HAND,
+  {
+    name: 'a policy that a person deleted or emptied is there again',
+    isMet: ({ isMended, object }) => isMended && object.kind === 'AuthorizationPolicy',
+  },
+]
 
 /** Strangers may get in for a moment, in which what guards by one beacon is there and what guards by another one is not. */
 export const OPEN_FOR_A_MOMENT: readonly Exclusion[] = BY_HAND

@@ -62,7 +62,7 @@ export type Knowledge = {
   /** Whether a request of a stranger passes by anything that anybody who runs may go by, in a cluster as it is at a moment. */
   mayPassStranger(request: Request, moment: Moment): boolean
   /** What a person with kubectl has to do with a write at this moment. */
-  byHand(): Pick<Write, 'isByHand' | 'isOvertaken' | 'isUndone' | 'isOutdated'>
+  byHand(): Pick<Write, 'isByHand' | 'isOvertaken' | 'isUndone' | 'isMended' | 'isOutdated'>
 }
 
 export const createKnowledge = (world: World, platform: Platform): Knowledge => {
@@ -150,9 +150,9 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     beacons: () => beaconsOf(findTruth(platform), 'details'),
     byHand: () => {
       const { isOutdated, byHand } = platform.said
-      const { serial, undone } = byHand
+      const { serial, undone, isMended } = byHand
       const isOvertaken = serial > 0 && [...world.actors, ...world.late].some(({ started }) => started < serial)
-      return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0, isOutdated }
+      return { isByHand: platform.isWritingByHand(), isOvertaken, isUndone: undone.length > 0, isMended, isOutdated }
     },
     isForgotten,
     isEnrolled,

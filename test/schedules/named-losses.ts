@@ -54,6 +54,21 @@ const again = ({ run: { world } }: Script, letters: readonly Letter[]): void => 
 /** What is lost: memories, nudges, processes, documents' events; and applications that go and come back. */
 export const lossHistories: readonly Named[] = [
   {
+    name: 'a consumer without its memory keeps its labels until its namespace is on the mesh',
+    act: async ({ say, run: { world }, expect }) => {
+      await say(config('beacon'), config('details', 'document'), mesh().told('details', 'document'))
+      await say(forgotten('details'))
+      const labelled = new Map<string, boolean>()
+      world.api.subscribe(({ object }) => {
+        if (!/^(StatefulSet details|Namespace shop)$/.test(`${object.kind} ${object.metadata.name}`)) return
+        labelled.set(object.kind, Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode'))
+        const isKept = labelled.get('StatefulSet') !== false || labelled.get('Namespace') === true
+        expect(isKept, 'details leaves the mesh before its namespace is there')
+      })
+      await say(configOf('beacon', { mesh: { modelOnMesh: true } }))
+    },
+  },
+  {
     name: 'a memory restored from before its beacon lets go of labels and policies when the beacon alone is told of the end',
     meddling: new Set(['restored']),
     act: ({ say }) =>

@@ -16,6 +16,7 @@ import {
   mesh,
   type Named,
   POLICY_WRITE,
+  removed,
   type Script,
 } from './script.ts'
 
@@ -54,6 +55,36 @@ const isGuarded = ({ run: { world } }: Script, service: string): boolean =>
 
 /** The order of effect between applications: what allows stands for as long as something is enrolled. */
 export const orderHistories: readonly Named[] = [
+  {
+    name: 'a policy that a person deletes while the waypoint goes is there again until nothing leads to the waypoint',
+    act: async ({ say, send }) => {
+      const [[on, off] = [], [declared] = []] = [SWITCHED.beacon, SWITCHED.details]
+      await say(configOf('beacon', { ...on }), configOf('details', { ...declared }), client().told('details'))
+      await say(mesh().told('details'))
+      send({ kind: 'hand', side: 'details', hand: { does: 'deletes a policy', nth: 1 } })
+      await say(configOf('beacon', { ...off }))
+    },
+  },
+  {
+    name: 'a waypoint stays for a consumer that takes its labels while its beacon is being removed',
+    act: async (script) => {
+      const { run, say, sayOnly, send, start, runTo, runOut, expect } = script
+      await say(...CONFIGURED)
+      await sayOnly(mesh().told('beacon'))
+      const [offered] = run.world.network
+      const [gone] = send(removed('beacon'))
+      const beacon = gone && (await start(gone))
+      if (beacon) await runTo(beacon, /^PUT .*beacon-labels/)
+      const details = offered && (await start(offered))
+      if (details) await runTo(details, LABEL_WRITE)
+      run.world.api.subscribe(({ type, object: { kind } }) => {
+        const isLed = isOnMesh(find(script, 'Service', 'details'))
+        if (kind === 'Gateway' && type === 'DELETED') expect(!isLed, 'a Service leads to a waypoint that is gone')
+      })
+      if (beacon) await runOut(beacon)
+      if (details) await runOut(details)
+    },
+  },
   {
     name: 'a waypoint that is to go stays for a consumer that takes its labels while its beacon hears of that',
     act: async ({ say, send, sayOnly, start, runTo, runOut, quiet }) => {

@@ -35,7 +35,7 @@ type Said = {
   /** An older memory was restored, and what was told since is not told again yet. */
   isOutdated: boolean
   /** The serial number of the last write by hand, and what is yet as a person has left it. */
-  byHand: { serial: number; undone: Undone[] }
+  byHand: { serial: number; undone: Undone[]; isMended: boolean }
 }
 
 /** Tells if the memory of an application, or of any, lost words: it was deleted by hand, or an older one was restored. */
@@ -67,7 +67,7 @@ const NOTHING_SAID = (): Said => ({
   changed: new Map(),
   versions: new Map(),
   isOutdated: false,
-  byHand: { serial: 0, undone: [] },
+  byHand: { serial: 0, undone: [], isMended: false },
 })
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
@@ -154,7 +154,10 @@ export const createPlatform = (
 
   world.api.subscribe(({ object }) => {
     const { byHand } = said
-    if (!isWritingByHand) byHand.undone = byHand.undone.filter((one) => isAsLeft(world, one, object))
+    if (isWritingByHand) return
+    const undone = byHand.undone.filter((one) => isAsLeft(world, one, object))
+    byHand.isMended = undone.length < byHand.undone.length
+    byHand.undone = undone
   })
 
   const backUp = (object: KubernetesObject): void => {

@@ -31,7 +31,7 @@ export const save = async (context: Context, decision: Decision): Promise<Saved>
   const saved = await saveContent(context, memory, writeAheadContent(context, decision, next, writeToken))
   if ('lost' in saved) return { memory, writes: [], lost: saved.lost }
   const progress = { memory: saved.memory, writeToken, writes: [memoryWrite(context)] }
-  return (await hasPeerMoved(context, decision)) ? { ...progress, lost: {} } : progress
+  return (await hasPeerMoved(context, decision, saved.memory)) ? { ...progress, lost: {} } : progress
 }
 
 /** Saves the memory, unless another writer was faster. */
@@ -55,15 +55,19 @@ export const memoryWrite = ({ subject }: Context): ObjectWrite => ({
 })
 
 /** Tells if an offer or a claim has moved. If both sides move at once, at least one of them sees the other. */
-const hasPeerMoved = async ({ kubernetes, subject }: Context, { memory, next, peers }: Decision): Promise<boolean> => {
-  const known = peersToReread(subject, memory.state, next).filter(({ remote }) => peers.has(subjectName(remote)))
+const hasPeerMoved = async (
+  { kubernetes, subject }: Context,
+  { memory, peers }: Decision,
+  { state: saved }: Memory,
+): Promise<boolean> => {
+  const known = peersToReread(subject, memory.state, saved).filter(({ remote }) => peers.has(subjectName(remote)))
   const remotes = new Map(known.map(({ remote }) => [subjectName(remote), remote]))
   const read = await readPeers(kubernetes, [...remotes.values()])
   const again = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
   return known.some(({ key }) => {
-    const before = peerView(subject, next, key, peers)
-    const now = peerView(subject, next, key, again)
-    return next.relations[key]?.role === 'provides'
+    const before = peerView(subject, saved, key, peers)
+    const now = peerView(subject, saved, key, again)
+    return saved.relations[key]?.role === 'provides'
       ? !isDeepStrictEqual([before.entry?.claim, before.labels], [now.entry?.claim, now.labels])
       : before.shows !== now.shows
   })

@@ -13,6 +13,7 @@ import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
+import { versionOf } from './published-version.ts'
 import { labelsKey, requestedLabels, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
@@ -97,7 +98,7 @@ export const requestersOf = (subject: Subject, relation: Relation): string[] => 
 export const nameAtProvider = (subject: Subject, self: Provider['self']): string =>
   `${relationName(self)} of ${subjectName(subject)}`
 
-/** The peers to be read again once a step is saved: those whose offers it claims anew, and those that claim an offer of its own that has changed. */
+/** The peers to be read again once a step is saved: those whose offers it claims anew, and those that claim an offer of its own that has changed or is over. */
 export const peersToReread = (subject: Subject, before: State, saved: State): { key: string; remote: Subject }[] =>
   Object.entries(saved.relations).flatMap(([key, entry]) => {
     const known = ownValue(before.relations, key)
@@ -105,6 +106,6 @@ export const peersToReread = (subject: Subject, before: State, saved: State): { 
     const isOffered =
       entry.role === 'provides' &&
       known?.published?.digest !== undefined &&
-      known.published.digest !== entry.published?.digest
+      versionOf(before, known) !== versionOf(saved, entry)
     return isClaimed || isOffered ? [{ key, remote: remoteSubject(subject, entry) }] : []
   })

@@ -84,8 +84,10 @@ const isNamespaceLed = (subject: Subject, lookups: Lookups): boolean => {
 const namespaceLabels = (subject: Subject, lookups: Lookups): Labels =>
   findLookup(lookups, nameOf(ownNamespace(subject)))?.metadata.labels ?? {}
 
-const isLed = ({ namespace, application }: Subject, labels: Labels): boolean =>
-  Object.entries(meshLabels({ model: namespace, application }))
+const ledLabels = ({ namespace, application }: Subject): Labels => meshLabels({ model: namespace, application })
+
+const isLed = (subject: Subject, labels: Labels): boolean =>
+  Object.entries(ledLabels(subject))
     .filter(([key]) => key !== ENROLMENT_LABEL)
     .every(([key, value]) => ownValue(labels, key) === value)
 
@@ -104,7 +106,8 @@ export const isOnMeshWithNamespace = (
   const name = nameOf(ownNamespace(subject))
   const namespace = findLookup(lookups, name)
   if (namespace === undefined || isOfOthers(subject, mesh, readNamespaceLabels(subject, namespace))) return false
-  const { peerLabels: labels = {} } = relation
+  // an unknown consumer may carry all of them
+  const labels = relation.source === 'unknown' ? ledLabels(subject) : (relation.peerLabels ?? {})
   const isOnMesh = areEnrolling(namespace.metadata.labels)
   // the namespace gets its labels in this step
   if (ownValue(labels, ENROLMENT_LABEL) === undefined) return isOnMesh || !Object.hasOwn(refused ?? {}, name)
