@@ -388,4 +388,15 @@ export const orderHistories: readonly Named[] = [
     },
     isOdd: true,
   },
+  {
+    name: 'a namespace joins the mesh after the policies of a consumer are gone whose relation ends meanwhile',
+    act: async ({ say, sayOnly, quiet }) => {
+      await say(configOf('beacon', { mesh: { waypoint: false } }), mesh().told('beacon'))
+      await say(client().told('details'), configOf('details', SWITCHED.details?.[0] ?? {}))
+      await sayOnly(configOf('beacon', { mesh: { modelOnMesh: true } }))
+      await sayOnly(mesh().ended('beacon'))
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
 ]

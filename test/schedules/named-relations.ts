@@ -1,5 +1,5 @@
 import { principalsIn } from './monitor.ts'
-import { CONFIGURED, client, cluster, config, isAdmitted, mesh, type Named, removed } from './script.ts'
+import { CONFIGURED, client, cluster, config, isAdmitted, MEMORY_WRITE, mesh, type Named, removed } from './script.ts'
 import { isEnrolled, takeSnapshot } from './snapshot.ts'
 
 const ON = [...CONFIGURED, mesh().told('details')]
@@ -323,5 +323,24 @@ export const relationHistories: readonly Named[] = [
       const isMade = world.api.objects().some(({ metadata }) => metadata.name.includes('mesh-f-x-'))
       expect(!isMade, 'there is a memory for the alias')
     },
+  },
+  {
+    name: 'an end is answered by a peer that knows better, though a process of it has died after it saved and before it answered',
+    act: async ({ run: { world }, say, sayOnly, send, start, runTo, runOut, lose, quiet }) => {
+      await say(...ON)
+      const [ended] = send(client().ended('details'))
+      const details = ended && (await start(ended))
+      if (details === undefined) return
+      await runTo(details, MEMORY_WRITE)
+      await sayOnly(client().told('productpage'))
+      await runOut(details)
+      const answer = world.network.find(({ application }) => application === 'productpage')
+      if (answer === undefined) return
+      await runOut(await start(answer))
+      lose('details')
+      world.network.push(answer)
+      await quiet()
+    },
+    end: 'nothing',
   },
 ]

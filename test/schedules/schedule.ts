@@ -1,9 +1,10 @@
 import type { Actor } from './actor.ts'
 import { FAULTS } from './faults.ts'
+import { memoryName, namespaceOf } from './fixture.ts'
 import type { Plan } from './plan.ts'
 import { isMemoryDeleted, type Platform } from './platform.ts'
 import type { Random } from './random.ts'
-import type { Letter, World } from './world.ts'
+import { type Letter, objectNamed, type World } from './world.ts'
 
 /** What a schedule has left to do wrong. */
 type Budget = { crashes: number; losses: number; doubles: number; disturbances: number }
@@ -80,6 +81,18 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
     return true
   }
 
+  const double = (letter: Letter): void => {
+    world.course.faults.doubled += 1
+    const { about: _, ...copy } = letter
+    const isOrdered = plan.order !== 'none'
+    const second: Letter = { ...copy, name: `${letter.name}, a double`, after: isOrdered ? [] : [letter] }
+    world.network.push(second)
+    if (isOrdered || hasMemory(world, letter.application)) return
+    // nothing may be remembered of the first one, so no later word may come before the second one
+    second.after = letter.after
+    letter.after = [...letter.after, second]
+  }
+
   const losesOrDoubles = (budget: Budget): boolean => {
     if (world.network.length === 0 || budget.losses + budget.doubles === 0) return false
     const letter = random.pick(world.network)
@@ -90,10 +103,7 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
     }
     if (budget.doubles === 0 || !random.chance(0.1)) return false
     budget.doubles -= 1
-    world.course.faults.doubled += 1
-    const { about: _, ...copy } = letter
-    const after = plan.order === 'none' ? [letter] : []
-    world.network.push({ ...copy, name: `${letter.name}, a double`, after })
+    double(letter)
     return true
   }
 
@@ -143,6 +153,9 @@ export const createSchedule = (world: World, random: Random, plan: Plan): Schedu
     },
   }
 }
+
+const hasMemory = ({ api }: World, application: string): boolean =>
+  objectNamed(api, 'ConfigMap', memoryName(application), namespaceOf(application)) !== undefined
 
 /** What Knative's broker holds is delivered in the end; a nudge, or what a source saw while its sink was away, is lost. */
 const isLosable = ({ isPlatform, event }: Letter): boolean => !isPlatform || event.type.startsWith('dev.knative.')

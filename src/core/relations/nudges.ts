@@ -30,7 +30,7 @@ type Occasion = {
   readonly isResync: boolean
   /** All applications of the namespace get a resync of their own. */
   readonly isNamespaceResync: boolean
-  /** The step was told, and has changed nothing: it tells only those who await what is there. */
+  /** The step was told, and has changed nothing: it tells only those who await what is there, or have another status. */
   readonly isAnswer?: boolean
   readonly now: Date
 }
@@ -89,7 +89,8 @@ const dueTo = (
   if (!isSame && entry.published?.digest === undefined && !protocolOf(entry.interface)) return undefined
   const isForced = isResync && !(isNamespaceResync && isSame)
   const peer = readableOf(peers, remote)
-  if (isAnswer) return peer && isAwaited(peer.state, entry) ? { isRemembered: false } : undefined
+  if (isAnswer)
+    return peer && isBehind(subject, state, key, entry, peers, peer.state) ? { isRemembered: false } : undefined
   const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
@@ -108,11 +109,23 @@ const isUnseen = (
   peer: PublicState,
 ): boolean => {
   const { entry: theirs } = peerView(subject, state, key, peers)
-  const isStanding = stands(state, entry)
-  if (theirs === undefined) return isStanding
+  if (theirs === undefined) return stands(state, entry)
+  return isBehind(subject, state, key, entry, peers, peer) || theirs.peer?.seen !== versionOf(state, entry)
+}
+
+/** Tells if the peer awaits this application, or has another status of the relation. */
+const isBehind = (
+  subject: Subject,
+  state: State,
+  key: string,
+  entry: RelationEntry,
+  peers: Peers,
+  peer: PublicState,
+): boolean => {
+  const { entry: theirs } = peerView(subject, state, key, peers)
   // after the merge, our status is the later one if they differ; across namespaces both may be in effect
-  const isLater = isSameNamespace(subject, remoteSubject(subject, entry)) && theirs.status !== entry.status
-  return isAwaited(peer, entry) || isLater || theirs.peer?.seen !== versionOf(state, entry)
+  const isSame = isSameNamespace(subject, remoteSubject(subject, entry))
+  return isAwaited(peer, entry) || (isSame && theirs !== undefined && theirs.status !== entry.status)
 }
 
 /** Tells if the peer asked to be told when labels or claims are there or gone, and they may be. */
