@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineFunction } from '../src/core/events/event-function.ts'
-import { type AnnouncementResult, endedWith, endRelation } from '../src/core/relations/announcements.ts'
+import { endedWith, endRelation } from '../src/core/relations/announcements.ts'
+import type { AnnouncementResult } from '../src/core/relations/entries.ts'
 import { RelationIdentity, withoutOwnNamespace } from '../src/core/state/relation.ts'
 import { Refused } from '../src/platform/base/errors.ts'
 import { lateMessage } from '../src/platform/base/event-order.ts'

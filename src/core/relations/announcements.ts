@@ -1,34 +1,12 @@
-import {
-  advance,
-  compareMarks,
-  isAfter,
-  type Late,
-  type Mark,
-  mergeMarks,
-  type Position,
-  withEvent,
-} from '../../platform/base/event-order.ts'
+import { advance, type Late, type Mark, mergeMarks, type Position, withEvent } from '../../platform/base/event-order.ts'
 import { defined, ownValue } from '../../platform/base/own-value.ts'
-import type { Subject } from '../../platform/base/subject.ts'
-import {
-  hasData,
-  isToldLast,
-  type RelationEntry,
-  type RelationIdentity,
-  relationKey,
-  relationsIn,
-} from '../state/relation.ts'
-import { idHolder, type PublicState, type State, standingOf } from '../state/state.ts'
+import { hasData, isToldLast, type RelationEntry, type RelationIdentity, relationKey } from '../state/relation.ts'
+import type { State } from '../state/state.ts'
+import { type AnnouncedRelation, type AnnouncementResult, ended, toldAt, withEnded, withEntry } from './entries.ts'
 import { lastReadableValues } from './last-readable.ts'
-import { isBetween, type Named, peerEntry } from './peer-entry.ts'
-import { isEnrolling } from './requested-labels.ts'
+import type { Named } from './peer-entry.ts'
+import { withToldBeforeRemoval } from './removal.ts'
 import { findTombstone, tombstoneKey, withoutTombstone, withTombstones } from './tombstones.ts'
-
-/** A relation as announced by a platform or a document. */
-export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>
-
-/** The state after an announcement. `late` is the reason why the announcement does not count. */
-export type AnnouncementResult = { readonly state: State; readonly late?: Late }
 
 /** Returns the peers' marks of a relation, or of every relation with its id. A new announcement must be later than all of them. */
 export type KnownMarks = (
@@ -279,9 +257,6 @@ const sideOf = (state: State, before: RelationEntry | undefined, announced: Anno
   lastReadable: lastReadableValues(before, announced, state.config?.versions),
 })
 
-/** Returns the place of an announcement to one side. The events themselves are remembered with the status. */
-const toldAt = ({ ids: _, ...mark }: Mark): Mark => mark
-
 /** Returns the peer's side as the platform describes it. An empty databag counts as emptied only if the platform sent one before. */
 const toldOf = (before: RelationEntry | undefined, { remote }: AnnouncedRelation): RelationEntry['remote'] => {
   const wasTold = before?.status === 'established' && before.remote.data !== undefined
@@ -290,150 +265,8 @@ const toldOf = (before: RelationEntry | undefined, { remote }: AnnouncedRelation
   return named
 }
 
-const withEnded = (state: State, key: string, mark: Mark, now: Date): State => {
-  const before = ownValue(state.relations, key)
-  return before === undefined ? state : withEntry(state, key, ended(before, mark, now))
-}
-
-const ended = (entry: AnnouncedRelation & Partial<RelationEntry>, mark: Mark, now: Date): RelationEntry => ({
-  ...entry,
-  ...{ status: 'ended', position: mark, endedAt: endOf(entry, now) },
-})
-
-/** Returns the time of the last end of a relation that is over now. */
-const endOf = ({ status, endedAt }: Partial<RelationEntry>, now: Date): string =>
-  (status === 'ended' ? endedAt : undefined) ?? now.toISOString()
-
 /** Keeps the progress of both sides and the last end, whichever side announces the relation again. */
 const keepProgress = (entry: RelationEntry): Partial<RelationEntry> => {
   const { published, peer, claim, endedAt, waitsForId } = entry
   return defined({ published, peer, claim, endedAt, waitsForId })
 }
-
-/**
- * Merges the relations in the memory of a peer in the same namespace. For each relation the later mark counts; with equal marks, the end.
- * Unknown relations are adopted while they exist. Tombstones are not adopted.
- */
-export const mergePeer = (state: State, subject: Subject, peer: Subject, theirs: PublicState, now: Date): State =>
-  Object.values(theirs.relations)
-    .filter((other) => isBetween(other, peer, subject))
-    .reduce((before, other) => mergeOne(before, peer, other, now), state)
-
-const mergeOne = (state: State, peer: Subject, other: RelationEntry, now: Date): State => {
-  const key = relationKey(peerEntry(other, peer))
-  const own = ownValue(state.relations, key)
-  if (own !== undefined) return mergeStatus(state, key, own, other, now)
-  const isWaitingThere = other.status === 'established' && other.waitsForId
-  return isWaitingThere ? state : adopted(state, peer, other, key, now)
-}
-
-/** Adopts the entry of a relation. It is over if its tombstone is later. */
-const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date): State => {
-  const tombstone = findTombstone(state, entry.id, entry.remote)
-  if (tombstone === undefined) return withEntry(state, key, entry)
-  const position = mergeMarks(tombstone.position, entry.position)
-  const isOver = compareMarks(tombstone.position, entry.position) >= 0
-  const endedAt = tombstone.endedAt ?? now.toISOString()
-  const known: RelationEntry = isOver ? { ...entry, status: 'ended', position, endedAt } : { ...entry, position }
-  return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
-}
-
-/** Merges the status of one relation from both sides. The later one counts. Events are compared with the positions of both sides. */
-const mergeStatus = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
-  const { status } = other
-  // where both sides stand, the place of the last word counts only since a removal
-  if (own.status === status && (status === 'ended' || standingOf(state, own) !== 'over'))
-    return withEntry(state, key, withDocumentOf(own, other))
-  const order = compareMarks(own.position, other.position)
-  const isLater = order < 0 || (order === 0 && status === 'ended')
-  if (!isLater) return state
-  const position = mergeMarks(own.position, other.position)
-  if (status === 'ended') return withEntry(state, key, ended(own, position, now))
-  return withEntry(state, key, sinceRemoval(state, withDocumentOf({ ...own, status, position }, other), now))
-}
-
-/** Adopts the document that declares the relation at the peer, because the peer may lose its memory. */
-const withDocumentOf = (own: RelationEntry, other: RelationEntry): RelationEntry =>
-  isToldLast(own) || !isToldLast(other) || own.document === other.document
-    ? own
-    : defined({ ...own, document: other.document })
-
-/** Adds or replaces an entry. A new one waits if another relation has its id. Entries are sorted by id. */
-const withEntry = (state: State, key: string, entry: RelationEntry): State => {
-  if (ownValue(state.relations, key) === entry) return state
-  if (Object.hasOwn(state.relations, key)) return { ...state, relations: { ...state.relations, [key]: entry } }
-  const added = idHolder(state, entry) === undefined ? entry : { ...entry, waitsForId: true as const }
-  const relations = relationsIn({ relations: { ...state.relations, [key]: added } })
-  return { ...state, relations: Object.fromEntries(relations.map(({ key: own, ...one }) => [own, one])) }
-}
-
-const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
-  // an end matters only if the peer waits for it, or if labels of an unknown relation are carried, which may be this one
-  const mayBeCarried = state.recovering === true && isEnrolling(other) && other.role === 'provides'
-  const isAwaited = other.claim !== undefined || mayBeCarried
-  if (other.status === 'ended' && !isAwaited) return state
-  // an announcement that the platform did not send to the peer was sent to this side, before its memory was lost
-  const told = other.status === 'ended' || isToldLast(other) ? {} : { told: toldAt(other.position) }
-  return withAdopted(state, key, sinceRemoval(state, { ...peerEntry(other, peer), ...told }, now), now)
-}
-
-/** Ends a relation whose announcement to this side comes after the removal of the application, though it was sent before. */
-const withToldBeforeRemoval = (state: State, key: string, position: Position, now: Date): State => {
-  const entry = ownValue(state.relations, key)
-  const told = advance(entry?.told, position)
-  if (entry === undefined || typeof told === 'string') return state
-  const since = sinceRemoval(state, { ...entry, told: toldAt(told) }, now)
-  return since.status === 'ended' ? withEntry(state, key, since) : state
-}
-
-/** Ends a relation that was announced to this side before the application was removed. */
-const sinceRemoval = (
-  { marks: { application: removal } = {} }: State,
-  entry: RelationEntry,
-  now: Date,
-): RelationEntry =>
-  removal !== undefined &&
-  entry.told !== undefined &&
-  entry.document === undefined &&
-  compareMarks(entry.position, removal) <= 0
-    ? endedByRemoval(entry, removal, now)
-    : entry
-
-/**
- * Ends the relations that were announced before the removal, except those of documents. Relations of documents, or known only to peers,
- * become effective again when the application returns.
- */
-export const endOnRemoval = (state: State, position: Position, now: Date): AnnouncementResult => {
-  const before = state.marks?.application
-  const advanced = advance(before, position)
-  if (typeof advanced === 'string') return { state, late: advanced }
-  const marks = [...Object.values(state.marks ?? {}), ...Object.values(state.relations).map((entry) => entry.position)]
-  const mark =
-    position.time === undefined ? { ...advanced, at: Math.max(advanced.at, 1 + latest(marks, position)) } : advanced
-  const relations = Object.entries(state.relations).map(([key, entry]) => [
-    key,
-    afterRemoval(entry, position, mark, now),
-  ])
-  return {
-    state: {
-      ...state,
-      removed: now.toISOString(),
-      marks: { ...state.marks, application: mark },
-      relations: Object.fromEntries(relations),
-    },
-  }
-}
-
-/** Ends a relation announced before the removal. Later ones stay, and so do those of documents. */
-const afterRemoval = (entry: RelationEntry, position: Position, removal: Mark, now: Date): RelationEntry => {
-  if (entry.told === undefined || entry.status === 'ended') return entry
-  if (isAfter(entry.position, position))
-    return { ...entry, position: { ...entry.position, at: Math.max(entry.position.at, removal.at + 1) } }
-  return entry.document === undefined ? endedByRemoval(entry, removal, now) : entry
-}
-
-const endedByRemoval = (entry: RelationEntry, { at }: Mark, now: Date): RelationEntry =>
-  entry.status === 'ended' ? entry : ended(entry, { ...entry.position, at: Math.max(entry.position.at, at) }, now)
-
-const latest = (marks: readonly Mark[], position: Position): number =>
-  Math.max(...marks.filter((mark) => !isAfter(mark, position)).map((mark) => mark.at))

@@ -1,14 +1,8 @@
 import { changed, ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import {
-  configRequester,
-  type Provider,
-  type Relation,
-  type RelationEntry,
-  relationName,
-  requesterName,
-} from '../state/relation.ts'
+import { configRequester, type Provider, type Relation, relationName, requesterName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
+import { withEntries } from './entries.ts'
 import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
@@ -16,18 +10,6 @@ import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { labelsKey, requestedLabels, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
-
-/** Merges changes into the entries of known relations. */
-export const withEntries = (
-  state: State,
-  change: (entry: RelationEntry, key: string) => Partial<RelationEntry> | undefined,
-): State => {
-  const entries = Object.entries(state.relations).map(([key, entry]) => {
-    const changes = change(entry, key)
-    return [key, changes ? changed(entry, changes) : entry] as const
-  })
-  return { ...state, relations: Object.fromEntries(entries) }
-}
 
 /** Records the version that was sent to a peer without a memory. Null while it is on its way. */
 export const noteSent = (state: State, to: string, sent: string | null): State =>

@@ -17,7 +17,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { Config } from '../state/config.ts'
 import { RelationIdentity, Remote, withoutOwnNamespace } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
-import type { AnnouncedRelation } from './announcements.ts'
+import type { AnnouncedRelation } from './entries.ts'
 import { isBetween } from './peer-entry.ts'
 
 /** The relation or config in a ConfigMap document, or the reason why it cannot be read. */

@@ -3,12 +3,12 @@ import {
   announceRelation,
   announceRelationByDocument,
   endedWith,
-  endOnRemoval,
   endRelation,
   handDocumentOver,
   markNow,
-  mergePeer,
 } from '../../../src/core/relations/announcements.ts'
+import { mergePeer } from '../../../src/core/relations/merge-peer.ts'
+import { endOnRemoval } from '../../../src/core/relations/removal.ts'
 import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
 import { endsAlone, tombstoneOf } from '../../../src/core/relations/tombstones.ts'
 import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'

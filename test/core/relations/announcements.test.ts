@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { announceRelation, endRelation, mergePeer } from '../../../src/core/relations/announcements.ts'
+import { announceRelation, endRelation } from '../../../src/core/relations/announcements.ts'
+import { mergePeer } from '../../../src/core/relations/merge-peer.ts'
 import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
 import { emptyState, type State } from '../../../src/core/state/state.ts'
 
