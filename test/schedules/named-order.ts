@@ -399,4 +399,13 @@ export const orderHistories: readonly Named[] = [
     },
     end: { resync: 'beacon' },
   },
+  {
+    name: 'an application that leaves one beacon, and stays on the mesh with the namespace of another one, refuses nobody',
+    act: async ({ say }) => {
+      const modelOnMesh = configOf('beacon', { mesh: { modelOnMesh: true }, workload: null, service: null })
+      await say(config('lantern'), modelOnMesh, client().told('details'), config('details'))
+      await say(mesh(21, 'details', 'lantern').told('details'), mesh(21, 'details', 'lantern').ended('details'))
+    },
+    end: { resync: 'beacon' },
+  },
 ]

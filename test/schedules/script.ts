@@ -149,8 +149,9 @@ const relationFacts = (relation: Relation) => ({
   ended: (side: string, form: 'event' | 'document' = 'event'): Fact => ({ kind: 'ended', relation, side, form }),
 })
 
-/** A consumer's relation with the beacon; a client's with details; that of the cluster. */
-export const mesh = (id = 1, consumer = 'details') => relationFacts(meshRelation(id, consumer))
+/** A consumer's relation with a beacon; a client's with details; that of the cluster. */
+export const mesh = (id = 1, consumer = 'details', beacon = 'beacon') =>
+  relationFacts(meshRelation(id, consumer, beacon))
 export const client = (id = 3, name = 'productpage') => relationFacts(clientRelation(id, name))
 export const cluster = (id = 5) => relationFacts(clusterRelation(id))
 export const config = (side: string, form: 'event' | 'document' = 'event'): Fact => ({ kind: 'config', side, form })

@@ -116,7 +116,7 @@ describe('consumers', () => {
     // the policy of the Service, and then the one of the pods, which accept the waypoint alone
     const joins = ['ADDED AuthorizationPolicy', 'MODIFIED Service', 'ADDED AuthorizationPolicy']
     const pods = ['MODIFIED StatefulSet', 'MODIFIED StatefulSet']
-    const leaves = ['MODIFIED Service', 'DELETED AuthorizationPolicy', 'DELETED AuthorizationPolicy']
+    const leaves = ['DELETED AuthorizationPolicy', 'MODIFIED Service', 'DELETED AuthorizationPolicy']
     expect(events).toEqual([...joins, ...pods, ...pods, ...leaves])
   })
 

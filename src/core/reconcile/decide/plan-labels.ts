@@ -20,6 +20,7 @@ import { type Found, placesOf, type Targets } from '../observe/cluster.ts'
 import { type Conflict, type Difference, idOf, type Operation, type Phase } from './operation.ts'
 import { isBasicAllow, ownGuardIn, ownGuards } from './own-policies.ts'
 import type { Situation, Templates } from './situation.ts'
+import { targetOf } from './widen.ts'
 
 type Labelled = {
   readonly operations: readonly Operation[]
@@ -54,13 +55,24 @@ export const planLabels = (
   const leads = leadsOf(situation)
   const closing = closingGuards(situation).map((name) => idOf('apply', name))
   const led = guards.filter((guard) => !closing.includes(guard))
+  const opening = openingGuards(situation).map((name) => idOf('remove', name))
+  const isLed = isLeading && joining.size + closing.length > 0
+  const howAtService: How =
+    opening.length > 0
+      ? { verb: 'label', phase: 'lead', guards: opening }
+      : { verb: 'label', phase: isLed ? 'lead' : phase, guards: led }
+  const howAtPods = (place: LabelLocation): How => ({
+    ...{ verb: 'label', phase },
+    guards: isEnrolled(situation, place) ? guards : [...guards, ...leads],
+  })
   const planned = joined([
     ...current.map((place) =>
-      labelled(situation, place, wantedAt(situation, place, desired.labels), {
-        verb: 'label',
-        phase: isLeading && isService(place) && joining.size + closing.length > 0 ? 'lead' : phase,
-        guards: isService(place) ? led : isEnrolled(situation, place) ? guards : [...guards, ...leads],
-      }),
+      labelled(
+        situation,
+        place,
+        wantedAt(situation, place, desired.labels),
+        isService(place) ? howAtService : howAtPods(place),
+      ),
     ),
     ...earlier.map((place) =>
       labelled(situation, place, wantedAt(situation, place, RELEASED), { verb: 'release', phase, guards }),
@@ -104,11 +116,28 @@ export const leadsOf = (situation: Situation): string[] => {
  */
 export const closingGuards = (situation: Situation): string[] => {
   if (leadsOf(situation).length === 0) return []
-  const isOwnGuard = ownGuardIn(situation)
+  const ofPods = guardsOfPods(situation)
+  const isClosed = situation.observed.owned.kinds.some(({ live = [] }) => live.some(ofPods))
+  return isClosed ? [] : situation.desired.objects.filter(ofPods).map(objectKey)
+}
+
+/**
+ * Names the policies of own pods that go without a replacement when the application leaves the mesh. Pods that stay on it with their namespace
+ * accept only the waypoint until then, so these policies are removed before the Service is led elsewhere.
+ */
+export const openingGuards = (situation: Situation): string[] => {
+  if (labelPhase(situation) !== 'leave') return []
   const { features, desired, observed } = situation
-  const ofPods = (object: KubernetesObject) => isOwnGuard(object) && features.mesh.isForPods(object)
-  const isClosed = observed.owned.kinds.some(({ live = [] }) => live.some(ofPods))
-  return isClosed ? [] : desired.objects.filter(ofPods).map(objectKey)
+  const guarded = new Set(desired.objects.map((object) => targetOf(features.mesh, object)))
+  return observed.owned.kinds
+    .flatMap(({ live = [] }) => live.filter(guardsOfPods(situation)))
+    .filter((object) => !guarded.has(targetOf(features.mesh, object)))
+    .map(objectKey)
+}
+
+const guardsOfPods = (situation: Situation): ((object: KubernetesObject) => boolean) => {
+  const isOwnGuard = ownGuardIn(situation)
+  return (object) => isOwnGuard(object) && situation.features.mesh.isForPods(object)
 }
 
 const WAYPOINT_KEYS = [USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL]
@@ -214,10 +243,10 @@ const labelled = (
   const seen = readHeld(situation.subject.application, place)
   const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
-  const common = { object, manager, phase, reason: REASONS[phase === 'leave' ? 'release' : verb] }
+  const common = { object, manager, phase, reason: REASONS[labelPhase(situation) === 'leave' ? 'release' : verb] }
   // the policies come before the enrolment, and before requests take another way
   const isStaying = Object.hasOwn(situation.desired.labels.labels, situation.features.mesh.enrolment.key)
-  const after = isStaying && changesMesh(seen, difference) ? guards : []
+  const after = (isStaying || phase === 'lead') && changesMesh(seen, difference) ? guards : []
   const { fence } = situation
   const due: Operation[] = hasChanges(difference)
     ? [{ ...common, id: idOf(verb, object), verb, place, difference, after }]

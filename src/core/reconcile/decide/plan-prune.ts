@@ -2,14 +2,15 @@ import type { Wait } from '../../../platform/base/wait.ts'
 import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isWorkload, managerOf } from '../../workload/objects.ts'
-import { idOf, type Operation } from './operation.ts'
+import { idOf, type Operation, objectIn } from './operation.ts'
 import { ownGuardIn } from './own-policies.ts'
+import { openingGuards } from './plan-labels.ts'
 import type { Situation } from './situation.ts'
 import { targetOf, widening } from './widen.ts'
 
 /**
  * Plans the removal of stale objects, denying policies first. Each is removed after its replacements stand. Own policies are also removed
- * only after the operations in `leaving`. A policy that denies everything and has no replacement is removed before anything joins the mesh.
+ * only after the operations in `leaving`; those of pods go before the Service is led elsewhere. A policy that denies everything and has no replacement is removed before anything joins the mesh.
  */
 export const planPrune = (
   situation: Situation,
@@ -20,9 +21,13 @@ export const planPrune = (
   const isOwnGuard = ownGuardIn(situation)
   const replacements = replacementsIn(situation)
   const guards = missingGuards(situation)
+  const opening = new Set(openingGuards(situation))
   const remove = (object: KubernetesObject, after: readonly string[] = []): Operation => {
-    const own = isOwnGuard(object) ? leaving : []
-    return removing(situation, object, [...replacements(object), ...own, ...after], 'it is not desired any more')
+    const isOpening = opening.has(objectKey(object))
+    const own = isOwnGuard(object) ? leaving.filter((id) => !isOpening || !isOfService(id)) : []
+    const needed = [...replacements(object), ...own, ...after]
+    const operation = removing(situation, object, needed, 'it is not desired any more')
+    return isOpening ? { ...operation, phase: 'allow' } : operation
   }
   const ending = (object: KubernetesObject): Operation => {
     const operation = remove(object, guards)
@@ -44,6 +49,8 @@ export const planPrune = (
     }),
   ]
 }
+
+const isOfService = (id: string): boolean => objectIn(id).startsWith('Service ')
 
 /** Lists the applies of policies that do not exist yet. Until they do, only the denying policy guards their targets. */
 const missingGuards = ({ features: { mesh }, desired, observed }: Situation): string[] => {
