@@ -120,6 +120,20 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'the end that only an unknown client is told while the memory of details is lost outlasts the announcement that details is told again',
+    act: async (script) => {
+      const { say, send, quiet } = script
+      const { told, ended } = client(3, 'reviews')
+      await say(config('beacon'), config('details'), mesh().told('details'))
+      const letters = send(told('details'))
+      await quiet()
+      await say(forgotten('details'), ended('reviews'), config('details'), mesh().told('details'))
+      again(script, letters)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: "a beacon without its memory keeps what guards a consumer on the namespace's mesh that has lost its memory as well",
     act: async (script) => {
       const { say, send, start, runTo, runOut, quiet, run } = script
