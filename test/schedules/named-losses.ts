@@ -1,4 +1,6 @@
 import type { Actor } from './actor.ts'
+import type { Fact } from './facts.ts'
+import { clientRelation, terse } from './fixture.ts'
 import { labelsOn } from './monitor.ts'
 import {
   CONFIGURED,
@@ -131,6 +133,37 @@ export const lossHistories: readonly Named[] = [
       await say(config('details'), mesh().told('details'))
       again(script, told)
       await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'the end that only an unknown client is told while the memory of details is lost outlasts the announcement that details is told again',
+    act: async (script) => {
+      const { say, send, quiet } = script
+      const { told, ended } = client(3, 'reviews')
+      await say(config('beacon'), config('details'), mesh().told('details'))
+      const letters = send(told('details'))
+      await quiet()
+      await say(forgotten('details'), ended('reviews'), config('details'), mesh().told('details'))
+      again(script, letters)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'a relation that is over is not waited for at an endpoint that details alone knows, once details is told of it again',
+    order: 'sequence',
+    act: async (script) => {
+      const { say, send, quiet } = script
+      const relation = terse(clientRelation(3, 'productpage'))
+      const of = (kind: 'told' | 'ended', side: string): Fact => ({ kind, relation, side, form: 'event' })
+      await say(config('beacon'), config('details'), mesh().told('details'))
+      const letters = send(of('told', 'details'))
+      await quiet()
+      await say(of('told', 'productpage'), forgotten('details'), of('ended', 'details'))
+      again(script, letters)
+      await quiet()
+      await say(config('details'), mesh().told('details'))
     },
     end: { resync: 'beacon' },
   },

@@ -66,12 +66,12 @@ export const announceRelation = (
 
 /**
  * Restores what a repeated announcement says of this side, unless a later one did. A peer may have remembered the event for a memory that was
- * lost, and does not know what it said.
+ * lost, and does not know what it said. Also of a relation that is over: what its endpoint is decides if it is still waited for.
  */
 const withSideAgain = (state: State, key: string, announced: AnnouncedRelation, position: Position): State => {
   const entry = ownValue(state.relations, key)
   const isOrdered = position.time !== undefined || position.sequence !== undefined
-  if (entry?.status !== 'established' || !isOrdered || typeof advance(entry.told, position) === 'string') return state
+  if (entry === undefined || !isOrdered || typeof advance(entry.told, position) === 'string') return state
   return withEntry(state, key, defined({ ...entry, ...sideOf(state, entry, announced) }))
 }
 

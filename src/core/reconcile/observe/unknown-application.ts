@@ -1,5 +1,6 @@
 import { isSameSubject, type Subject } from '../../../platform/base/subject.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import { hasWorkload } from '../../../platform/kubernetes/workloads.ts'
 import { isRelatedTo, type Peer } from '../../relations/peers.ts'
 import type { Change } from '../change.ts'
 import type { FoldedObservation, Observation } from '../observe.ts'
@@ -20,8 +21,12 @@ export const isUnknownApplication = async (
 ): Promise<boolean> => {
   if (isIntroduced(subject, changes, observation, folded)) return false
   if (!changes.some(({ isEnd }) => isEnd)) return Object.keys(folded.state.relations).length > 0
-  const isKnown = (peer: Peer) => isRelatedTo(peer, subject) || isRecovering(peer) || isNamed(subject, peer, changes)
-  return ![...observation.found.peers.values()].some(isKnown) && !(await isOwner(kubernetes, subject))
+  const peers = [...observation.found.peers.values()]
+  if (peers.some((peer) => isRelatedTo(peer, subject) || isRecovering(peer))) return false
+  const named = peers.filter((peer) => isNamed(subject, peer, changes))
+  // one that runs without a memory may have lost it
+  const isThere = async (peer: Peer) => 'state' in peer || (await hasWorkload(kubernetes, peer.subject))
+  return !(await Promise.all(named.map(isThere))).includes(true) && !(await isOwner(kubernetes, subject))
 }
 
 /** Tells if a memory, an event, a document or an object of the application introduces it. */
@@ -38,9 +43,8 @@ const isIntroduced = (
   documents.found.some((one) => one.application === application && !('isForbidden' in one)) ||
   isDeployed(observed)
 
-/** Tells if an event names a peer that has a memory: the relation of both may be told to the peer yet, as events come in any order. */
-const isNamed = ({ namespace: own }: Subject, { subject, ...peer }: Peer, changes: readonly Change[]): boolean =>
-  'state' in peer &&
+/** Tells if an event names a peer: the relation of both may be told to the peer yet, as events come in any order. */
+const isNamed = ({ namespace: own }: Subject, { subject }: Peer, changes: readonly Change[]): boolean =>
   changes.some(({ look }) =>
     look?.remotes?.some(({ namespace = own, application }) => isSameSubject({ namespace, application }, subject)),
   )
