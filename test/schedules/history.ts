@@ -120,8 +120,8 @@ const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as con
 const findEnds = (run: Run): (string | undefined)[] => {
   const { plan, world, platform } = run
   const isUnanswered = platform.said.letters.some(({ isAnswered }) => !isAnswered)
-  // what a person did to objects is told to nobody: the resync of whose they are finds it
-  if (isUnanswered || isForgotten(platform) || plan.meddling.has('hands')) return [undefined]
+  // what a person did to objects or to a memory is told to nobody: the resync of the namespace finds it
+  if (isUnanswered || isForgotten(platform) || plan.meddling.size > 0) return [undefined]
   const core: readonly string[] = CORES[plan.variant]
   const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
