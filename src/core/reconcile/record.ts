@@ -9,7 +9,7 @@ import { recordProgress } from '../relations/claims.ts'
 import { withSending } from '../relations/nudges.ts'
 import { withVersions } from '../relations/published-version.ts'
 import { grantsLabels } from '../relations/requested-labels.ts'
-import { isAwaiting } from '../relations/resolve-relations.ts'
+import { isOfferAwaited } from '../relations/resolve-relations.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/worker-labels.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
@@ -30,8 +30,8 @@ import { withCauses } from './observe/mesh-acceptance.ts'
 import { hasPodsWithout } from './observe/pods-on-mesh.ts'
 import { observeRunning, type Running, withUnits } from './observe/units.ts'
 import { applicationStatus } from './record/application-status.ts'
+import { clusterAfter } from './record/cluster-after.ts'
 import { finalMemory, withOwnedKinds, withRefusals } from './record/final-memory.ts'
-import { seenAfter } from './record/seen-after.ts'
 import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
 import { isAwaitingWorkers, memoryWrite, saveContent } from './save.ts'
@@ -140,7 +140,7 @@ const contentAfter = (
   const progressed = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missing.flatMap(features.mesh.requestersOf)),
     isUnlabelled: isBare || failedLabelling.length > 0,
-    mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || isAwaiting(resolved),
+    mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || isOfferAwaited(resolved),
   })
   const { units } = withUnits(features, subject, next, running)
   const refused = withRefusals({ ...progressed, units }, planned, reports)
@@ -176,7 +176,7 @@ const inputAfter = (
   reports.some(({ isWritten }) => isWritten) && Object.values(relations).some(grantsLabels)
     ? {
         ...{ subject, environment, resolved: { ...resolved, state: { ...resolved.state, refused } } },
-        seen: seenAfter(seenIn(observed), reports),
+        seen: clusterAfter(seenIn(observed), reports),
       }
     : undefined
 

@@ -219,7 +219,7 @@ const isSilentProvider = ({ source, ...relation }: Relation): boolean =>
   takesLabels(relation) && (source === 'nobody' || source === 'unknown')
 
 /** Tells if a provider has yet to offer labels. Until then, labels of another relation stay, even after its end. */
-export const isAwaiting = ({
+export const isOfferAwaited = ({
   state: { relations },
   isConfigAwaited,
 }: Pick<ResolvedRelations, 'state' | 'isConfigAwaited'>): boolean =>

@@ -1,7 +1,7 @@
 import type { Feature, Leftovers, Related } from '../../core/feature/feature.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import { FOREIGN_KEYS } from '../../core/relations/requestable-labels.ts'
-import { isAwaiting, type ResolvedRelations } from '../../core/relations/resolve-relations.ts'
+import { isOfferAwaited, type ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Config } from '../../core/state/config.ts'
 import { type Relation, type RelationIdentity, relationsIn, requesterName } from '../../core/state/relation.ts'
 import { type EffectiveState, isConfigUnknown } from '../../core/state/state.ts'
@@ -84,7 +84,7 @@ export const serviceMesh = {
     const labels = desiredLabels(subject, resolved.isConfigAwaited ? { ...state, relations: {} } : state)
     const isAllUnknown = unknownIn(state).some(({ role }) => role === 'requires') || labels.unknown === 'all'
     if (isAllUnknown || (state.recovering && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
-    return state.recovering || isAwaiting(resolved)
+    return state.recovering || isOfferAwaited(resolved)
       ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] }
       : labels
   },

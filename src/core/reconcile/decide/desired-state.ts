@@ -7,8 +7,8 @@ import { fieldManager, ownerLabels } from '../../../platform/kubernetes/ownershi
 import type { Features } from '../../feature/combine.ts'
 import type { Contribution, DesiredLabels, FeatureInput, TakenPolicies } from '../../feature/feature.ts'
 import { ownedKeys } from '../../relations/application-data.ts'
+import { awaitedEndpoints } from '../../relations/lost-endpoints.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import { awaitedEndpoints } from '../../relations/unknown-endpoints.ts'
 import { type EffectiveState, isConfigUnknown, type State } from '../../state/state.ts'
 
 /** The desired state of the cluster. */

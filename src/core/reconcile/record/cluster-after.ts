@@ -8,7 +8,7 @@ import { isFailed, type Report } from '../apply/execute.ts'
 import type { Operation } from '../decide/operation.ts'
 
 /** The observed cluster as it is after the writes of a step. */
-export const seenAfter = ({ owned, lookups, ...seen }: ClusterView, reports: readonly Report[]): ClusterView => {
+export const clusterAfter = ({ owned, lookups, ...seen }: ClusterView, reports: readonly Report[]): ClusterView => {
   const done = reports.filter((report) => report.isWritten && !isFailed(report)).map(({ operation }) => operation)
   if (done.length === 0) return { ...seen, owned, lookups }
   const gone = new Set(done.flatMap(({ verb, object }) => (verb === 'remove' ? [object] : [])))
