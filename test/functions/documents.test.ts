@@ -9,26 +9,13 @@ const toldIn = (world: World): string[] =>
     status === 'established' ? [id] : [],
   )
 
-type Kept = ReturnType<typeof kept>
-
-const remove = (world: World, document: string) =>
-  world.api.handle({ method: 'DELETE', path: `/api/v1/namespaces/${NAMESPACE}/configmaps/${document}`, headers: {} })
-
-/** Writes the ConfigMap that a relation is kept in, and sends the event that tells of it. */
-const tell = async (world: World, said: Kept, when: object = {}) => {
-  const { relation, remote, document } = said
-  const metadata = { name: document, namespace: NAMESPACE, labels: { 'meshstep.dev/kind': 'relation' } }
-  const data = { application: 'web', relation: JSON.stringify(relation), remote: JSON.stringify(remote) }
-  remove(world, document)
-  world.api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }], { manager: 'kubectl' })
-  return await world.send('relation-changed', said, when)
-}
-
-/** Deletes it, and sends the event that tells of that. */
-const erase = async (world: World, data: object = {}, when: object = {}) => {
-  remove(world, 'mesh')
-  return await world.send('relation-broken', { document: 'mesh', ...data }, when)
-}
+/** The ConfigMap that a relation is kept in. */
+const stored = ({ relation, remote, document }: ReturnType<typeof kept>) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: document, namespace: NAMESPACE, labels: { 'meshstep.dev/kind': 'relation' } },
+  data: { application: 'web', relation: JSON.stringify(relation), remote: JSON.stringify(remote) },
+})
 
 const at = (sequence: string) => ({ extensions: { sequence } })
 const atTime = (second: string) => ({ time: `2026-01-01T00:00:0${second}Z` })
@@ -36,24 +23,24 @@ const atTime = (second: string) => ({ time: `2026-01-01T00:00:0${second}Z` })
 describe('a relation that is kept in a document', () => {
   test('a relation that is kept in a document is given up when the document names another one', async () => {
     const world = createWorld()
-    await tell(world, kept(8, { 'istio.io/use-waypoint-namespace': '1' }))
-    await tell(world, kept(9, { 'istio.io/use-waypoint': 'on' }))
+    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint-namespace': '1' }))
+    await world.send('relation-changed', kept(9, { 'istio.io/use-waypoint': 'on' }))
     expect(world.labels().template).not.toHaveProperty(['istio.io/use-waypoint-namespace'])
     expect(toldIn(world)).toEqual(['9'])
   })
 
   test('a relation that is kept in a document goes with the document, whatever that says by then', async () => {
     const world = createWorld()
-    await tell(world, kept(8, { 'istio.io/use-waypoint': 'on' }))
+    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }))
     await world.send('relation-changed', meshRelation({ 'istio.io/ingress-use-waypoint': '1' }, 7))
-    await erase(world)
+    await world.send('relation-broken', { document: 'mesh' })
     expect(world.labels().template).not.toHaveProperty(['istio.io/use-waypoint'])
     expect(world.labels().template).toHaveProperty(['istio.io/ingress-use-waypoint'])
   })
 
   test('a relation that is kept in a document is not touched by the end of a document that is not known', async () => {
     const world = createWorld()
-    await tell(world, kept(8, { 'istio.io/use-waypoint': 'on' }))
+    await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }))
     expect((await world.send('relation-broken', { document: 'another' })).status).toBe('unchanged')
     expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
@@ -61,7 +48,8 @@ describe('a relation that is kept in a document', () => {
   test('a relation that is kept in a document is what the document says now, whatever a late event says of it', async () => {
     const world = createWorld()
     const now = kept(8, { 'istio.io/use-waypoint': 'on' })
-    await tell(world, now, at('2'))
+    world.api.seed([stored(now)], { manager: 'kubectl' })
+    await world.send('relation-changed', now, at('2'))
     expect(
       (await world.send('relation-changed', kept(7, { 'istio.io/use-waypoint-namespace': '1' }), at('1'))).status,
     ).toBe('unchanged')
@@ -78,10 +66,12 @@ describe('a relation that is kept in a document', () => {
     async (_, id, when) => {
       const world = createWorld()
       world.clock.advance(60_000)
-      await tell(world, kept(8, { 'istio.io/use-waypoint': 'on' }), when('2'))
-      await erase(world, { relation: { id: 8 } }, when('4'))
-      const late = kept(Number(id), { 'istio.io/use-waypoint-namespace': '1' })
-      expect((await world.send('relation-changed', late, when('3'))).status).toBe('stale')
+      await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }), when('2'))
+      await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('4'))
+      expect(
+        (await world.send('relation-changed', kept(Number(id), { 'istio.io/use-waypoint-namespace': '1' }), when('3')))
+          .status,
+      ).toBe('stale')
       expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
     },
   )
@@ -94,17 +84,19 @@ describe('a relation that is kept in a document', () => {
     async (_, when) => {
       const world = createWorld()
       world.clock.advance(60_000)
-      await tell(world, kept(8, { 'istio.io/use-waypoint': 'on' }), when('4'))
-      expect((await erase(world, { relation: { id: 8 } }, when('2'))).status).toBe('changed')
+      await world.send('relation-changed', kept(8, { 'istio.io/use-waypoint': 'on' }), when('4'))
+      expect((await world.send('relation-broken', { document: 'mesh', relation: { id: 8 } }, when('2'))).status).toBe(
+        'changed',
+      )
       expect([toldIn(world), world.memory()?.labels]).toEqual([[], {}])
     },
   )
 
   test('a relation that is kept in a document stays when another document has taken it over, and the former one is deleted', async () => {
     const world = createWorld()
-    await tell(world, kept(7, { 'istio.io/use-waypoint': 'on' }))
-    await tell(world, { ...kept(7, { 'istio.io/use-waypoint': 'on' }), document: 'renamed' })
-    await erase(world, { relation: { id: 7 } })
+    await world.send('relation-changed', kept(7, { 'istio.io/use-waypoint': 'on' }))
+    await world.send('relation-changed', { ...kept(7, { 'istio.io/use-waypoint': 'on' }), document: 'renamed' })
+    await world.send('relation-broken', { document: 'mesh', relation: { id: 7 } })
     expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
 

@@ -33,12 +33,7 @@ describe('a document that was never in effect ends nothing by its deletion', () 
 
 test('a document whose config is in effect removes the application by its deletion, and so does any while the memory is lost', async () => {
   const world = await told()
-  const path = '/api/v1/namespaces/shop/configmaps/good'
-  const metadata = { name: 'good', namespace: 'shop', labels: { 'meshstep.dev/kind': 'config' } }
-  const data = { application: 'web', config: JSON.stringify({ labels: LABELS }) }
-  world.api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }], { manager: 'kubectl' })
   await world.send('config-changed', { config: { labels: LABELS }, document: 'good' })
-  world.api.handle({ method: 'DELETE', path, headers: {} })
   await world.send('application-removed', { document: 'good' })
   expect(world.labels().template).not.toMatchObject(LABELS)
   const lost = await told()

@@ -12,7 +12,7 @@ type Remote = { readonly application: string; readonly namespace?: string | unde
 /** The memories and documents that a step reads because of an event, in addition to its own memory. */
 export type Look = {
   readonly remotes?: readonly Remote[]
-  /** The document of the event. Whether the event announces it: then what is there now counts, not the event. */
+  /** The document of the event. If the event announces it and it is not found, it may be on its way, and does not count as deleted. */
   readonly document?: string
   readonly isTold?: boolean
   readonly documents?: readonly string[]

@@ -34,7 +34,7 @@ export const observe = async (
   changes: readonly Change[],
   { once, early, finding }: Prefetch,
 ): Promise<Observation> => {
-  const found = await withAuthors(features, authorizeAuthor, subject, await finding)
+  const found = await withAuthors(features, authorizeAuthor, subject, changes, await finding)
   const now = new Date(clock.now())
   const lost = await withLostMemory(memory, subject, early)
   const state = await withPodsOfNow(features, subject, lost, early, changes)

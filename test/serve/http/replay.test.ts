@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { knativeRequests, type RecordedObject } from '../../helpers/recorded.ts'
+import { knativeRequests } from '../../helpers/recorded.ts'
 import { createWorld, type World, workload } from '../../helpers/world.ts'
 
 const { requests, rollingUpdate } = knativeRequests()
@@ -16,14 +16,6 @@ const inNamespace = (namespace: string, name: string, kind: 'StatefulSet' | 'Dep
   const object = workload(kind, name)
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace }, spec: { ports: [{ port: 80 }] } }
   return [{ ...object, metadata: { ...object.metadata, namespace } }, service]
-}
-
-/** Does with a document what its event tells of. */
-const follow = (world: World, { metadata, ...object }: RecordedObject, type: string): void => {
-  const path = `/api/v1/namespaces/cos/configmaps/${metadata.name}`
-  world.api.handle({ method: 'DELETE', path, headers: {} })
-  if (type.endsWith('.delete')) return
-  world.api.seed([{ ...object, apiVersion: 'v1', metadata: { ...metadata, namespace: 'cos' } }], { manager: 'kubectl' })
 }
 
 describe('what Knative’s ApiServerSource really sends', () => {
@@ -69,7 +61,6 @@ describe('what Knative’s ApiServerSource really sends', () => {
     const before = labels()
     const seen: unknown[] = []
     for (const { headers, data } of rollingUpdate) {
-      if (data.kind === 'ConfigMap') follow(world, data, headers['ce-type'] ?? '')
       const response = await world.app.request('/', { method: 'POST', headers, body: JSON.stringify(data) })
       expect([response.status, await response.text()]).toEqual([200, expect.anything()])
       if (data.kind === 'ConfigMap') seen.push(labels())

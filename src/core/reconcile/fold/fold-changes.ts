@@ -75,11 +75,8 @@ export const foldChanges = async (
       (config) =>
         conceal(config, change)
     const take = (change: Change): ChangeResult => {
-      const {
-        state: after,
-        stale,
-        by,
-      }: Folded = readDocument(state, change, subject, documents) ?? change.fold(state, known, concealing(change))
+      const isDocument = isRead(change, subject, documents)
+      const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, concealing(change))
       check(change, state, after)
       const candidate = derive(state, withEventOf(after, change), by)
       const bytes = excess(state, candidate)
@@ -91,7 +88,7 @@ export const foldChanges = async (
     /** Takes a change without the databags that do not fit: these stay as they were. */
     const takeLess = (change: Change, after: State, bytes: number): ChangeResult => {
       // an observation is dropped without an error
-      if (change.observation || readDocument(state, change, subject, documents)) return NOT_REMEMBERED
+      if (change.observation || isRead(change, subject, documents)) return NOT_REMEMBERED
       const { state: smaller, refused } = withDataOf(state, after)
       const candidate = derive(state, smaller)
       if (excess(state, candidate) > 0) throw new Refused(413, tooLarge(subject.application, bytes))
@@ -219,19 +216,12 @@ const isClaimed = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
     (entry) => entry.claim !== undefined && isBetween(entry, peer.subject, subject),
   )
 
-/** Takes the event of a document by what is there now, not by what the event says. Undefined for the deletion of one that is gone. */
-const readDocument = (
-  state: State,
-  { look }: Change,
-  { application }: Subject,
-  { found }: Documents,
-): Folded | undefined => {
+/** Tells if the documents themselves cover an event: its document exists, or is known to be gone. */
+const isRead = ({ look }: Change, { application }: Subject, { found, expected }: Documents): boolean => {
   const { document: name, isTold } = look ?? {}
-  if (name === undefined) return undefined
-  if (found.some((document) => document.name === name && document.application === application)) return { state }
-  return isTold
-    ? { state, stale: `ConfigMap ${name} does not exist, or names another application by now: its event has no effect` }
-    : undefined
+  if (name === undefined) return false
+  const isThere = found.some((document) => document.name === name && document.application === application)
+  return isThere || (isTold === true && !expected.includes(name))
 }
 
 const withEventOf = (state: State, { look, event }: Change): State =>

@@ -2,13 +2,18 @@ import type { Subject } from '../../../platform/base/subject.ts'
 import { type AuthorizeAuthor, asAuthorsMay } from '../../access/document-authors.ts'
 import type { Features } from '../../feature/combine.ts'
 import { isAbout } from '../../relations/documents.ts'
+import type { Change } from '../change.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** Restricts the documents to those whose authors have permission. */
+/**
+ * Restricts the documents to those whose authors have permission. If an event announces a document that was not read, it counts as
+ * unreadable, because its author is unknown.
+ */
 export const withAuthors = async (
   features: Pick<Features, 'effects' | 'uses'>,
   authorize: AuthorizeAuthor | undefined,
   subject: Subject,
+  changes: readonly Change[],
   given: Surroundings,
 ): Promise<Surroundings> => {
   if (authorize === undefined) return given
@@ -17,5 +22,17 @@ export const withAuthors = async (
   const about = documents.found.filter((one) => isAbout(subject, one))
   const judged = await asAuthorsMay(features, authorize, namespace, about, application)
   const found = [...judged, ...documents.found.filter((one) => !isAbout(subject, one))]
-  return { peers, documents: { ...documents, found } }
+  const isOwn = (name: string) => found.some((one) => one.name === name && one.application === application)
+  // a document that is known to be gone says nothing
+  const names = new Set([...documents.expected, ...documents.found.map(({ name }) => name)])
+  const missing = changes.flatMap(({ look }) =>
+    look?.document !== undefined && look.isTold && names.has(look.document) && !isOwn(look.document)
+      ? [look.document]
+      : [],
+  )
+  const unread = [...new Set(missing)].map((name) => ({
+    ...{ name, application },
+    problem: `ConfigMap ${name} does not exist, or names another application by now: its event has no effect`,
+  }))
+  return { peers, documents: { ...documents, found: [...found, ...unread] } }
 }
