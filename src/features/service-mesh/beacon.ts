@@ -329,17 +329,14 @@ export const keptRequests = (
   { state, over }: Pick<ResolvedRelations, 'state' | 'over'>,
   { owned }: ClusterView,
 ): string[] => {
-  const consumers = consumersOf(state.relations).map((one) => ({
-    id: `${one.id}`,
-    remote: remoteSubject(subject, one),
-  }))
+  const consumers = consumersOf(state.relations).map((one) => ({ id: one.id, remote: remoteSubject(subject, one) }))
+  const known = new Set([...consumers, ...over].map(({ id, remote }) => (remote ? `${id} ${subjectName(remote)}` : id)))
   const late = new Set(lateConsumers(state.relations).map((one) => requesterName(subject, one)))
   return requestersOn(owned).filter((name) => {
     const parsed = parseRequester(name)
     if (parsed === undefined || isSameSubject(parsed.requester, subject)) return false
-    const isKnown = [...consumers, ...over].some(
-      ({ id, remote }) => id === parsed.id && (remote === undefined || isSameSubject(remote, parsed.requester)),
-    )
+    // the end of a relation may have named nobody
+    const isKnown = known.has(parsed.id) || known.has(`${parsed.id} ${subjectName(parsed.requester)}`)
     return late.has(name) || (state.removed === undefined && !isKnown)
   })
 }

@@ -164,7 +164,8 @@ const unknownRequesters = (subject: Subject, state: EffectiveState): string[] =>
   return mesh && isManaging(mesh) ? unknownIn(state).map((relation) => requesterName(subject, relation)) : []
 }
 
-const unknownIn = (state: EffectiveState): Relation[] => relationsIn(state, ({ source }) => source === 'unknown')
+const unknownIn = ({ relations }: EffectiveState): Relation[] =>
+  Object.values(relations).filter(({ source }) => source === 'unknown')
 
 /** Tells if policies may follow from relations, or a lost memory may have known some. */
 const isGuarded = ({ relations, recovering }: Omit<Related, 'config'>): boolean =>
