@@ -1,6 +1,6 @@
 import { changed, ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { configRequester, type Provider, type Relation, relationName, requesterName } from '../state/relation.ts'
+import { configRequester, type Relation, relationName, requesterName } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { withEntries } from './entries.ts'
 import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
@@ -77,7 +77,7 @@ export const requestersOf = (subject: Subject, relation: Relation): string[] => 
 ]
 
 /** Names a requirer as its provider does. */
-export const nameAtProvider = (subject: Subject, self: Provider['self']): string =>
+export const nameAtProvider = (subject: Subject, self: Pick<Relation, 'id' | 'endpoint'>): string =>
   `${relationName(self)} of ${subjectName(subject)}`
 
 /** The peers to be read again once a step is saved: those whose offers it claims anew, and those that claim an offer of its own that has changed or is over. */

@@ -62,7 +62,8 @@ const withAdopted = (state: State, key: string, entry: RelationEntry, now: Date)
   if (tombstone === undefined) return withEntry(state, key, entry)
   const position = mergeMarks(tombstone.position, entry.position)
   const isOver = compareMarks(tombstone.position, entry.position) >= 0
-  const endedAt = tombstone.endedAt ?? now.toISOString()
-  const known: RelationEntry = isOver ? { ...entry, status: 'ended', position, endedAt } : { ...entry, position }
+  const known: RelationEntry = isOver
+    ? ended({ ...entry, status: 'ended', endedAt: tombstone.endedAt }, position, now)
+    : { ...entry, position }
   return withoutTombstone(withEntry(state, key, known), entry.id, entry.remote)
 }

@@ -89,9 +89,9 @@ const dueTo = (
   if (!isSame && entry.published?.digest === undefined && !protocolOf(entry.interface)) return undefined
   const isForced = isResync && !(isNamespaceResync && isSame)
   const peer = readableOf(peers, remote)
-  if (isAnswer)
-    return peer && isBehind(subject, state, key, entry, peers, peer.state) ? { isRemembered: false } : undefined
-  const isDue = peer ? isUnseen(subject, state, key, entry, peers, peer.state) : isUnsent(state, entry)
+  const { entry: theirs } = peerView(subject, state, key, peers)
+  if (isAnswer) return peer && isBehind(subject, entry, theirs, peer.state) ? { isRemembered: false } : undefined
+  const isDue = peer ? isUnseen(subject, state, entry, theirs, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
 
@@ -103,26 +103,21 @@ const isUnsent = (state: State, entry: RelationEntry): boolean =>
 const isUnseen = (
   subject: Subject,
   state: State,
-  key: string,
   entry: RelationEntry,
-  peers: Peers,
+  theirs: RelationEntry | undefined,
   peer: PublicState,
-): boolean => {
-  const { entry: theirs } = peerView(subject, state, key, peers)
-  if (theirs === undefined) return stands(state, entry)
-  return isBehind(subject, state, key, entry, peers, peer) || theirs.peer?.seen !== versionOf(state, entry)
-}
+): boolean =>
+  theirs === undefined
+    ? stands(state, entry)
+    : isBehind(subject, entry, theirs, peer) || theirs.peer?.seen !== versionOf(state, entry)
 
 /** Tells if the peer awaits this application, or has another status of the relation. */
 const isBehind = (
   subject: Subject,
-  state: State,
-  key: string,
   entry: RelationEntry,
-  peers: Peers,
+  theirs: RelationEntry | undefined,
   peer: PublicState,
 ): boolean => {
-  const { entry: theirs } = peerView(subject, state, key, peers)
   // after the merge, our status is the later one if they differ; across namespaces both may be in effect
   const isSame = isSameNamespace(subject, remoteSubject(subject, entry))
   return isAwaited(peer, entry) || (isSame && theirs !== undefined && theirs.status !== entry.status)

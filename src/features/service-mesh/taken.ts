@@ -96,11 +96,11 @@ export const guardsTaken = (subject: Subject, resolved: ResolvedRelations, seen:
     taken: each.map(policiesOf),
     leaving: offersTaken(subject, { relations: resolved.leaving }).map(granted).map(policiesOf),
     audited: each.flatMap(({ beacon, offer, relation }) =>
-      offer.mesh.enforcement === 'audit' ? [nameOf(subject, relation), configRequester(beacon)] : [],
+      offer.mesh.enforcement === 'audit' ? [nameAtProvider(subject, relation), configRequester(beacon)] : [],
     ),
     unknown: [
       ...each.flatMap(({ isPartial, relation, grants }) => [
-        ...(isPartial ? [nameOf(subject, relation)] : []),
+        ...(isPartial ? [nameAtProvider(subject, relation)] : []),
         ...grants.unknown,
       ]),
       ...unknownRequests(subject, resolved, seen),
@@ -125,8 +125,6 @@ const policiesOf = ({
   ...{ beacon, requests, guards },
   identities: { mesh: offer.mesh, serviceAccounts: offer.serviceAccounts },
 })
-
-const nameOf = (subject: Subject, relation: Relation): string => nameAtProvider(subject, { ...relation, data: {} })
 
 const grantsOf = (
   subject: Subject,

@@ -59,7 +59,7 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
     operations: [
       ...applies.operations,
       ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planFence(situation, object)),
-      ...planDeparting(situation, stale),
+      ...planLeaving(situation, stale),
       ...planPrune(situation, without(stale, held), leaving),
       ...library.operations,
     ],
@@ -85,7 +85,7 @@ const isHeld = (situation: Situation) => {
 }
 
 /** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
-const planDeparting = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
+const planLeaving = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
   const { subject, desired } = situation
   const live = new Map(stale.map((object) => [objectKey(object), object]))
   const there = desired.leaving.filter((object) => live.has(objectKey(object)))
