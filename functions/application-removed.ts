@@ -9,8 +9,8 @@ import { ObjectName } from '../src/platform/base/names.ts'
  * Tells if the config of a document is in effect. The document may name the application and never have been taken, or the config has moved
  * to another one. A lost memory does not know it.
  */
-const isInEffect = ({ document, config, recovering }: State, name: string): boolean =>
-  document === name || (recovering === true && config === undefined)
+const isInEffect = ({ document, config, lost }: State, name: string): boolean =>
+  document === name || (lost?.labels === true && config === undefined)
 
 /**
  * Removes the application. The deletion of a document removes it if the document's config is in effect. Functions receive events in any

@@ -82,11 +82,11 @@ export const checkWaits = async (platform: Platform, world: World): Promise<Viol
 /** What the memory of an application says that it awaits. */
 const awaitedBy = ({ api }: World, application: string): string[] => {
   const memory = objectNamed(api, 'ConfigMap', memoryName(application), namespaceOf(application))
-  const { awaiting, recovering, unknownEndpoints, relations = {} } = JSON.parse(memory?.data?.state ?? '{}') as Awaiting
+  const { awaiting, lost, relations = {} } = JSON.parse(memory?.data?.state ?? '{}') as Awaiting
   return [
     ...(awaiting === undefined ? [] : [`awaits ${awaiting}`]),
-    ...(recovering ? ['does not know who asked for its labels'] : []),
-    ...(unknownEndpoints === undefined ? [] : ['does not know its relations']),
+    ...(lost?.labels ? ['does not know who asked for its labels'] : []),
+    ...(lost?.endpoints === undefined && lost?.ended === undefined ? [] : ['does not know its relations']),
     ...Object.entries(relations).flatMap(([key, { claim }]) =>
       claim === undefined || claim.phase === 'applied' ? [] : [`is about to change relation ${key}`],
     ),
@@ -95,7 +95,6 @@ const awaitedBy = ({ api }: World, application: string): string[] => {
 
 type Awaiting = {
   readonly awaiting?: string
-  readonly recovering?: boolean
-  readonly unknownEndpoints?: unknown
+  readonly lost?: { readonly labels?: true; readonly endpoints?: unknown; readonly ended?: unknown }
   readonly relations?: Readonly<Record<string, { readonly claim?: { readonly phase: string } }>>
 }

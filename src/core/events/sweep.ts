@@ -12,9 +12,8 @@ import { unlessForbidden } from '../reconcile/observe/cluster.ts'
 import { holdersOf, keptKinds, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
 import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
-import { endedEnrolments } from '../relations/recovered-claims.ts'
-import { takesLabels } from '../relations/requested-labels.ts'
-import { tombstoneOf } from '../relations/tombstones.ts'
+import { isEnrolling, takesLabels } from '../relations/requested-labels.ts'
+import { type Tombstones, tombstoneOf } from '../relations/tombstones.ts'
 import { memoryName } from '../state/memory.ts'
 import { emptyState, type OwnedKind, stands } from '../state/state.ts'
 import { POD_LABELS } from '../workload/pod-labels.ts'
@@ -146,7 +145,9 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   }))
   const isTold = config !== undefined
   const isEnrolled = Object.values(state.relations).some((entry) => takesLabels(entry) && stands(state, entry))
-  const isOver = state.removed !== undefined || (!isEnrolled && endedEnrolments(subject, state, new Map()).length > 0)
+  const hasEnded =
+    Object.values(state.relations).some(takesLabels) || Object.values(state.tombstones ?? {}).some(isOfEnrolling)
+  const isOver = state.removed !== undefined || (!isEnrolled && hasEnded)
   const known = { targets, kept: keptKinds(state), isPlaced: isTold || isOver }
   return [
     {
@@ -157,6 +158,8 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
     },
   ]
 }
+
+const isOfEnrolling = ({ interface: name = '' }: Tombstones[string]): boolean => isEnrolling({ interface: name })
 
 type Titled = { readonly name: string; readonly application?: string; readonly problem?: string }
 

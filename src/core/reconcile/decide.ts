@@ -1,3 +1,4 @@
+import { changed } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput } from '../feature/feature.ts'
@@ -102,8 +103,7 @@ const resolvedAgain = (
     (given: { state: State; peers: Peers }) => resolveRelations(subject, given.state, given.peers),
     { state: said, peers },
   )
-  const { unknownEndpoints } = resolved.state
-  return { ...again, state: { ...again.state, ...(unknownEndpoints && { unknownEndpoints }) } }
+  return { ...again, state: changed(again.state, { lost: resolved.state.lost }) }
 }
 
 /** Lists the kinds of objects that exist, or may exist, and that the config does not want. */

@@ -48,7 +48,7 @@ const withDocumentOf = (own: RelationEntry, other: RelationEntry): RelationEntry
 
 const adopted = (state: State, peer: Subject, other: RelationEntry, key: string, now: Date): State => {
   // an end matters only if the peer waits for it, or if labels of an unknown relation are carried, which may be this one
-  const mayBeCarried = state.recovering === true && isEnrolling(other) && other.role === 'provides'
+  const mayBeCarried = state.lost?.labels === true && isEnrolling(other) && other.role === 'provides'
   const isAwaited = other.claim !== undefined || mayBeCarried
   if (other.status === 'ended' && !isAwaited) return state
   // an announcement that the platform did not send to the peer was sent to this side, before its memory was lost

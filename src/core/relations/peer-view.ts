@@ -49,7 +49,7 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
   const rival = isSame ? rivalOf(entry, own.id, peer.state) : undefined
   const standing = rival ? 'waiting' : standingAt(peer.state, entry, isSame)
   // only an application with a lost memory may carry labels of a relation that it does not know
-  if (entry === undefined) return { isKnown: true, standing, rival, labels, mayCarry: peer.state.recovering === true }
+  if (entry === undefined) return { isKnown: true, standing, rival, labels, mayCarry: peer.state.lost?.labels === true }
   return {
     isKnown: true,
     entry,

@@ -1,5 +1,5 @@
 import { defined } from '../../platform/base/own-value.ts'
-import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import {
   type Databag,
@@ -12,19 +12,19 @@ import {
   type Requirer,
   relationName,
 } from '../state/relation.ts'
-import { type EffectiveState, type PublicState, publishedIn, type State, stands } from '../state/state.ts'
+import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './application-data.ts'
 import { STAYS } from './documents.ts'
+import { listEnds, type Over } from './ends.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { sharedIds } from './ids.ts'
 import { isApplied } from './offer-and-claim.ts'
-import { isBetween, remoteSubject } from './peer-entry.ts'
+import { remoteSubject } from './peer-entry.ts'
 import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { type RelationData, readData } from './relation-data.ts'
 import { grantsLabels, requestedLabels, takesLabels } from './requested-labels.ts'
-import { endsAlone, tombstoneOf } from './tombstones.ts'
 
 /** The state with each relation's effective data, and the problems found. */
 export type ResolvedRelations = {
@@ -41,9 +41,6 @@ export type ResolvedRelations = {
   /** Relations that are over here, and those of which only the end is known. */
   readonly over: readonly Over[]
 }
-
-/** A relation that is over, by the id that its provider knows. The end of a relation may have named nobody. */
-export type Over = { readonly id: string; readonly remote?: Subject | undefined }
 
 /**
  * Resolves all relations: how each stands by the memories of both sides, and its effective data. The last readable data replace unreadable ones. For a
@@ -81,7 +78,7 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
     leaving: byKey(resolved.filter(({ isPresent }) => !isPresent)),
     over: [
       ...all.flatMap(({ entry, other, isPresent }) => (isPresent ? [] : [overAs(subject, entry, other)])),
-      ...endsOnly(subject, state, peers),
+      ...listEnds(subject, state, peers),
     ],
   }
 }
@@ -90,26 +87,10 @@ const byKey = (resolved: readonly { readonly key: string; readonly relation: Rel
   Object.fromEntries(resolved.map(({ key, relation }) => [key, relation]))
 
 const overAs = (subject: Subject, entry: RelationEntry, { entry: theirs }: PeerView): Over => ({
+  ...{ interface: entry.interface, role: entry.role, endpoint: entry.endpoint },
   id: `${takesLabels(entry) && theirs ? theirs.id : entry.id}`,
   remote: remoteSubject(subject, entry),
 })
-
-/** Lists the relations of which the application knows only the end, from its own memory or from a peer of its namespace. */
-const endsOnly = (subject: Subject, { tombstones = {} }: State, peers: Peers): Over[] => [
-  ...Object.keys(tombstones).map((key) => tombstoneOf(subject, key)),
-  ...[...peers.values()].flatMap((peer) =>
-    'state' in peer
-      ? [...endsAlone(subject, peer.subject, peer.state), ...endsIn(subject, peer.subject, peer.state)].map(
-          ({ id }) => ({ id: `${id}`, remote: peer.subject }),
-        )
-      : [],
-  ),
-]
-
-const endsIn = (subject: Subject, peer: Subject, { relations }: PublicState): RelationEntry[] =>
-  isSameNamespace(subject, peer)
-    ? Object.values(relations).filter((entry) => entry.status === 'ended' && isBetween(entry, peer, subject))
-    : []
 
 /** Adds the relations that the application leaves. */
 export const withLeaving = (resolved: ResolvedRelations): ResolvedRelations => {

@@ -10,7 +10,7 @@ import type { Config } from './config.ts'
 import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, relationKey } from './relation.ts'
 
 /** The version of stored states. A program leaves memories with another version untouched. */
-export const VERSION = 6
+export const VERSION = 7
 /** The kinds of objects that an application may own. */
 export const OwnedKind = z.enum([
   'AuthorizationPolicy',
@@ -83,15 +83,20 @@ export const commonState = (config: z.ZodType<Config>) => {
       'kept',
       true,
     ),
-    /** The memory was lost while the workload was on the mesh, and the relation that requested the labels is not known yet. */
-    recovering: part(z.literal(true).optional(), 'dropped', true),
-    /**
-     * Set after the memory was lost: the endpoints of the config whose relations are not known yet. While the config is unknown, the
-     * endpoints that are known to have ended.
-     */
-    unknownEndpoints: part(
-      z.union([z.array(z.string()), z.object({ ended: z.array(z.string()) })]).optional(),
+    /** Set after the memory was lost, until everything is known again. */
+    lost: part(
+      z
+        .strictObject({
+          /** The workload was on the mesh, and the relation that requested its labels is not known yet. */
+          labels: z.literal(true).optional(),
+          /** The endpoints of the config whose relations are not known yet. */
+          endpoints: z.array(z.string()).optional(),
+          /** In their place, while there is no config: the endpoints that are known to have ended. */
+          ended: z.array(z.string()).optional(),
+        })
+        .optional(),
       'dropped',
+      ({ labels }) => labels === true,
     ),
     /** The published data of this side, by hash, because a beacon publishes the same data to all consumers. */
     published: part(z.record(z.string(), PublishedData).optional(), 'kept'),
@@ -152,7 +157,7 @@ export type PartsOf<P extends Readonly<Record<string, StatePart>>> = z.infer<
 export interface State extends PartsOf<Parts> {}
 
 /** The parts of a state that other applications read. */
-const SHOWN = ['version', 'relations', 'tombstones', 'recovering', 'published', 'removed', 'marks', 'awaiting'] as const
+const SHOWN = ['version', 'relations', 'tombstones', 'lost', 'published', 'removed', 'marks', 'awaiting'] as const
 export type PublicState = Pick<State, (typeof SHOWN)[number]>
 
 const common = commonState(z.unknown() as never) // no part that is shown holds a config
@@ -161,7 +166,7 @@ export const PublicState: z.ZodType<PublicState> = z.object({
   version: common.version.schema,
   relations: common.relations.schema,
   tombstones: common.tombstones.schema,
-  recovering: common.recovering.schema,
+  lost: common.lost.schema,
   published: common.published.schema,
   removed: common.removed.schema,
   marks: common.marks.schema,

@@ -1,4 +1,5 @@
 import type { Feature, Leftovers, Related } from '../../core/feature/feature.ts'
+import { hasLostEndpoints } from '../../core/relations/lost-memory.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import { FOREIGN_KEYS } from '../../core/relations/requestable-labels.ts'
 import { isOfferAwaited, type ResolvedRelations } from '../../core/relations/resolve-relations.ts'
@@ -83,8 +84,8 @@ export const serviceMesh = {
     const { state } = resolved
     const labels = desiredLabels(subject, resolved.isConfigAwaited ? { ...state, relations: {} } : state)
     const isAllUnknown = unknownIn(state).some(({ role }) => role === 'requires') || labels.unknown === 'all'
-    if (isAllUnknown || (state.recovering && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
-    return state.recovering || isOfferAwaited(resolved)
+    if (isAllUnknown || (state.lost?.labels && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
+    return state.lost?.labels || isOfferAwaited(resolved)
       ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] }
       : labels
   },
@@ -132,7 +133,7 @@ export const serviceMesh = {
       relationsIn(state).flatMap((relation) => {
         const data = meshDatabag(subject, state, relation, seen)
         // after a lost memory, a beacon keeps its grants for relations that may be unknown here
-        const isPartial = state.unknownEndpoints !== undefined && relation.role === 'requires'
+        const isPartial = hasLostEndpoints(state) && relation.role === 'requires'
         return data === undefined
           ? []
           : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
@@ -168,8 +169,8 @@ const unknownIn = ({ relations }: EffectiveState): Relation[] =>
   Object.values(relations).filter(({ source }) => source === 'unknown')
 
 /** Tells if policies may follow from relations, or a lost memory may have known some. */
-const isGuarded = ({ relations, recovering }: Omit<Related, 'config'>): boolean =>
-  recovering === true || Object.values(relations).some(isTaken)
+const isGuarded = ({ relations, lost }: Omit<Related, 'config'>): boolean =>
+  lost?.labels === true || Object.values(relations).some(isTaken)
 
 /** Tells if policies follow from the relation, or did before its end: it has a beacon. */
 const isTaken = ({ interface: name, role }: RelationIdentity): boolean => name === 'service_mesh' && role === 'requires'

@@ -18,9 +18,9 @@ import type { AskedPolicy } from './request-policies.ts'
  * Tells if the policies follow from the relations: by `policies: related` in the config or, if it has no policies, in that of the beacon. A config that
  * was lost may have had policies, so the default does not count until it is known again.
  */
-export const isRelated = ({ config, relations, unknownEndpoints, recovering }: EffectiveState): boolean => {
+export const isRelated = ({ config, relations, lost }: EffectiveState): boolean => {
   if (config?.policies !== undefined) return config.policies === RELATED
-  if (config === undefined && (unknownEndpoints !== undefined || recovering)) return false
+  if (config === undefined && lost !== undefined) return false
   return relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).some(({ remote }) => {
     const told = readValue(remote.data, DEFAULT_POLICIES_KEY, z.literal(RELATED))
     return 'value' in told && told.value === RELATED

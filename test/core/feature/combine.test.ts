@@ -210,10 +210,10 @@ describe('the desired state', () => {
   test('the desired state waits for the relation that put an application with a lost memory on the mesh', () => {
     const waits = (...args: Parameters<typeof stateOf>) => desiredState(of(), inputOf(stateOf(...args))).waiting.length
     expect([
-      waits([], { recovering: true }),
+      waits([], { lost: { labels: true } }),
       waits([]),
-      waits([entryOf()], { recovering: true }),
-      waits([entryOf({ interface: 'sql' })], { recovering: true }),
+      waits([entryOf()], { lost: { labels: true } }),
+      waits([entryOf({ interface: 'sql' })], { lost: { labels: true } }),
     ]).toEqual([1, 0, 0, 1])
   })
 

@@ -322,7 +322,7 @@ test('relations of which only the end is known have ended, whether the applicati
   const peer = { namespace: NAMESPACE, application: 'db' }
   const state = stateOf([], { tombstones: { '3/web': tombstone(1), '4/other': tombstone(1) } })
   const peers = new Map([[`${NAMESPACE}/db`, { subject: peer, state, labels: {} }]])
-  expect(resolveRelations(SUBJECT, own, peers).over).toEqual([
+  expect(resolveRelations(SUBJECT, own, peers).over).toMatchObject([
     { id: '12' },
     { id: '1', remote: peer },
     { id: '3', remote: peer },
@@ -365,12 +365,12 @@ describe('the memory of a peer', () => {
   test.each<[string, Partial<RelationEntry>, Partial<State>, number]>([
     ['which nobody awaits is not adopted', {}, {}, 0],
     ['with a claim is adopted', { claim: { version: 'v1', phase: 'applied' as const } }, {}, 1],
-    ['whose labels may be those that a lost memory knew is adopted', {}, { recovering: true }, 1],
-    ['without labels is not adopted after a lost memory', { interface: 'sql' }, { recovering: true }, 0],
+    ['whose labels may be those that a lost memory knew is adopted', {}, { lost: { labels: true } }, 1],
+    ['without labels is not adopted after a lost memory', { interface: 'sql' }, { lost: { labels: true } }, 0],
     [
       'of which this side was the beacon is not adopted after a lost memory',
       { role: 'requires' },
-      { recovering: true },
+      { lost: { labels: true } },
       0,
     ],
     [

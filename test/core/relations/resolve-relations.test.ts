@@ -175,7 +175,9 @@ describe('the view of a peer', () => {
       standing: 'established',
       mayCarry: false,
     })
-    expect(view(entryOf(), peersOf({ beacon: stateOf([], { recovering: true }) }))).toMatchObject({ mayCarry: true })
+    expect(view(entryOf(), peersOf({ beacon: stateOf([], { lost: { labels: true } }) }))).toMatchObject({
+      mayCarry: true,
+    })
     const rival = theirs({ remote: { application: 'other' } })
     expect(view(entryOf(), peersOf({ beacon: stateOf([rival]) }))).toMatchObject({ standing: 'waiting', rival })
     expect(view(entryOf(), peersOf({ beacon: stateOf([{ ...rival, status: 'ended' }]) }))).toMatchObject({

@@ -7,7 +7,7 @@ import { fieldManager, ownerLabels } from '../../../platform/kubernetes/ownershi
 import type { Features } from '../../feature/combine.ts'
 import type { Contribution, DesiredLabels, FeatureInput, TakenPolicies } from '../../feature/feature.ts'
 import { ownedKeys } from '../../relations/application-data.ts'
-import { awaitedEndpoints } from '../../relations/lost-endpoints.ts'
+import { awaitedEndpoints } from '../../relations/lost-memory.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import { type EffectiveState, isConfigUnknown, type State } from '../../state/state.ts'
 
@@ -92,8 +92,8 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
 }
 
 /** Returns the wait for the relation that put an application with a lost memory on the mesh. There is none if a relation is known that may be the one. */
-const lostEnrolment = (subject: Subject, { recovering, relations }: EffectiveState): Wait[] =>
-  recovering && !Object.values(relations).some(takesLabels)
+const lostEnrolment = (subject: Subject, { lost, relations }: EffectiveState): Wait[] =>
+  lost?.labels && !Object.values(relations).some(takesLabels)
     ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]
     : []
 

@@ -237,8 +237,8 @@ const observeSecrets = async (
 }
 
 /** Tells if all policies of the application are in its own namespace: those that guard itself. */
-const isOfOneNamespace = ({ config, owned, recovering, unknownEndpoints }: State): boolean =>
-  (config !== undefined || (owned !== undefined && recovering === undefined && unknownEndpoints === undefined)) &&
+const isOfOneNamespace = ({ config, owned, lost }: State): boolean =>
+  (config !== undefined || (owned !== undefined && lost === undefined)) &&
   config?.mesh === undefined &&
   config?.meshPolicies === undefined &&
   config?.rawPolicies === undefined &&

@@ -39,7 +39,7 @@ export const ledConsumers = async (
   return [...consumers.keys()]
     .filter((name) => {
       const peer = peers.get(name) ?? read.get(name)
-      return peer === undefined || !('state' in peer) || peer.state.recovering === true || !knowsWhy(subject, peer)
+      return peer === undefined || !('state' in peer) || peer.state.lost?.labels === true || !knowsWhy(subject, peer)
     })
     .toSorted()
 }

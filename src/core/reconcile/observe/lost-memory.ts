@@ -2,9 +2,14 @@ import { changed } from '../../../platform/base/own-value.ts'
 import { isSameNamespace, isSameSubject, type Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import { endpointsEndedByPeers, isKnownToPeers, withUnknownEndpoints } from '../../relations/lost-endpoints.ts'
+import {
+  isKnownToPeers,
+  knownEnrolments,
+  withLost,
+  withLostEndpoints,
+  withLostLabels,
+} from '../../relations/lost-memory.ts'
 import type { Peers } from '../../relations/peers.ts'
-import { endedEnrolments, knownEnrolments, withRecoveredLabels } from '../../relations/recovered-claims.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import { type ResolvedRelations, resolveRelations, silentProviders } from '../../relations/resolve-relations.ts'
@@ -17,7 +22,7 @@ import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /**
- * Marks a missing memory as recovering if the application carries labels: then it was probably lost. Relations that peers know to be over
+ * Marks a missing memory as lost if the application carries labels: then it was probably lost. Relations that peers know to be over
  * are then learned from them. A memory that does not know the labels is older than they are, and so does not know the policies that came
  * before them.
  */
@@ -34,7 +39,7 @@ export const withLostMemory = async (
   )
   if (held.every((key) => Object.hasOwn(labels, key))) return state
   return stored === undefined
-    ? { ...state, recovering: true }
+    ? withLost(state, { labels: true })
     : { ...state, owned: { ...state.owned, [POLICIES]: null } }
 }
 
@@ -51,12 +56,12 @@ export const recoverLostMemory = (
   around: { readonly observed: Observed; readonly found: Surroundings },
 ): Recovered => {
   const labelled = withObservedLabels(features, memory, subject, state, { seen: resolved, ...around })
-  return withLostEndpoints(memory, subject, labelled, around)
+  return withEndpoints(memory, subject, labelled, around)
 }
 
 /**
- * Recovers held labels. A new memory of an application that carries labels stays `recovering` until the relation that requested them is
- * known, or known to be over. A relation with another beacon does not explain them, nor the end of one that asked for none of the policies.
+ * Recovers held labels. A new memory of an application that carries labels stays without them (`lost.labels`) until the relation that requested them
+ * is known, or known to be over. A relation with another beacon does not explain them, nor the end of one that asked for none of the policies.
  */
 const withObservedLabels = (
   features: Features,
@@ -66,39 +71,41 @@ const withObservedLabels = (
   { seen, observed, found }: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
 ): Recovered => {
   const isLost = memory.stored === undefined && isCarrying(subject, observed)
-  if (!isLost && !state.recovering) return { state, resolved: seen }
-  const recovered = withRecoveredLabels(state)
+  if (!isLost && !state.lost?.labels) return { state, resolved: seen }
+  const recovered = withLostLabels(state)
   const resolved = resolveRelations(subject, recovered, found.peers)
   const { labels } = features.labels(subject, resolved)
   const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
   const workload = workloadLabelsIn(subject, observed.targets)
   const asking = askingIds(features.mesh, subject, observed)
-  const ended = endedEnrolments(subject, state, found.peers).filter(
-    // another namespace may number the relation otherwise
-    ({ id, by }) => asking.length === 0 || by === undefined || !isSameNamespace(by, subject) || asking.includes(id),
-  )
-  const told = [...ended.map(({ by }) => by), ...knownEnrolments(subject, state, resolved)]
+  const ended = seen.over
+    .filter((one) => one.interface === 'service_mesh' && one.role !== 'provides')
+    .filter(
+      // another namespace may number the relation otherwise
+      ({ id, remote }) =>
+        asking.length === 0 || !remote || !isSameNamespace(remote, subject) || asking.includes(id ?? ''),
+    )
+  const told = [...ended.map(({ remote }) => remote), ...knownEnrolments(subject, state, resolved)]
   const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
   // labels from the config, or that only the application itself can request, need no relation
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
   const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
   if (!isKnown) return { state: recovered, resolved }
-  const { recovering: _, ...known } = recovered
+  const known = withLost(recovered, { labels: undefined })
   return { state: known, resolved: resolveRelations(subject, known, found.peers) }
 }
 
 /** Adds the endpoints whose relations only the lost memory knew. */
-const withLostEndpoints = (
+const withEndpoints = (
   { stored }: Memory,
   subject: Subject,
   { state, resolved }: Recovered,
   { observed, found: { peers } }: { observed: Observed; found: Surroundings },
 ): Recovered => {
   const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
-  const known = withUnknownEndpoints(state, isLost, endpointsEndedByPeers(subject, peers))
+  const known = withLostEndpoints(state, isLost, resolved.over)
   if (known === state) return { state, resolved }
-  const { unknownEndpoints } = known
-  return { state: known, resolved: { ...resolved, state: changed(resolved.state, { unknownEndpoints }) } }
+  return { state: known, resolved: { ...resolved, state: changed(resolved.state, { lost: known.lost }) } }
 }
 
 /** Lists the ids of the own relations that asked for policies that stand. */
@@ -149,8 +156,8 @@ const withConfigAwaited = (
   resolved: ResolvedRelations,
   { owned }: Pick<Observed, 'owned'>,
 ): ResolvedRelations => {
-  const { config, removed, unknownEndpoints, relations } = resolved.state
-  if (config !== undefined || removed !== undefined || unknownEndpoints === undefined) return resolved
+  const { config, removed, lost, relations } = resolved.state
+  if (config !== undefined || removed !== undefined || lost === undefined) return resolved
   const hasBeacon = Object.values(relations).some((one) => one.interface === 'service_mesh' && takesLabels(one))
   const isGuarded = askingIds({ requestersOf }, subject, { owned }).length > 0
   return hasBeacon && isGuarded ? { ...resolved, isConfigAwaited: true } : resolved

@@ -50,4 +50,4 @@ const isNamed = ({ namespace: own }: Subject, { subject }: Peer, changes: readon
   )
 
 /** Tells if an application does not know, after its memory was lost, whose labels it carries. The end may be that of their relation. */
-const isRecovering = (peer: Peer): boolean => 'state' in peer && peer.state.recovering === true
+const isRecovering = (peer: Peer): boolean => 'state' in peer && peer.state.lost?.labels === true

@@ -74,7 +74,7 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
 const isConfigAwaited = ({ plan, resolved, state, unnoticed }: WaitsInput): boolean =>
   plan.isConfigAwaited ||
   resolved.isConfigAwaited === true ||
-  (unnoticed !== undefined && isConfigUnknown(state) && state.unknownEndpoints !== undefined)
+  (unnoticed !== undefined && isConfigUnknown(state) && state.lost !== undefined)
 
 const configWait = (subject: Subject): Wait => {
   const name = subjectName(subject)

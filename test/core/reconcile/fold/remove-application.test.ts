@@ -14,7 +14,7 @@ const remove = (changes: Partial<State>) => removeApplication(features, stateOf(
 const CONFIG = features.config.parse({ labels: { a: 'b' } })
 const TOLD: Partial<State> = {
   ...{ config: CONFIG, document: 'document', settings: { a: 'b' }, databag: { db: { a: 'b' } } },
-  ...{ leader: { unit: 'web/0' }, recovering: true, awaiting: 'labels-applied', writeToken: 'token' },
+  ...{ leader: { unit: 'web/0' }, lost: { labels: true }, awaiting: 'labels-applied', writeToken: 'token' },
   units: { ...noUnits(), next: 3 },
 }
 
@@ -40,7 +40,7 @@ describe('the removal of an application', () => {
     const { config, document, settings, databag, leader } = TOLD
     expect(state).toMatchObject({ config, document, settings, databag, leader, owned: WORKLOAD })
     expect(state).not.toHaveProperty('removed')
-    expect(state).not.toHaveProperty('recovering')
+    expect(state).not.toHaveProperty('lost')
   })
 
   test('the removal of an application counts where only its settings are later', () => {

@@ -156,14 +156,14 @@ describe('a memory that may be lost', () => {
   const nothing = { state: stateOf([]), labels: {}, stored: undefined }
   const stored = { ...nothing, stored: memory('web', stateOf([])) }
 
-  test('a memory that may be lost is recovering where the application carries labels', async () => {
-    const recovering = async (early: Promise<Observed>, known = nothing as Parameters<typeof withLostMemory>[0]) =>
-      (await withLostMemory(known, SUBJECT, early)).recovering
-    expect(await recovering(Promise.resolve(carrying()))).toBe(true)
-    expect(await recovering(Promise.resolve(carrying()), stored)).toBeUndefined()
-    expect(await recovering(Promise.resolve(carrying(labelled('StatefulSet', { team: 'a' }))))).toBeUndefined()
-    expect(await recovering(Promise.resolve(carrying(labelled('StatefulSet', MESH, 'other'))))).toBeUndefined()
-    expect(await recovering(Promise.reject(new Error('away')))).toBeUndefined()
+  test('the labels of a memory that may be lost are unknown where the application carries labels', async () => {
+    const lostLabels = async (early: Promise<Observed>, known = nothing as Parameters<typeof withLostMemory>[0]) =>
+      (await withLostMemory(known, SUBJECT, early)).lost?.labels
+    expect(await lostLabels(Promise.resolve(carrying()))).toBe(true)
+    expect(await lostLabels(Promise.resolve(carrying()), stored)).toBeUndefined()
+    expect(await lostLabels(Promise.resolve(carrying(labelled('StatefulSet', { team: 'a' }))))).toBeUndefined()
+    expect(await lostLabels(Promise.resolve(carrying(labelled('StatefulSet', MESH, 'other'))))).toBeUndefined()
+    expect(await lostLabels(Promise.reject(new Error('away')))).toBeUndefined()
   })
 
   const recover = (
@@ -180,13 +180,13 @@ describe('a memory that may be lost', () => {
     ).state
   }
 
-  test('a lost memory is recovering until the relation that asked for its labels is known, or over, or the config explains them', () => {
-    expect(recover(stateOf([])).recovering).toBe(true)
-    expect(recover(stateOf([], { recovering: true }), { known: stored }).recovering).toBe(true)
-    expect(recover(stateOf([]), { known: stored }).recovering).toBeUndefined()
-    expect(recover(stateOf([]), { seen: carrying(labelled('StatefulSet', {})) }).recovering).toBeUndefined()
-    expect(recover(stateOf([], { removed: SINCE })).recovering).toBeUndefined()
-    expect(recover(stateOf([], { config: features.config.parse({ labels: MESH }) })).recovering).toBeUndefined()
+  test('the labels of a lost memory are unknown until the relation that asked for them is known, or over, or the config explains them', () => {
+    expect(recover(stateOf([])).lost?.labels).toBe(true)
+    expect(recover(stateOf([], { lost: { labels: true } }), { known: stored }).lost?.labels).toBe(true)
+    expect(recover(stateOf([]), { known: stored }).lost?.labels).toBeUndefined()
+    expect(recover(stateOf([]), { seen: carrying(labelled('StatefulSet', {})) }).lost?.labels).toBeUndefined()
+    expect(recover(stateOf([], { removed: SINCE })).lost?.labels).toBeUndefined()
+    expect(recover(stateOf([], { config: features.config.parse({ labels: MESH }) })).lost?.labels).toBeUndefined()
     const beacon = stateOf(
       [entryOf({ role: 'provides', remote: { application: 'web' }, published: { digest: 'd' } })],
       { published: { d: { data: { labels: JSON.stringify(MESH) } } } },
@@ -194,19 +194,19 @@ describe('a memory that may be lost', () => {
     expect(recover(stateOf([entryOf()]), { peers: peersOf({ beacon }) })).toMatchObject({
       relations: { '1/requires/service_mesh/beacon': { claim: { version: '', phase: 'applied' } } },
     })
-    expect(recover(stateOf([entryOf()]), { peers: peersOf({ beacon }) }).recovering).toBeUndefined()
-    expect(recover(stateOf([entryOf({ status: 'ended' })])).recovering).toBeUndefined()
+    expect(recover(stateOf([entryOf()]), { peers: peersOf({ beacon }) }).lost?.labels).toBeUndefined()
+    expect(recover(stateOf([entryOf({ status: 'ended' })])).lost?.labels).toBeUndefined()
     const led = carrying(labelled('StatefulSet', { ...MESH, 'istio.io/use-waypoint': 'shop-other-waypoint' }))
-    expect(recover(stateOf([entryOf({ status: 'ended' })]), { seen: led }).recovering).toBe(true)
+    expect(recover(stateOf([entryOf({ status: 'ended' })]), { seen: led }).lost?.labels).toBe(true)
   })
 
   test('a lost memory waits for the endpoints of its config', () => {
     const policies = features.config.parse({ policies: [{ type: 'app', relation: 'a', endpoints: [] }] })
-    expect(recover(stateOf([], { config: policies })).unknownEndpoints).toEqual(['a'])
-    expect(recover(stateOf([], { config: policies }), { known: stored }).unknownEndpoints).toBeUndefined()
+    expect(recover(stateOf([], { config: policies })).lost?.endpoints).toEqual(['a'])
+    expect(recover(stateOf([], { config: policies }), { known: stored }).lost?.endpoints).toBeUndefined()
     const quiet = carrying(labelled('StatefulSet', {}))
-    expect(recover(stateOf([], { config: policies }), { seen: quiet }).unknownEndpoints).toBeUndefined()
+    expect(recover(stateOf([], { config: policies }), { seen: quiet }).lost?.endpoints).toBeUndefined()
     const knowing = peersOf({ db: stateOf([entryOf({ remote: { application: 'web' }, peer: { publishes: true } })]) })
-    expect(recover(stateOf([], { config: policies }), { seen: quiet, peers: knowing }).unknownEndpoints).toEqual(['a'])
+    expect(recover(stateOf([], { config: policies }), { seen: quiet, peers: knowing }).lost?.endpoints).toEqual(['a'])
   })
 })
