@@ -1,6 +1,7 @@
 import { changed, ownValue } from '../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { configRequester, type Relation, relationName, requesterName } from '../state/relation.ts'
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Relation } from '../state/relation.ts'
+import { configRequester, requesterNames } from '../state/requesters.ts'
 import type { State } from '../state/state.ts'
 import { withEntries } from './entries.ts'
 import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
@@ -66,19 +67,9 @@ export const recordProgress = (
 
 /** Names the requesters of the policies that a claim is about: also the config of the beacon asks for some that its consumer writes. */
 const askingFor = (subject: Subject, relation: Relation): string[] => [
-  ...requestersOf(subject, relation),
+  ...requesterNames(subject, relation),
   ...(takesLabels(relation) ? [configRequester(remoteSubject(subject, relation))] : []),
 ]
-
-/** Names the requesters of the policies of a relation, in the words of its beacon, and in those of a coordinator. */
-export const requestersOf = (subject: Subject, relation: Relation): string[] => [
-  relation.provider ? nameAtProvider(subject, relation.provider.self) : requesterName(subject, relation),
-  `${relationName(relation)} of ${subjectName(subject)}`,
-]
-
-/** Names a requirer as its provider does. */
-export const nameAtProvider = (subject: Subject, self: Pick<Relation, 'id' | 'endpoint'>): string =>
-  `${relationName(self)} of ${subjectName(subject)}`
 
 /** The peers to be read again once a step is saved: those whose offers it claims anew, and those that claim an offer of its own that has changed or is over. */
 export const peersToReread = (subject: Subject, before: State, saved: State): { key: string; remote: Subject }[] =>

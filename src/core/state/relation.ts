@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../../platform/base/names.ts'
 import { changed } from '../../platform/base/own-value.ts'
-import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 
 /** A databag. Its values are JSON values or, as in Juju, strings that hold JSON. `databag.ts` reads both. */
@@ -206,39 +205,3 @@ export type Databags = z.infer<typeof Databags>
 
 /** The custom data of one side of a relation. */
 export type CustomData = Pick<PublishedData, 'data' | 'units'>
-/** Names the requester of a policy, in messages and on the objects made for it. */
-export const requesterName = (
-  { namespace: own }: Subject,
-  relation: Pick<Relation, 'id' | 'endpoint'> & Pick<Named, 'remote'>,
-): string => {
-  const { namespace = own, application } = relation.remote
-  return `${relationName(relation)} of ${namespace}/${application}`
-}
-
-/** Names the config of an application as the requester of policies. */
-export const configRequester = (subject: Subject): string => `${CONFIG_OF}${subjectName(subject)}`
-
-/** Tells if the config of an application asked for a policy. */
-export const isConfigRequester = (name: string): boolean => name.startsWith(CONFIG_OF)
-
-const CONFIG_OF = 'config of '
-
-/** The name of a requester on a policy: `relation 7 (service-mesh) of shop/details`. */
-const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/
-
-/** The application of a requester, and the id of its relation. */
-export type Requester = { readonly id: string; readonly requester: Subject }
-
-/** Parses a name that `requesterName` wrote. Undefined for any other text. */
-export const parseRequester = (name: string): Requester | undefined => {
-  const [, id, namespace, application] = REQUESTER.exec(name) ?? []
-  return id === undefined || namespace === undefined || application === undefined
-    ? undefined
-    : { id, requester: { namespace, application } }
-}
-
-/** Tells if a relation of the application itself asked, by the name that `requesterName` gave it. */
-export const isRequestOf = (subject: Subject, name: string): boolean => {
-  const parsed = parseRequester(name)
-  return parsed !== undefined && isSameSubject(parsed.requester, subject)
-}

@@ -5,7 +5,7 @@ import { laggards } from '../../core/relations/awaited-peers.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Relation } from '../../core/state/relation.ts'
-import { configRequester, parseRequester, requesterName } from '../../core/state/relation.ts'
+import { configRequester, parseRequester, requesterName } from '../../core/state/requesters.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { isManaging, type MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import {

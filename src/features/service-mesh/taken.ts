@@ -1,16 +1,9 @@
 import type { ClusterView, TakenPolicies } from '../../core/feature/feature.ts'
-import { nameAtProvider } from '../../core/relations/claims.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { relationsWith } from '../../core/relations/select.ts'
-import {
-  configRequester,
-  type Provider,
-  parseRequester,
-  type Relation,
-  relationName,
-  relationsIn,
-} from '../../core/state/relation.ts'
+import { type Provider, type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
+import { configRequester, parseRequester, requesterAtProvider } from '../../core/state/requesters.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { isManaging } from '../../mesh/istio/beacon-config.ts'
 import { policyPrefix } from '../../mesh/istio/object-name.ts'
@@ -96,11 +89,11 @@ export const guardsTaken = (subject: Subject, resolved: ResolvedRelations, seen:
     taken: each.map(policiesOf),
     leaving: offersTaken(subject, { relations: resolved.leaving }).map(granted).map(policiesOf),
     audited: each.flatMap(({ beacon, offer, relation }) =>
-      offer.mesh.enforcement === 'audit' ? [nameAtProvider(subject, relation), configRequester(beacon)] : [],
+      offer.mesh.enforcement === 'audit' ? [requesterAtProvider(subject, relation), configRequester(beacon)] : [],
     ),
     unknown: [
       ...each.flatMap(({ isPartial, relation, grants }) => [
-        ...(isPartial ? [nameAtProvider(subject, relation)] : []),
+        ...(isPartial ? [requesterAtProvider(subject, relation)] : []),
         ...grants.unknown,
       ]),
       ...unknownRequests(subject, resolved, seen),

@@ -1,9 +1,9 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import { requestersOf } from '../../relations/claims.ts'
 import { grantsLabels } from '../../relations/requested-labels.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
+import { requesterNames } from '../../state/requesters.ts'
 import type { State } from '../../state/state.ts'
 import { dueIn, type Plan } from './plan.ts'
 
@@ -37,7 +37,7 @@ export const restingOn = (
   return Object.entries(state.relations).flatMap(([key, entry]) => {
     const relation = relations[key]
     if (!grantsLabels(entry) || relation === undefined) return []
-    const names = [...requestersOf(subject, relation), `cluster of ${subjectName(subject)}`]
+    const names = [...requesterNames(subject, relation), `cluster of ${subjectName(subject)}`]
     return isBare || names.some((name) => requesters.has(name)) ? [key] : []
   })
 }
