@@ -281,25 +281,6 @@ const changesKeys = (
     return Object.hasOwn(remove, key) || (apply !== undefined && ownValue(apply, key) !== value)
   })
 
-/** Tells if the operation removes one of our labels. */
-export const isReleasing = (operation: Operation): boolean => {
-  if (!('difference' in operation)) return false
-  const { place, difference, manager } = operation
-  const { remove, apply } = difference
-  const { own } = readLabels(place, manager).holders
-  return (
-    Object.keys(remove).length > 0 ||
-    (apply !== undefined && [...own].some((key) => ownValue(apply, key) === undefined))
-  )
-}
-
-/** Tells if an object keeps all of our labels and gets no others. Values may change. */
-export const isRelabelling = (operation: Operation): boolean => {
-  if (operation.verb !== 'label' || operation.difference.apply === undefined) return false
-  const { own } = readLabels(operation.place, operation.manager).holders
-  return Object.keys(operation.difference.apply).every((key) => own.has(key)) && !isReleasing(operation)
-}
-
 const isOnlyRemoving = (held: Readonly<Record<string, string>>, { labels, unknown }: Wanted): boolean =>
   unknown !== 'all' &&
   Object.keys(held).some((key) => ownValue(labels, key) === undefined) &&

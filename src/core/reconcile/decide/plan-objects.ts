@@ -19,27 +19,15 @@ import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
 import type { Desired } from './desired-state.ts'
 import { planFence } from './fence.ts'
-import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
+import { idOf, type Operation, type Phase, type Plan } from './operation.ts'
 import { isBasicAllow, ownGuardIn, ownGuards } from './own-policies.ts'
 import { closingGuards, leadsOf } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import type { Situation, Templates } from './situation.ts'
 import { inParts } from './widen.ts'
 
-/** A desired object that is not applied, with the problem if a person has to repair it. */
-export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
-
-export type PlannedObjects = {
-  readonly operations: readonly Operation[]
-  readonly blocked: readonly Blocked[]
-  readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly Wait[]
-  readonly messages: readonly string[]
-  /** Stale objects are kept for the consumers. */
-  readonly isHolding: boolean
-  /** Some may be what a lost config asked for. */
-  readonly isConfigAwaited: boolean
-}
+/** `isHolding`: stale objects are kept for the consumers. */
+type PlannedObjects = Omit<Plan, 'problems' | 'awaiting'> & { readonly isHolding: boolean }
 
 /**
  * Plans the writes that bring the application's objects to the desired state. `leaving` holds the ids of the operations that take the

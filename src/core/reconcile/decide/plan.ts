@@ -1,30 +1,12 @@
-import type { Wait } from '../../../platform/base/wait.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { listProblems } from '../../../platform/kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
 import { isWorkload } from '../../workload/objects.ts'
-import { type Conflict, idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
+import { applyOf, inOrder, isReleasing, type Operation, type Plan, withoutFailed } from './operation.ts'
 import { planSecrets } from './plan-forgotten-secrets.ts'
-import { isReleasing, planLabels, planNamespace } from './plan-labels.ts'
-import { type Blocked, planObjects } from './plan-objects.ts'
+import { planLabels, planNamespace } from './plan-labels.ts'
+import { planObjects } from './plan-objects.ts'
 import { planTemplates } from './plan-templates.ts'
 import type { Situation } from './situation.ts'
-
-/** The planned writes, and the obstacles to the rest. */
-export type Plan = {
-  /** In the order of execution. */
-  readonly operations: readonly Operation[]
-  readonly blocked: readonly Blocked[]
-  readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly Wait[]
-  /** A lost config may explain what stands. */
-  readonly isConfigAwaited: boolean
-  readonly messages: readonly string[]
-  /** The reasons why objects cannot be read or applied. */
-  readonly problems: readonly string[]
-  /** The action that other applications have to take first. */
-  readonly awaiting: State['awaiting']
-}
 
 export type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
 
@@ -47,9 +29,7 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
   const templates = planTemplates(before, failed)
   const situation = { ...before, desired: { ...before.desired, objects: templates.objects } }
   const { subject, desired, observed, namespaceAwaits } = situation
-  const isSpecRefused = desired.objects.some(
-    (object) => isWorkload(object.kind) && failed.has(idOf('apply', objectKey(object))),
-  )
+  const isSpecRefused = desired.objects.some((object) => isWorkload(object.kind) && failed.has(applyOf(object)))
   const labels = planLabels(situation, isSpecRefused, templates)
   const namespace = planNamespace(situation)
   const objects = planObjects(situation, templates, [
@@ -89,7 +69,7 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
 }
 
 /** Lists the ids of applies that cannot be done from the outset. */
-export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', objectKey(object)))
+export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => applyOf(object))
 
 /** Selects the operations of a plan that can be executed although those in `failed` cannot. */
 export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>

@@ -41,6 +41,10 @@ export type Situation = {
   readonly fence?: string | undefined
 }
 
+/** Lists the application's own objects that are there. */
+export const liveIn = ({ observed }: Pick<Situation, 'observed'>): KubernetesObject[] =>
+  observed.owned.kinds.flatMap(({ live = [] }) => live)
+
 /** The desired objects. Workloads include the labels and annotations of their pods. */
 export type Templates = {
   readonly objects: readonly KubernetesObject[]
