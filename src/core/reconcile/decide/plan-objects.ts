@@ -1,5 +1,4 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import {
   namesakeConflict,
@@ -8,21 +7,18 @@ import {
   objectKey,
 } from '../../../platform/kubernetes/apply-objects.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
-import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy, isTakenOver } from '../../../platform/kubernetes/ownership-labels.ts'
-import { configRequester, isConfigRequester, isRequestOf } from '../../state/relation.ts'
-import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
 import type { Desired } from './desired-state.ts'
-import { planFence } from './fence.ts'
-import { idOf, type Operation, type Phase, type Plan } from './operation.ts'
+import { idOf, type Phase, type Plan } from './operation.ts'
 import { isBasicAllow, ownGuardIn, ownGuards } from './own-policies.ts'
 import { closingGuards, leadsOf } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
+import { planStaying } from './plan-staying.ts'
 import type { Situation, Templates } from './situation.ts'
 import { inParts } from './widen.ts'
 
@@ -37,7 +33,11 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
   const applies = planApplies(situation, templates, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
-  const held = stale.filter(isHeld(situation))
+  const { held, ...staying } = planStaying(
+    situation,
+    kinds.flatMap((one) => one.staying),
+    stale,
+  )
   const library = planLibrary(
     situation,
     kinds.flatMap((one) => one.library),
@@ -46,64 +46,17 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
   return {
     operations: [
       ...applies.operations,
-      ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planFence(situation, object)),
-      ...planLeaving(situation, stale),
+      ...staying.operations,
       ...planPrune(situation, without(stale, held), leaving),
       ...library.operations,
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
-    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held), ...library.waiting],
+    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...staying.waiting, ...library.waiting],
     messages: library.messages,
     isHolding: held.length > 0,
-    isConfigAwaited: held.some((object) => isOfConfig(situation, object)),
+    isConfigAwaited: staying.isConfigAwaited,
   }
-}
-
-/**
- * Creates a test for stale objects that stay: while other applications, pods or labels still rest on them, and what only a lost config
- * explains. No consumer needs a workload or a Secret.
- */
-const isHeld = (situation: Situation) => {
-  const { features, keptFor, waitForPods, desired } = situation
-  const isResting =
-    keptFor.length > 0 || waitForPods !== undefined || isUnknownLabel(desired.labels, features.mesh.enrolment.key)
-  return (object: KubernetesObject): boolean =>
-    !isWorkload(object.kind) && object.kind !== 'Secret' && (isResting || isOfConfig(situation, object))
-}
-
-/** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
-const planLeaving = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
-  const { subject, desired } = situation
-  const live = new Map(stale.map((object) => [objectKey(object), object]))
-  const there = desired.leaving.filter((object) => live.has(objectKey(object)))
-  return objectDifference(stale, there, managerOf(subject, 'AuthorizationPolicy')).apply.map(
-    ({ desired: object, live: found }) => ({
-      ...{ id: idOf('apply', objectKey(object)), phase: 'allow', object: objectKey(object), after: [] },
-      ...{ manager: managerOf(subject, object.kind), reason: 'it is not as it was asked for last' },
-      ...{ verb: 'apply', desired: object, found },
-    }),
-  )
-}
-
-/** Tells if only a lost config may explain an object. A policy that a relation of the application itself asked for goes with that relation. */
-const isOfConfig = ({ features: { mesh }, subject, state }: Situation, object: KubernetesObject): boolean =>
-  isConfigUnknown(state) && !mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
-
-const isOwnRequest = (subject: Subject, name: string): boolean => {
-  const isOfBeacon = isConfigRequester(name) && name !== configRequester(subject)
-  return isOfBeacon || isRequestOf(subject, name)
-}
-
-const MOST_NAMED = 3
-
-/** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
-const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
-  if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
-  const left = held.length - MOST_NAMED
-  const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
-  const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
-  return [{ held: names, for: keptFor, message }]
 }
 
 type Pair = ObjectPlan['apply'][number]
