@@ -13,13 +13,12 @@ import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
-import type { Desired } from './desired-state.ts'
 import { idOf, type Phase, type Plan } from './operation.ts'
 import { isBasicAllow, ownGuardIn, ownGuards } from './own-policies.ts'
 import { closingGuards, leadsOf } from './plan-labels.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import { planStaying } from './plan-staying.ts'
-import type { Situation, Templates } from './situation.ts'
+import { liveIn, type Situation, type Templates } from './situation.ts'
 import { inParts } from './widen.ts'
 
 /** `isHolding`: stale objects are kept for the consumers. */
@@ -70,21 +69,16 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
   }
 
 /** Compares the live and desired objects of one kind. Objects of an unknown kind stay as they are. */
-const compare = (
-  { features, subject, desired, leftovers }: Situation,
-  { whole }: Templates,
-  { kind, live, library, problem }: Listed,
-): Compared => {
-  const { mesh } = features
+const compare = (situation: Situation, templates: Templates, { kind, live, library, problem }: Listed): Compared => {
+  const { features, subject, desired } = situation
   const manager = managerOf(subject, kind)
   const wanted = desired.objects
     .filter((object) => object.kind === kind)
     .map((object) => withPresentReplicas(object, live ?? [], manager))
-  const isTakingOver = ({ desired: object, live: found }: Pair) =>
-    (whole.get(objectKey(object)) ?? []).length > 0 || formerlyOf(desired, found, manager) !== undefined
+  const isTakingOver = (pair: Pair) => (releasesOf(situation, templates, pair) ?? []).length > 0
   const plan = objectDifference(live ?? [], wanted, manager, isTakingOver)
   const isUnknown = (object: KubernetesObject) =>
-    [objectKey(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
+    [objectKey(object), ...features.mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
   const isKnown = live !== undefined
   const owned = plan.stale.filter((object) => isOwnedBy(object, manager))
   const changing = plan.apply.flatMap((pair) => pair.live ?? [])
@@ -94,7 +88,7 @@ const compare = (
     stale: owned.filter((object) => !isUnknown(object)),
     staying: [...plan.same.map((pair) => pair.live), ...unknown],
     due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
-    library: without(without(library, wanted), plan.stale).filter((object) => isLeftover(leftovers, object)),
+    library: without(library, [...wanted, ...plan.stale]).filter((object) => isLeftover(situation, object)),
     conflicts: plan.conflicts,
     blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
     waiting: isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)],
@@ -107,7 +101,7 @@ const planApplies = (
   kinds: readonly Compared[],
   leaving: readonly string[],
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
-  const { features, subject, desired, observed } = situation
+  const { features, subject, desired } = situation
   const { isDenying } = features.mesh
   const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
   // files come before the pods that mount them
@@ -123,11 +117,7 @@ const planApplies = (
   const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
   const unread = looked.filter(({ problem }) => problem !== undefined)
   const free = looked.filter((pair) => !taken.includes(pair) && !unread.includes(pair))
-  const drafts = inParts(
-    features.mesh,
-    free.map(({ desired: object, live }) => ({ desired: object, live })),
-    observed.owned.kinds.flatMap(({ live = [] }) => live),
-  )
+  const drafts = inParts(features.mesh, free, liveIn(situation))
   const after = dependencies(situation, templates, { leaving, taken: taken.map(keyOfDesired), closing })
   return {
     operations: drafts.map((draft) => ({
@@ -140,9 +130,7 @@ const planApplies = (
       verb: 'apply',
       desired: draft.desired,
       found: draft.live,
-      releases:
-        templates.whole.get(objectKey(draft.desired)) ??
-        formerlyOf(desired, draft.live, managerOf(subject, draft.desired.kind)),
+      releases: releasesOf(situation, templates, draft),
     })),
     blocked: [...taken, ...unread].map(({ desired: object, problem }) => ({ object, problem })),
     conflicts: taken.flatMap(({ desired: object, live }) =>
@@ -166,18 +154,35 @@ const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
 }
 
 /** Tells if an object may be written. One that another application has taken over is its own. A dry run does not take over a policy that another program enforces. */
-const mayWrite = (
-  { features, subject, desired, leftovers }: Situation,
-  wanted: KubernetesObject,
-  object: KubernetesObject,
-): boolean => {
+const mayWrite = (situation: Situation, wanted: KubernetesObject, object: KubernetesObject): boolean => {
+  const { features, subject } = situation
   const manager = managerOf(subject, object.kind)
   const isOwn = listAppliers(object).includes(manager) && !isOfNamesake(subject, object)
   return (
     (isOwn && !isTakenOver(object, manager)) ||
-    isHandedOver(desired, object) ||
-    (isLeftover(leftovers, object) && !features.mesh.isDryRun(wanted))
+    formerOf(situation, object) !== undefined ||
+    (isLeftover(situation, object) && !features.mesh.isDryRun(wanted))
   )
+}
+
+const isLeftover = ({ leftovers }: Situation, object: KubernetesObject): boolean =>
+  leftovers.some((one) => one.isLeftover(object))
+
+/** Lists the managers whose fields an apply takes over: of earlier separate writes to a template, or of the beacon that wrote a policy before. */
+const releasesOf = (
+  situation: Situation,
+  { whole }: Templates,
+  { desired, live }: Pair,
+): readonly string[] | undefined => {
+  const former = live && formerOf(situation, live)
+  const isOther = former !== undefined && former !== managerOf(situation.subject, desired.kind)
+  return whole.get(objectKey(desired)) ?? (isOther ? [former] : undefined)
+}
+
+/** Returns the manager of the beacon that wrote a policy that the application writes itself by its offer now. */
+const formerOf = ({ desired }: Situation, object: KubernetesObject): string | undefined => {
+  const former = desired.formerly.get(objectKey(object))
+  return listAppliers(object).find((one) => one === former)
 }
 
 /** The ids of the operations that take the application off the mesh, and the keys of objects of others, and of policies that come after the lead. */
@@ -237,21 +242,6 @@ const neededToRun = (
     ]
   }
 }
-
-const isLeftover = (leftovers: Situation['leftovers'], object: KubernetesObject): boolean =>
-  leftovers.some((one) => one.isLeftover(object))
-
-/** Returns the beacon's manager of a policy that is handed over. It gives up its fields. */
-const formerlyOf = (desired: Desired, live: KubernetesObject | undefined, manager: string): string[] | undefined => {
-  const former = live && desired.formerly.get(objectKey(live))
-  return live !== undefined && former !== undefined && former !== manager && isHandedOver(desired, live)
-    ? [former]
-    : undefined
-}
-
-/** Tells if a beacon wrote a policy that the application writes itself by its offer now. */
-const isHandedOver = ({ formerly }: Pick<Desired, 'formerly'>, object: KubernetesObject): boolean =>
-  listAppliers(object).includes(formerly.get(objectKey(object)) ?? '')
 
 const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
   const names = new Set(others.map(objectKey))
