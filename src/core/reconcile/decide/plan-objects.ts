@@ -13,9 +13,8 @@ import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
-import { idOf, type Phase, type Plan } from './operation.ts'
-import { isBasicAllow, ownGuardIn, ownGuards } from './own-policies.ts'
-import { closingGuards, leadsOf } from './plan-labels.ts'
+import { applyOf, type Phase, type Plan, writeOf } from './operation.ts'
+import type { Order } from './order.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import { planStaying } from './plan-staying.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
@@ -28,9 +27,14 @@ type PlannedObjects = Omit<Plan, 'problems' | 'awaiting'> & { readonly isHolding
  * Plans the writes that bring the application's objects to the desired state. `leaving` holds the ids of the operations that take the
  * application off the mesh.
  */
-export const planObjects = (situation: Situation, templates: Templates, leaving: readonly string[]): PlannedObjects => {
+export const planObjects = (
+  situation: Situation,
+  order: Order,
+  templates: Templates,
+  leaving: readonly string[],
+): PlannedObjects => {
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
-  const applies = planApplies(situation, templates, kinds, leaving)
+  const applies = planApplies(situation, order, templates, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
   const { held, ...staying } = planStaying(
     situation,
@@ -46,7 +50,7 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
     operations: [
       ...applies.operations,
       ...staying.operations,
-      ...planPrune(situation, without(stale, held), leaving),
+      ...planPrune(situation, order, without(stale, held), leaving),
       ...library.operations,
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
@@ -97,34 +101,40 @@ const compare = (situation: Situation, templates: Templates, { kind, live, libra
 
 const planApplies = (
   situation: Situation,
+  order: Order,
   templates: Templates,
   kinds: readonly Compared[],
   leaving: readonly string[],
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
   const { features, subject, desired } = situation
-  const { isDenying } = features.mesh
+  const { isDenying, isForAll } = features.mesh
+  const phaseOf = (object: KubernetesObject): Phase => {
+    if (isDenying(object)) return 'deny'
+    if (order.closing.has(applyOf(object))) return 'lead'
+    return isRun(object) ? templates.phase : 'allow'
+  }
   const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
   // files come before the pods that mount them
   const placeOf = ({ desired: object }: Pair) => (isFile(object) ? -1 : (places.get(objectKey(object)) ?? 0))
-  const closing = new Set(closingGuards(situation))
-  const phaseOf = (object: KubernetesObject): Phase => {
-    if (isDenying(object)) return 'deny'
-    if (closing.has(objectKey(object))) return 'lead'
-    return isRun(object) ? templates.phase : 'allow'
-  }
   const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
   const looked = due.map((pair) => ({ ...pair, ...foundAt(situation, pair) }))
   const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
   const unread = looked.filter(({ problem }) => problem !== undefined)
   const free = looked.filter((pair) => !taken.includes(pair) && !unread.includes(pair))
   const drafts = inParts(features.mesh, free, liveIn(situation))
-  const after = dependencies(situation, templates, { leaving, taken: taken.map(keyOfDesired), closing })
+  const takenIds = taken.map(({ desired: object }) => applyOf(object))
+  const toRun = neededToRun(situation, templates, takenIds)
+  const after = ({ desired: object, live }: Pair): readonly string[] => {
+    if (isWorkload(object.kind)) return toRun(object)
+    if (live !== undefined) return order.policies.has(applyOf(object)) ? leaving : []
+    if (order.closing.has(applyOf(object))) return order.leads
+    return isDenying(object) && isForAll(object) ? order.basic : []
+  }
   return {
     operations: drafts.map((draft) => ({
+      ...writeOf(subject, 'apply', draft.desired),
       id: draft.id,
       phase: phaseOf(draft.desired),
-      object: objectKey(draft.desired),
-      manager: managerOf(subject, draft.desired.kind),
       after: [...draft.after, ...after(draft)],
       reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
       verb: 'apply',
@@ -144,8 +154,6 @@ const isFile = ({ kind }: KubernetesObject): boolean => kind === 'ConfigMap' || 
 /** Tells if an object belongs to the own workload. */
 const isRun = (object: KubernetesObject): boolean =>
   isWorkload(object.kind) || isFile(object) || BESIDE_WORKLOADS.some((kind) => kind === object.kind)
-
-const keyOfDesired = ({ desired }: Pair): string => objectKey(desired)
 
 /** Returns the live object with the name of a desired one: ours, a namesake or none. Returns a problem if reading it is forbidden. */
 const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
@@ -185,61 +193,25 @@ const formerOf = ({ desired }: Situation, object: KubernetesObject): string | un
   return listAppliers(object).find((one) => one === former)
 }
 
-/** The ids of the operations that take the application off the mesh, and the keys of objects of others, and of policies that come after the lead. */
-type Named = {
-  readonly leaving: readonly string[]
-  readonly taken: readonly string[]
-  readonly closing: ReadonlySet<string>
-}
-
-const dependencies = (
-  situation: Situation,
-  templates: Templates,
-  { leaving, taken, closing }: Named,
-): ((pair: Pair) => readonly string[]) => {
-  const { features, desired: all } = situation
-  const { isDenying, isForAll } = features.mesh
-  const isOwnGuard = ownGuardIn(situation)
-  const toRun = neededToRun(situation, templates, taken)
-  const basic = all.objects
-    .filter((object) => isBasicAllow(features, object))
-    .map((object) => idOf('apply', objectKey(object)))
-  const beforeNew = (object: KubernetesObject) => (isDenying(object) && isForAll(object) ? basic : [])
-  const leads = leadsOf(situation)
-  return ({ desired, live }) => {
-    if (desired.kind === 'ServiceAccount') return []
-    if (isWorkload(desired.kind)) return toRun(objectKey(desired))
-    if (live !== undefined) return isOwnGuard(desired) ? leaving : []
-    return closing.has(objectKey(desired)) ? leads : beforeNew(desired)
-  }
-}
-
 /** Lists the operations before an object of a workload. Its objects go together: a Service must not switch to ports that its pods do not have. */
 const neededToRun = (
-  situation: Situation,
-  { joining, guarded }: Templates,
+  { state, desired: { objects, annotations } }: Situation,
+  { before }: Templates,
   taken: readonly string[],
-): ((name: string) => string[]) => {
-  const { objects, annotations } = situation.desired
-  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(objectKey)
-  const { configMaps = {}, secrets = {} } = ownWorkload(situation.state.config) ?? {}
+): ((object: KubernetesObject) => string[]) => {
+  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(applyOf)
+  const { configMaps = {}, secrets = {} } = ownWorkload(state.config) ?? {}
   const mounted = { ConfigMap: configMaps, Secret: secrets }
   const isTold = Object.keys(annotations.labels).length > 0
   // pods must not start with another owner's files, or with outdated ones
-  const files = objects
-    .filter(
-      ({ kind, metadata: { name } }) =>
-        Object.hasOwn(ownValue(mounted, kind) ?? {}, name) || (isTold && kind === 'ConfigMap'),
-    )
-    .map(objectKey)
-  const guards = ownGuards(situation)
-  const leads = leadsOf(situation)
-  return (name) => {
-    const before = workload.slice(0, workload.indexOf(name)).filter((one) => !taken.includes(one))
-    return [
-      ...[...before, ...files, ...(guarded.has(name) ? guards : [])].map((one) => idOf('apply', one)),
-      ...(joining.has(name) ? leads : []),
-    ]
+  const files = objects.filter(
+    ({ kind, metadata: { name } }) =>
+      Object.hasOwn(ownValue(mounted, kind) ?? {}, name) || (isTold && kind === 'ConfigMap'),
+  )
+  return (object) => {
+    if (object.kind === 'ServiceAccount') return []
+    const earlier = workload.slice(0, workload.indexOf(applyOf(object))).filter((id) => !taken.includes(id))
+    return [...earlier, ...files.map(applyOf), ...(before.get(objectKey(object)) ?? [])]
   }
 }
 
