@@ -8,8 +8,7 @@ import { touch } from '../../../platform/kubernetes/touch.ts'
 import { forget } from '../../workload/secret-store.ts'
 import type { Lost } from '../attempts.ts'
 import type { Conflict } from '../decide/operation.ts'
-import { isRolling, type Operation, objectIn } from '../decide/operation.ts'
-import { isRelabelling } from '../decide/plan-labels.ts'
+import { isRelabelling, isRolling, type Operation, objectIn } from '../decide/operation.ts'
 
 /** The result of an operation: if it wrote, its conflicts, its refusal, or the failed operation that it depends on. */
 export type Report = {

@@ -67,13 +67,15 @@ export const publishDatabags = (
     if (said && hash) published[hash] = ownValue(state.published, hash) ?? said
     return [key, withDigest(entry, hash)] as const
   })
-  const { published: _, ...others } = state
-  return {
-    ...others,
-    relations: Object.fromEntries(relations),
-    ...(Object.keys(published).length > 0 && { published }),
-  }
+  return publishing(state, Object.fromEntries(relations), published)
 }
+
+/** Returns the state with other relations and databags. */
+const publishing = (
+  { published: _, ...state }: State,
+  relations: State['relations'],
+  published: NonNullable<State['published']>,
+): State => ({ ...state, relations, ...(Object.keys(published).length > 0 && { published }) })
 
 /** Changes the published data of an entry. Other data have a version of their own, from the next save on. */
 const withDigest = (entry: RelationEntry, digest: string | undefined): RelationEntry =>
@@ -130,12 +132,7 @@ export const sayingAsIn = (state: State, before: State, keys: readonly string[])
   )
   const hashes = new Set(relations.flatMap(([, entry]) => entry.published?.digest ?? []))
   const published = Object.entries({ ...before.published, ...state.published }).filter(([hash]) => hashes.has(hash))
-  const { published: _, ...others } = state
-  return {
-    ...others,
-    relations: Object.fromEntries(relations),
-    ...(published.length > 0 && { published: Object.fromEntries(published) }),
-  }
+  return publishing(state, Object.fromEntries(relations), Object.fromEntries(published))
 }
 
 const noRoomFor = ({ relations }: State, key: string, bytes: number): string => {

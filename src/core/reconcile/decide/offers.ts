@@ -5,7 +5,8 @@ import { grantsLabels } from '../../relations/requested-labels.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import { requesterNames } from '../../state/requesters.ts'
 import type { State } from '../../state/state.ts'
-import { dueIn, type Plan } from './plan.ts'
+import type { Plan } from './operation.ts'
+import { dueIn } from './plan.ts'
 
 /**
  * Lists the relations whose offer rests on objects that do not stand yet: the waypoint, the policies of a cluster, and those that a beacon

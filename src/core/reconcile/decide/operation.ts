@@ -1,11 +1,16 @@
-import type { LabelLocation, ObjectLabelConflict } from '../../../platform/kubernetes/apply-labels.ts'
-import type { ObjectConflict } from '../../../platform/kubernetes/apply-objects.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { type LabelLocation, type ObjectLabelConflict, readLabels } from '../../../platform/kubernetes/apply-labels.ts'
+import { type ObjectConflict, objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { LabelDifference } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { State } from '../../state/state.ts'
+import { managerOf } from '../../workload/objects.ts'
 
 /**
  * The phases of a step, in the order of safety. Nothing is enrolled, and the mesh is not hardened, before the policies exist that allow its
- * peers. Nothing is on the mesh without its guards. Within a phase, operations are executed in the order of the list.
+ * peers. Nothing is on the mesh without its policies. Within a phase, operations are executed in the order of the list.
  *
  * Before the first operation the memory is saved (write-ahead), with the possible writes and a write token. Each operation is bound to an
  * observation made before that. If it is executed late, after its sender gave up or died, it finds another resourceVersion: the step that
@@ -67,6 +72,19 @@ export type Difference = Pick<LabelDifference, 'remove' | 'apply'>
 /** Names an operation. The name is the same in each step. */
 export const idOf = (verb: Write['verb'] | 'widen', object: string): string => `${verb} ${object}`
 
+/** Names the apply of an object. */
+export const applyOf = (object: KubernetesObject): string => idOf('apply', objectKey(object))
+
+/** Names the removal of an object. */
+export const removalOf = (object: KubernetesObject): string => idOf('remove', objectKey(object))
+
+/** Names a write of an object, the object, and the manager that writes it. */
+export const writeOf = (subject: Subject, verb: Write['verb'] | 'widen', object: KubernetesObject) => ({
+  id: idOf(verb, objectKey(object)),
+  object: objectKey(object),
+  manager: managerOf(subject, object.kind),
+})
+
 /** Returns the object of an operation's id. */
 export const objectIn = (id: string): string => id.slice(id.indexOf(' ') + 1)
 
@@ -93,5 +111,43 @@ export const isRolling = (operation: Operation): boolean => {
 /** Tells if the operation writes labels. */
 export const isLabelOperation = ({ verb }: Operation): boolean => verb === 'label' || verb === 'release'
 
+/** Tells if the operation removes one of our labels. */
+export const isReleasing = (operation: Operation): boolean => {
+  if (!('difference' in operation)) return false
+  const { place, difference, manager } = operation
+  const { remove, apply } = difference
+  const { own } = readLabels(place, manager).holders
+  return (
+    Object.keys(remove).length > 0 ||
+    (apply !== undefined && [...own].some((key) => ownValue(apply, key) === undefined))
+  )
+}
+
+/** Tells if an object keeps all of our labels and gets no others. Values may change. */
+export const isRelabelling = (operation: Operation): boolean => {
+  if (operation.verb !== 'label' || operation.difference.apply === undefined) return false
+  const { own } = readLabels(operation.place, operation.manager).holders
+  return Object.keys(operation.difference.apply).every((key) => own.has(key)) && !isReleasing(operation)
+}
+
 /** A label, object, or field of one of our objects that another manager holds. */
 export type Conflict = ObjectLabelConflict | ObjectConflict
+
+/** A desired object that is not applied, with the problem if a person has to repair it. */
+type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
+
+/** The planned writes, and the obstacles to the rest. */
+export type Plan = {
+  /** In the order of execution. */
+  readonly operations: readonly Operation[]
+  readonly blocked: readonly Blocked[]
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly Wait[]
+  /** Only a lost config may explain what stands. */
+  readonly isConfigAwaited: boolean
+  readonly messages: readonly string[]
+  /** The reasons why objects cannot be read or applied. */
+  readonly problems: readonly string[]
+  /** The action that other applications have to take first. */
+  readonly awaiting: State['awaiting']
+}

@@ -1,15 +1,13 @@
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
-import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { isAvailable } from '../../workload/health.ts'
 import { isWorkload } from '../../workload/objects.ts'
 import { isStoreOf } from '../../workload/secret-store.ts'
 import { rememberedKeys, storeName } from '../../workload/secrets.ts'
-import { idOf, type Operation } from './operation.ts'
+import { type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
 
-export type PlannedSecrets = { readonly operations: readonly Operation[]; readonly problems: readonly string[] }
+type PlannedSecrets = Pick<Plan, 'operations' | 'problems'>
 
 const NOTHING: PlannedSecrets = { operations: [], problems: [] }
 
@@ -40,18 +38,16 @@ const forgetting = (
   operations: readonly Operation[],
   keys: readonly string[] | undefined,
 ): Operation => {
-  const object = objectKey(found)
   const goesBefore = ({ verb, object: name }: Operation) => {
     const kind = name.slice(0, name.indexOf(' '))
     return verb === 'remove' && (kind === 'Secret' || isWorkload(kind))
   }
   return {
-    ...{ phase: 'prune', object, manager: fieldManager(subject.application) },
+    ...writeOf(subject, keys ? 'forget' : 'remove', found),
+    phase: 'prune',
     after: operations.filter(goesBefore).map(({ id }) => id),
     reason: 'nothing refers to it any more',
-    ...(keys === undefined
-      ? { id: idOf('remove', object), verb: 'remove', found }
-      : { id: idOf('forget', object), verb: 'forget', found, keys }),
+    ...(keys ? { verb: 'forget', found, keys } : { verb: 'remove', found }),
   }
 }
 

@@ -1,5 +1,4 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import {
   namesakeConflict,
@@ -8,48 +7,40 @@ import {
   objectKey,
 } from '../../../platform/kubernetes/apply-objects.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
-import { isUnknown as isUnknownLabel } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy, isTakenOver } from '../../../platform/kubernetes/ownership-labels.ts'
-import { configRequester, isConfigRequester, isRequestOf } from '../../state/requesters.ts'
-import { isConfigUnknown } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
-import type { Desired } from './desired-state.ts'
-import { planFence } from './fence.ts'
-import { type Conflict, idOf, type Operation, type Phase } from './operation.ts'
-import { isBasicAllow, ownGuardIn, ownGuards } from './own-policies.ts'
-import { closingGuards, leadsOf } from './plan-labels.ts'
+import { applyOf, type Phase, type Plan, writeOf } from './operation.ts'
+import type { Order } from './order.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
-import type { Situation, Templates } from './situation.ts'
+import { planStaying } from './plan-staying.ts'
+import { liveIn, type Situation, type Templates } from './situation.ts'
 import { inParts } from './widen.ts'
 
-/** A desired object that is not applied, with the problem if a person has to repair it. */
-export type Blocked = { readonly object: KubernetesObject; readonly problem?: string | undefined }
-
-export type PlannedObjects = {
-  readonly operations: readonly Operation[]
-  readonly blocked: readonly Blocked[]
-  readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly Wait[]
-  readonly messages: readonly string[]
-  /** Stale objects are kept for the consumers. */
-  readonly isHolding: boolean
-  /** Some may be what a lost config asked for. */
-  readonly isConfigAwaited: boolean
-}
+/** `isHolding`: stale objects are kept for the consumers. */
+type PlannedObjects = Omit<Plan, 'problems' | 'awaiting'> & { readonly isHolding: boolean }
 
 /**
  * Plans the writes that bring the application's objects to the desired state. `leaving` holds the ids of the operations that take the
  * application off the mesh.
  */
-export const planObjects = (situation: Situation, templates: Templates, leaving: readonly string[]): PlannedObjects => {
+export const planObjects = (
+  situation: Situation,
+  order: Order,
+  templates: Templates,
+  leaving: readonly string[],
+): PlannedObjects => {
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
-  const applies = planApplies(situation, templates, kinds, leaving)
+  const applies = planApplies(situation, order, templates, kinds, leaving)
   const stale = kinds.flatMap((one) => one.stale)
-  const held = stale.filter(isHeld(situation))
+  const { held, ...staying } = planStaying(
+    situation,
+    kinds.flatMap((one) => one.staying),
+    stale,
+  )
   const library = planLibrary(
     situation,
     kinds.flatMap((one) => one.library),
@@ -58,64 +49,17 @@ export const planObjects = (situation: Situation, templates: Templates, leaving:
   return {
     operations: [
       ...applies.operations,
-      ...[...kinds.flatMap((one) => one.staying), ...held].flatMap((object) => planFence(situation, object)),
-      ...planLeaving(situation, stale),
-      ...planPrune(situation, without(stale, held), leaving),
+      ...staying.operations,
+      ...planPrune(situation, order, without(stale, held), leaving),
       ...library.operations,
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
-    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...keeping(situation, held), ...library.waiting],
+    waiting: [...kinds.flatMap(({ waiting }) => waiting), ...staying.waiting, ...library.waiting],
     messages: library.messages,
     isHolding: held.length > 0,
-    isConfigAwaited: held.some((object) => isOfConfig(situation, object)),
+    isConfigAwaited: staying.isConfigAwaited,
   }
-}
-
-/**
- * Creates a test for stale objects that stay: while other applications, pods or labels still rest on them, and what only a lost config
- * explains. No consumer needs a workload or a Secret.
- */
-const isHeld = (situation: Situation) => {
-  const { features, keptFor, waitForPods, desired } = situation
-  const isResting =
-    keptFor.length > 0 || waitForPods !== undefined || isUnknownLabel(desired.labels, features.mesh.enrolment.key)
-  return (object: KubernetesObject): boolean =>
-    !isWorkload(object.kind) && object.kind !== 'Secret' && (isResting || isOfConfig(situation, object))
-}
-
-/** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
-const planLeaving = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
-  const { subject, desired } = situation
-  const live = new Map(stale.map((object) => [objectKey(object), object]))
-  const there = desired.leaving.filter((object) => live.has(objectKey(object)))
-  return objectDifference(stale, there, managerOf(subject, 'AuthorizationPolicy')).apply.map(
-    ({ desired: object, live: found }) => ({
-      ...{ id: idOf('apply', objectKey(object)), phase: 'allow', object: objectKey(object), after: [] },
-      ...{ manager: managerOf(subject, object.kind), reason: 'it is not as it was asked for last' },
-      ...{ verb: 'apply', desired: object, found },
-    }),
-  )
-}
-
-/** Tells if only a lost config may explain an object. A policy that a relation of the application itself asked for goes with that relation. */
-const isOfConfig = ({ features: { mesh }, subject, state }: Situation, object: KubernetesObject): boolean =>
-  isConfigUnknown(state) && !mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
-
-const isOwnRequest = (subject: Subject, name: string): boolean => {
-  const isOfBeacon = isConfigRequester(name) && name !== configRequester(subject)
-  return isOfBeacon || isRequestOf(subject, name)
-}
-
-const MOST_NAMED = 3
-
-/** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
-const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
-  if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
-  const left = held.length - MOST_NAMED
-  const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
-  const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
-  return [{ held: names, for: keptFor, message }]
 }
 
 type Pair = ObjectPlan['apply'][number]
@@ -129,21 +73,16 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
   }
 
 /** Compares the live and desired objects of one kind. Objects of an unknown kind stay as they are. */
-const compare = (
-  { features, subject, desired, leftovers }: Situation,
-  { whole }: Templates,
-  { kind, live, library, problem }: Listed,
-): Compared => {
-  const { mesh } = features
+const compare = (situation: Situation, templates: Templates, { kind, live, library, problem }: Listed): Compared => {
+  const { features, subject, desired } = situation
   const manager = managerOf(subject, kind)
   const wanted = desired.objects
     .filter((object) => object.kind === kind)
     .map((object) => withPresentReplicas(object, live ?? [], manager))
-  const isTakingOver = ({ desired: object, live: found }: Pair) =>
-    (whole.get(objectKey(object)) ?? []).length > 0 || formerlyOf(desired, found, manager) !== undefined
+  const isTakingOver = (pair: Pair) => (releasesOf(situation, templates, pair) ?? []).length > 0
   const plan = objectDifference(live ?? [], wanted, manager, isTakingOver)
   const isUnknown = (object: KubernetesObject) =>
-    [objectKey(object), ...mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
+    [objectKey(object), ...features.mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
   const isKnown = live !== undefined
   const owned = plan.stale.filter((object) => isOwnedBy(object, manager))
   const changing = plan.apply.flatMap((pair) => pair.live ?? [])
@@ -153,7 +92,7 @@ const compare = (
     stale: owned.filter((object) => !isUnknown(object)),
     staying: [...plan.same.map((pair) => pair.live), ...unknown],
     due: isKnown ? plan.apply.filter((pair) => pair.live === undefined || !isUnknown(pair.live)) : [],
-    library: without(without(library, wanted), plan.stale).filter((object) => isLeftover(leftovers, object)),
+    library: without(library, [...wanted, ...plan.stale]).filter((object) => isLeftover(situation, object)),
     conflicts: plan.conflicts,
     blocked: isKnown ? [] : wanted.map((object) => ({ object, problem })),
     waiting: isKnown || problem !== undefined || wanted.length === 0 ? [] : [unservedKind(kind, wanted.length)],
@@ -162,46 +101,46 @@ const compare = (
 
 const planApplies = (
   situation: Situation,
+  order: Order,
   templates: Templates,
   kinds: readonly Compared[],
   leaving: readonly string[],
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
-  const { features, subject, desired, observed } = situation
-  const { isDenying } = features.mesh
+  const { features, subject, desired } = situation
+  const { isDenying, isForAll } = features.mesh
+  const phaseOf = (object: KubernetesObject): Phase => {
+    if (isDenying(object)) return 'deny'
+    if (order.closing.has(applyOf(object))) return 'lead'
+    return isRun(object) ? templates.phase : 'allow'
+  }
   const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
   // files come before the pods that mount them
   const placeOf = ({ desired: object }: Pair) => (isFile(object) ? -1 : (places.get(objectKey(object)) ?? 0))
-  const closing = new Set(closingGuards(situation))
-  const phaseOf = (object: KubernetesObject): Phase => {
-    if (isDenying(object)) return 'deny'
-    if (closing.has(objectKey(object))) return 'lead'
-    return isRun(object) ? templates.phase : 'allow'
-  }
   const due = kinds.flatMap((one) => one.due).toSorted((one, other) => placeOf(one) - placeOf(other))
   const looked = due.map((pair) => ({ ...pair, ...foundAt(situation, pair) }))
   const taken = looked.filter(({ desired: object, live }) => live !== undefined && !mayWrite(situation, object, live))
   const unread = looked.filter(({ problem }) => problem !== undefined)
   const free = looked.filter((pair) => !taken.includes(pair) && !unread.includes(pair))
-  const drafts = inParts(
-    features.mesh,
-    free.map(({ desired: object, live }) => ({ desired: object, live })),
-    observed.owned.kinds.flatMap(({ live = [] }) => live),
-  )
-  const after = dependencies(situation, templates, { leaving, taken: taken.map(keyOfDesired), closing })
+  const drafts = inParts(features.mesh, free, liveIn(situation))
+  const takenIds = taken.map(({ desired: object }) => applyOf(object))
+  const toRun = neededToRun(situation, templates, takenIds)
+  const after = ({ desired: object, live }: Pair): readonly string[] => {
+    if (isWorkload(object.kind)) return toRun(object)
+    if (live !== undefined) return order.policies.has(applyOf(object)) ? leaving : []
+    if (order.closing.has(applyOf(object))) return order.leads
+    return isDenying(object) && isForAll(object) ? order.basic : []
+  }
   return {
     operations: drafts.map((draft) => ({
+      ...writeOf(subject, 'apply', draft.desired),
       id: draft.id,
       phase: phaseOf(draft.desired),
-      object: objectKey(draft.desired),
-      manager: managerOf(subject, draft.desired.kind),
       after: [...draft.after, ...after(draft)],
       reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
       verb: 'apply',
       desired: draft.desired,
       found: draft.live,
-      releases:
-        templates.whole.get(objectKey(draft.desired)) ??
-        formerlyOf(desired, draft.live, managerOf(subject, draft.desired.kind)),
+      releases: releasesOf(situation, templates, draft),
     })),
     blocked: [...taken, ...unread].map(({ desired: object, problem }) => ({ object, problem })),
     conflicts: taken.flatMap(({ desired: object, live }) =>
@@ -216,8 +155,6 @@ const isFile = ({ kind }: KubernetesObject): boolean => kind === 'ConfigMap' || 
 const isRun = (object: KubernetesObject): boolean =>
   isWorkload(object.kind) || isFile(object) || BESIDE_WORKLOADS.some((kind) => kind === object.kind)
 
-const keyOfDesired = ({ desired }: Pair): string => objectKey(desired)
-
 /** Returns the live object with the name of a desired one: ours, a namesake or none. Returns a problem if reading it is forbidden. */
 const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
   const read = namesakes.get(objectKey(desired)) ?? { object: undefined }
@@ -225,92 +162,58 @@ const foundAt = ({ namesakes }: Situation, { desired, live }: Pair) => {
 }
 
 /** Tells if an object may be written. One that another application has taken over is its own. A dry run does not take over a policy that another program enforces. */
-const mayWrite = (
-  { features, subject, desired, leftovers }: Situation,
-  wanted: KubernetesObject,
-  object: KubernetesObject,
-): boolean => {
+const mayWrite = (situation: Situation, wanted: KubernetesObject, object: KubernetesObject): boolean => {
+  const { features, subject } = situation
   const manager = managerOf(subject, object.kind)
   const isOwn = listAppliers(object).includes(manager) && !isOfNamesake(subject, object)
   return (
     (isOwn && !isTakenOver(object, manager)) ||
-    isHandedOver(desired, object) ||
-    (isLeftover(leftovers, object) && !features.mesh.isDryRun(wanted))
+    formerOf(situation, object) !== undefined ||
+    (isLeftover(situation, object) && !features.mesh.isDryRun(wanted))
   )
 }
 
-/** The ids of the operations that take the application off the mesh, and the keys of objects of others, and of policies that come after the lead. */
-type Named = {
-  readonly leaving: readonly string[]
-  readonly taken: readonly string[]
-  readonly closing: ReadonlySet<string>
+const isLeftover = ({ leftovers }: Situation, object: KubernetesObject): boolean =>
+  leftovers.some((one) => one.isLeftover(object))
+
+/** Lists the managers whose fields an apply takes over: of earlier separate writes to a template, or of the beacon that wrote a policy before. */
+const releasesOf = (
+  situation: Situation,
+  { whole }: Templates,
+  { desired, live }: Pair,
+): readonly string[] | undefined => {
+  const former = live && formerOf(situation, live)
+  const isOther = former !== undefined && former !== managerOf(situation.subject, desired.kind)
+  return whole.get(objectKey(desired)) ?? (isOther ? [former] : undefined)
 }
 
-const dependencies = (
-  situation: Situation,
-  templates: Templates,
-  { leaving, taken, closing }: Named,
-): ((pair: Pair) => readonly string[]) => {
-  const { features, desired: all } = situation
-  const { isDenying, isForAll } = features.mesh
-  const isOwnGuard = ownGuardIn(situation)
-  const toRun = neededToRun(situation, templates, taken)
-  const basic = all.objects
-    .filter((object) => isBasicAllow(features, object))
-    .map((object) => idOf('apply', objectKey(object)))
-  const beforeNew = (object: KubernetesObject) => (isDenying(object) && isForAll(object) ? basic : [])
-  const leads = leadsOf(situation)
-  return ({ desired, live }) => {
-    if (desired.kind === 'ServiceAccount') return []
-    if (isWorkload(desired.kind)) return toRun(objectKey(desired))
-    if (live !== undefined) return isOwnGuard(desired) ? leaving : []
-    return closing.has(objectKey(desired)) ? leads : beforeNew(desired)
-  }
+/** Returns the manager of the beacon that wrote a policy that the application writes itself by its offer now. */
+const formerOf = ({ desired }: Situation, object: KubernetesObject): string | undefined => {
+  const former = desired.formerly.get(objectKey(object))
+  return listAppliers(object).find((one) => one === former)
 }
 
 /** Lists the operations before an object of a workload. Its objects go together: a Service must not switch to ports that its pods do not have. */
 const neededToRun = (
-  situation: Situation,
-  { joining, guarded }: Templates,
+  { state, desired: { objects, annotations } }: Situation,
+  { before }: Templates,
   taken: readonly string[],
-): ((name: string) => string[]) => {
-  const { objects, annotations } = situation.desired
-  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(objectKey)
-  const { configMaps = {}, secrets = {} } = ownWorkload(situation.state.config) ?? {}
+): ((object: KubernetesObject) => string[]) => {
+  const workload = objects.filter(({ kind }) => isWorkload(kind)).map(applyOf)
+  const { configMaps = {}, secrets = {} } = ownWorkload(state.config) ?? {}
   const mounted = { ConfigMap: configMaps, Secret: secrets }
   const isTold = Object.keys(annotations.labels).length > 0
   // pods must not start with another owner's files, or with outdated ones
-  const files = objects
-    .filter(
-      ({ kind, metadata: { name } }) =>
-        Object.hasOwn(ownValue(mounted, kind) ?? {}, name) || (isTold && kind === 'ConfigMap'),
-    )
-    .map(objectKey)
-  const guards = ownGuards(situation)
-  const leads = leadsOf(situation)
-  return (name) => {
-    const before = workload.slice(0, workload.indexOf(name)).filter((one) => !taken.includes(one))
-    return [
-      ...[...before, ...files, ...(guarded.has(name) ? guards : [])].map((one) => idOf('apply', one)),
-      ...(joining.has(name) ? leads : []),
-    ]
+  const files = objects.filter(
+    ({ kind, metadata: { name } }) =>
+      Object.hasOwn(ownValue(mounted, kind) ?? {}, name) || (isTold && kind === 'ConfigMap'),
+  )
+  return (object) => {
+    if (object.kind === 'ServiceAccount') return []
+    const earlier = workload.slice(0, workload.indexOf(applyOf(object))).filter((id) => !taken.includes(id))
+    return [...earlier, ...files.map(applyOf), ...(before.get(objectKey(object)) ?? [])]
   }
 }
-
-const isLeftover = (leftovers: Situation['leftovers'], object: KubernetesObject): boolean =>
-  leftovers.some((one) => one.isLeftover(object))
-
-/** Returns the beacon's manager of a policy that is handed over. It gives up its fields. */
-const formerlyOf = (desired: Desired, live: KubernetesObject | undefined, manager: string): string[] | undefined => {
-  const former = live && desired.formerly.get(objectKey(live))
-  return live !== undefined && former !== undefined && former !== manager && isHandedOver(desired, live)
-    ? [former]
-    : undefined
-}
-
-/** Tells if a beacon wrote a policy that the application writes itself by its offer now. */
-const isHandedOver = ({ formerly }: Pick<Desired, 'formerly'>, object: KubernetesObject): boolean =>
-  listAppliers(object).includes(formerly.get(objectKey(object)) ?? '')
 
 const without = (objects: readonly KubernetesObject[], others: readonly KubernetesObject[]): KubernetesObject[] => {
   const names = new Set(others.map(objectKey))

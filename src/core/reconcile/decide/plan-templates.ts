@@ -4,57 +4,60 @@ import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { stringsAt } from '../../../platform/kubernetes/field-managers.ts'
 import { labelsToHold, type SeenLabels } from '../../../platform/kubernetes/label-difference.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
-import { idOf } from './operation.ts'
-import { ownGuards } from './own-policies.ts'
-import { changesMesh, labelPhase, leadsOf, RELEASED } from './plan-labels.ts'
-import type { Situation, Templates } from './situation.ts'
+import { changesAny, RELEASED } from './labels-at-place.ts'
+import { applyOf } from './operation.ts'
+import type { Order } from './order.ts'
+import { liveIn, type Situation, type Templates } from './situation.ts'
 
 /**
- * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload, its
- * guards or the lead of its Service failed, a running workload keeps its labels, and others are written separately.
+ * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload, or what
+ * comes before its new labels, failed, a running workload keeps its labels, and others are written separately.
  */
-export const planTemplates = (situation: Situation, failed: ReadonlySet<string>): Templates => {
+export const planTemplates = (situation: Situation, order: Order, failed: ReadonlySet<string>): Templates => {
   const planned = situation.desired.objects.map((object) =>
     object.kind === 'Deployment' || object.kind === 'StatefulSet'
-      ? planTemplate(situation, object, failed)
+      ? planTemplate(situation, order, object, failed)
       : { ...BESIDE, object },
   )
-  const namesOf = (some: readonly Template[]) => some.map(({ object }) => objectKey(object))
-  const leaving = namesOf(planned.filter(({ isLeaving }) => isLeaving))
+  const leaving = planned.filter(({ isLeaving }) => isLeaving).map(({ object }) => applyOf(object))
   return {
     objects: planned.map(({ object }) => object),
     whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
-    joining: new Set(namesOf(planned.filter(({ isJoining }) => isJoining))),
-    guarded: new Set(namesOf(planned.filter(({ isGuarded }) => isGuarded))),
-    leaving: leaving.map((name) => idOf('apply', name)),
-    phase: leaving.length > 0 && labelPhase(situation) === 'leave' ? 'leave' : 'run',
+    isJoining: planned.some(({ isJoining }) => isJoining),
+    before: new Map(planned.map(({ object, before }) => [objectKey(object), before])),
+    leaving,
+    phase: leaving.length > 0 && order.phase === 'leave' ? 'leave' : 'run',
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
   }
 }
 
-type Template = Pick<Templates, 'conflicts'> & {
+type Template = Pick<Templates, 'isJoining' | 'conflicts'> & {
   readonly object: KubernetesObject
   /** The managers of earlier separate writes, if the template is complete now. */
   readonly releases?: readonly string[]
-  readonly isJoining: boolean
-  readonly isGuarded: boolean
+  /** The ids of the writes that come before new labels of the mesh. */
+  readonly before: readonly string[]
   readonly isLeaving: boolean
 }
 
-const BESIDE: Omit<Template, 'object'> = { isJoining: false, isGuarded: false, isLeaving: false, conflicts: [] }
+const BESIDE: Omit<Template, 'object'> = { isJoining: false, before: [], isLeaving: false, conflicts: [] }
 
-const planTemplate = (situation: Situation, object: KubernetesObject, failed: ReadonlySet<string>): Template => {
+const planTemplate = (
+  situation: Situation,
+  { beforeLabels, beforeJoining }: Order,
+  object: KubernetesObject,
+  failed: ReadonlySet<string>,
+): Template => {
   const { desired, observed, features } = situation
   const { application } = situation.subject
-  const { kind, name } = { ...object.metadata, kind: object.kind }
   const isTarget = observed.targets.current.some(
-    ({ target }) => target.kind === kind && target.name === name && target.on === undefined,
+    ({ target: { kind, name, on } }) => kind === object.kind && name === object.metadata.name && on === undefined,
   )
-  const wanted = isTarget ? desired.labels : RELEASED
-  const annotations = isTarget ? desired.annotations.labels : {}
+  const { labels: wanted, annotations } = isTarget ? desired : UNLABELLED
   const found = findRunning(situation, object)
   const place = found && { object: found, path: TEMPLATE_LABELS }
   const seen = place ? readHeld(application, place) : NOTHING_SEEN
@@ -62,46 +65,33 @@ const planTemplate = (situation: Situation, object: KubernetesObject, failed: Re
   const isStaying = Object.hasOwn(wanted.labels, key)
   const isJoining = isStaying && !seen.holders.own.has(key)
   const { hold, conflicts } = joined(application, object, seen, wanted)
-  const isGuarded = isJoining || (isStaying && changesMesh(seen, { remove: {}, apply: hold }))
-  if (place && neededFor(situation, object, { isJoining, isGuarded }).some((one) => failed.has(one)))
-    return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations) }
-  const whole = withPods(object, hold, annotations)
+  const isChanging = isStaying && changesAny(MESH_KEYS, seen, { remove: {}, apply: hold })
+  const before = isJoining ? beforeJoining : isChanging ? beforeLabels : []
+  if (place && [applyOf(object), ...before].some((id) => failed.has(id)))
+    return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations.labels) }
+  const whole = withPods(object, hold, annotations.labels)
   const labels = stringsAt(whole, TEMPLATE_LABELS)
   return {
     object: whole,
     releases: found ? besideWorkload(application, found) : [],
-    ...{ isJoining, isGuarded },
+    ...{ isJoining, before },
     isLeaving: !isJoining && [...seen.holders.own].some((key) => !Object.hasOwn(labels, key)),
     conflicts,
   }
 }
 
-/** Lists the ids of the writes without which a running workload keeps its labels. */
-const neededFor = (
-  situation: Situation,
-  object: KubernetesObject,
-  { isJoining, isGuarded }: Pick<Template, 'isJoining' | 'isGuarded'>,
-): string[] => [
-  ...[objectKey(object), ...(isGuarded ? ownGuards(situation) : [])].map((one) => idOf('apply', one)),
-  ...(isJoining ? leadsOf(situation) : []),
-]
+const UNLABELLED = { labels: RELEASED, annotations: RELEASED }
 
 const NOTHING_SEEN: SeenLabels = { labels: {}, holders: { own: new Set(), others: new Map() } }
 
 /** Finds the live object, whoever created it. */
-const findRunning = (
-  { observed: { targets, owned }, namesakes }: Situation,
-  object: KubernetesObject,
-): KubernetesObject | undefined => {
+const findRunning = (situation: Situation, object: KubernetesObject): KubernetesObject | undefined => {
   const key = objectKey(object)
+  const { observed, namesakes } = situation
   const read = namesakes.get(key)
-  return [
-    ...placesOf(targets.current)
-      .filter(isTemplate)
-      .map((place) => place.object),
-    ...owned.kinds.flatMap(({ live = [] }) => live),
-    ...(read && 'object' in read ? [read.object] : []),
-  ].find((one) => one !== undefined && objectKey(one) === key)
+  const templates = placesOf(observed.targets.current).filter(isTemplate)
+  const found = [...templates.map((place) => place.object), ...liveIn(situation)].find((one) => objectKey(one) === key)
+  return found ?? (read && 'object' in read ? read.object : undefined)
 }
 
 /** Joins the requested labels with those of the spec. The spec takes precedence; a different requested value is a conflict. */

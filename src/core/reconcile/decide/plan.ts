@@ -1,30 +1,14 @@
-import type { Wait } from '../../../platform/base/wait.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { listProblems } from '../../../platform/kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
 import { isWorkload } from '../../workload/objects.ts'
-import { type Conflict, idOf, inOrder, type Operation, withoutFailed } from './operation.ts'
+import { applyOf, inOrder, isReleasing, type Operation, type Plan, withoutFailed } from './operation.ts'
+import { type Order, orderOf } from './order.ts'
 import { planSecrets } from './plan-forgotten-secrets.ts'
-import { isReleasing, planLabels, planNamespace } from './plan-labels.ts'
-import { type Blocked, planObjects } from './plan-objects.ts'
+import { planLabels } from './plan-labels.ts'
+import { namespaceWait, planNamespace } from './plan-namespace.ts'
+import { planObjects } from './plan-objects.ts'
 import { planTemplates } from './plan-templates.ts'
 import type { Situation } from './situation.ts'
-
-/** The planned writes, and the obstacles to the rest. */
-export type Plan = {
-  /** In the order of execution. */
-  readonly operations: readonly Operation[]
-  readonly blocked: readonly Blocked[]
-  readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly Wait[]
-  /** A lost config may explain what stands. */
-  readonly isConfigAwaited: boolean
-  readonly messages: readonly string[]
-  /** The reasons why objects cannot be read or applied. */
-  readonly problems: readonly string[]
-  /** The action that other applications have to take first. */
-  readonly awaiting: State['awaiting']
-}
 
 export type PlanInput = { readonly situation: Situation; readonly failed: ReadonlySet<string> }
 
@@ -32,27 +16,27 @@ export type PlanInput = { readonly situation: Situation; readonly failed: Readon
  * Plans the writes that bring the cluster to its desired state. A pure function of the state and the observation. `failed` holds the ids of
  * operations that failed or cannot be done: if a workload was refused, the running one stays as it is.
  */
-export const plan = ({ situation, failed }: PlanInput): Plan => {
-  const planned = planWithout(situation, failed)
-  const due = new Set(dueIn(planned, failed))
-  const failing = planned.operations.filter((operation) => !due.has(operation)).map(({ id }) => id)
-  const all = new Set([...failed, ...blockedIn(planned), ...failing])
-  return all.size === failed.size ? planned : plan({ situation, failed: all })
-}
+export const plan = ({ situation, failed }: PlanInput): Plan => planIn(situation, orderOf(situation), failed)
 
 /** Nothing has failed yet. */
 export const NOTHING_FAILED: ReadonlySet<string> = new Set()
 
-const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
-  const templates = planTemplates(before, failed)
+const planIn = (situation: Situation, order: Order, failed: ReadonlySet<string>): Plan => {
+  const planned = planWithout(situation, order, failed)
+  const due = new Set(dueIn(planned, failed))
+  const failing = planned.operations.filter((operation) => !due.has(operation)).map(({ id }) => id)
+  const all = new Set([...failed, ...blockedIn(planned), ...failing])
+  return all.size === failed.size ? planned : planIn(situation, order, all)
+}
+
+const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string>): Plan => {
+  const templates = planTemplates(before, order, failed)
   const situation = { ...before, desired: { ...before.desired, objects: templates.objects } }
-  const { subject, desired, observed, namespaceAwaits } = situation
-  const isSpecRefused = desired.objects.some(
-    (object) => isWorkload(object.kind) && failed.has(idOf('apply', objectKey(object))),
-  )
-  const labels = planLabels(situation, isSpecRefused, templates)
-  const namespace = planNamespace(situation)
-  const objects = planObjects(situation, templates, [
+  const { desired, observed } = situation
+  const isSpecRefused = desired.objects.some((object) => isWorkload(object.kind) && failed.has(applyOf(object)))
+  const labels = planLabels(situation, order, templates, isSpecRefused)
+  const namespace = planNamespace(situation, order)
+  const objects = planObjects(situation, order, templates, [
     ...labels.operations.filter(isReleasing).map(({ id }) => id),
     ...templates.leaving,
   ])
@@ -62,44 +46,31 @@ const planWithout = (before: Situation, failed: ReadonlySet<string>): Plan => {
     operations: inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
-    waiting: [
-      ...objects.waiting,
-      ...(namespace.isKept
-        ? [
-            {
-              held: `Namespace ${subject.namespace}`,
-              for: namespaceAwaits,
-              message: `Namespace ${subject.namespace} ${STAYS_ON}: waiting for ${namespaceAwaits.join(', ')}`,
-            },
-          ]
-        : []),
-    ],
+    waiting: [...objects.waiting, ...namespaceWait(situation, namespace)],
     isConfigAwaited: [labels, namespace, objects].some(({ isConfigAwaited }) => isConfigAwaited),
     messages: objects.messages,
-    problems: distinct([
-      ...[...observed.targets.current, ...observed.targets.earlier].flatMap(({ problem }) => problem ?? []),
-      ...kinds.flatMap(({ problem }) => problem ?? []),
-      ...(read && 'problem' in read ? [read.problem] : []),
-      ...objects.blocked.flatMap(({ problem }) => problem ?? []),
-      ...listProblems(observed.lookups),
-      ...secrets.problems,
-    ]),
+    problems: [
+      ...new Set([
+        ...[...observed.targets.current, ...observed.targets.earlier].flatMap(({ problem }) => problem ?? []),
+        ...kinds.flatMap(({ problem }) => problem ?? []),
+        ...(read && 'problem' in read ? [read.problem] : []),
+        ...objects.blocked.flatMap(({ problem }) => problem ?? []),
+        ...listProblems(observed.lookups),
+        ...secrets.problems,
+      ]),
+    ],
     awaiting: awaited(desired, namespace.isKept, objects.isHolding),
   }
 }
 
 /** Lists the ids of applies that cannot be done from the outset. */
-export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => idOf('apply', objectKey(object)))
+export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => applyOf(object))
 
 /** Selects the operations of a plan that can be executed although those in `failed` cannot. */
 export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
   withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
 
-const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'
-
 const awaited = ({ awaiting }: Situation['desired'], isKept: boolean, isHeld: boolean): State['awaiting'] => {
   if (isKept) return 'labels-applied'
   return awaiting ?? (isHeld ? 'labels-removed' : undefined)
 }
-
-const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]

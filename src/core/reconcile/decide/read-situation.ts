@@ -1,16 +1,14 @@
 import type { Clock } from '../../../platform/base/clock.ts'
 import { defined } from '../../../platform/base/own-value.ts'
-import type { Recall } from '../../../platform/base/recall.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
-import type { Features } from '../../feature/combine.ts'
-import type { Environment, FeatureInput } from '../../feature/feature.ts'
+import type { FeatureInput } from '../../feature/feature.ts'
 import { keptFor, laggards, namespaceAwaits } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
+import type { Context } from '../context.ts'
 import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
 import { ledConsumers } from '../observe/led-consumers.ts'
 import { meshConfigs, toBeTaken } from '../observe/mesh-acceptance.ts'
@@ -18,12 +16,8 @@ import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
 import { desiredState } from './desired-state.ts'
 import type { Planned, Situation } from './situation.ts'
 
-type Dependencies = {
-  features: Features
-  kubernetes: Kubernetes
-  clock: Pick<Clock, 'yieldTurn'>
-  environment: Environment
-  recall: Recall
+type Dependencies = Pick<Context, 'features' | 'kubernetes' | 'environment' | 'recall'> & {
+  readonly clock: Pick<Clock, 'yieldTurn'>
 }
 
 type Input = {

@@ -41,15 +41,19 @@ export type Situation = {
   readonly fence?: string | undefined
 }
 
+/** Lists the application's own objects that are there. */
+export const liveIn = ({ observed }: Pick<Situation, 'observed'>): KubernetesObject[] =>
+  observed.owned.kinds.flatMap(({ live = [] }) => live)
+
 /** The desired objects. Workloads include the labels and annotations of their pods. */
 export type Templates = {
   readonly objects: readonly KubernetesObject[]
   /** The workloads with complete templates, each with the managers of earlier separate writes. Nothing else writes to these templates. */
   readonly whole: ReadonlyMap<string, readonly string[]>
-  /** The names of the workloads whose pods join the mesh. */
-  readonly joining: ReadonlySet<string>
-  /** The names of the workloads whose pods join the mesh, or are led to a waypoint or away from one. Their policies come before. */
-  readonly guarded: ReadonlySet<string>
+  /** The pods of a workload join the mesh. */
+  readonly isJoining: boolean
+  /** The ids of what comes before a workload whose pods join the mesh, or are led to a waypoint or away from one, by the workload's name. */
+  readonly before: ReadonlyMap<string, readonly string[]>
   /** The ids of the applies that remove labels from pods. */
   readonly leaving: readonly string[]
   /** The phase of the workload and its objects. */

@@ -1,9 +1,8 @@
 import { type ObjectPlan, objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import { managerOf } from '../../workload/objects.ts'
-import { idOf, type Operation } from './operation.ts'
-import type { Situation } from './situation.ts'
+import { applyOf, idOf, type Operation, writeOf } from './operation.ts'
+import { liveIn, type Situation } from './situation.ts'
 
 type Pair = ObjectPlan['apply'][number]
 
@@ -24,7 +23,7 @@ export const inParts = (mesh: Mesh, pairs: readonly Pair[], live: readonly Kuber
   const isClosed = isHardened(mesh, live)
   return [...Map.groupBy(pairs, ({ desired }) => targetOf(mesh, desired))].flatMap(([target, same]) => {
     const parts = same.toSorted((one, other) => Number(one.live !== undefined) - Number(other.live !== undefined))
-    const drafts = parts.map((pair) => ({ ...pair, id: idOf('apply', objectKey(pair.desired)), after: [] }))
+    const drafts = parts.map((pair) => ({ ...pair, id: applyOf(pair.desired), after: [] }))
     const wide = isClosed || guarded.has(target) ? undefined : mesh.widened(parts.map(({ desired }) => desired))
     const [first, ...others] = drafts
     if (wide === undefined || first === undefined) return drafts
@@ -42,24 +41,17 @@ export const isHardened = ({ isDenying, isForAll }: Mesh, live: readonly Kuberne
  * object allows the requests of all first, and is removed last. Undefined if unmatched requests are denied anyway.
  */
 export const widening = (
-  { features: { mesh }, subject, observed }: Situation,
+  situation: Situation,
   parts: readonly KubernetesObject[],
 ): (Operation & { verb: 'apply' }) | undefined => {
+  const { mesh } = situation.features
   const [found] = parts
-  const wide = isHardened(
-    mesh,
-    observed.owned.kinds.flatMap(({ live = [] }) => live),
-  )
-    ? undefined
-    : mesh.widened(parts)
+  const wide = isHardened(mesh, liveIn(situation)) ? undefined : mesh.widened(parts)
   if (found === undefined || wide === undefined) return undefined
   const { name, namespace, labels, annotations } = wide.metadata
-  const object = objectKey(found)
   return {
-    id: idOf('widen', object),
+    ...writeOf(situation.subject, 'widen', found),
     phase: 'prune',
-    object,
-    manager: managerOf(subject, found.kind),
     after: [],
     reason: 'the other objects of its target go',
     verb: 'apply',

@@ -9,8 +9,7 @@ import type { State } from '../../state/state.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import type { Report } from '../apply/execute.ts'
 import type { Desired } from '../decide/desired-state.ts'
-import type { Conflict, Operation } from '../decide/operation.ts'
-import type { Plan } from '../decide/plan.ts'
+import type { Conflict, Operation, Plan } from '../decide/operation.ts'
 import type { Found } from '../observe/cluster.ts'
 
 /** The result of labelling: the workload, its conflicts, and the failed operations on labels. */

@@ -1,58 +1,36 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
-import {
-  closingGuards,
-  labelPhase,
-  planLabels,
-  planNamespace,
-} from '../../../../src/core/reconcile/decide/plan-labels.ts'
+import { orderOf } from '../../../../src/core/reconcile/decide/order.ts'
+import { planLabels } from '../../../../src/core/reconcile/decide/plan-labels.ts'
 import {
   ENROLMENT_LABEL,
   USE_WAYPOINT_LABEL,
   USE_WAYPOINT_NAMESPACE_LABEL,
 } from '../../../../src/core/relations/enrolment-labels.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
-import { features } from '../../../../src/features.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
 import { NAMESPACE } from '../../../helpers/world.ts'
 
 const MESH = { [ENROLMENT_LABEL]: 'ambient' }
 const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [] } }
-const NONE = { whole: new Map(), joining: new Set<string>() }
+const NONE = { whole: new Map(), isJoining: false }
 
 const SERVICE = labelled('Service', {})
 const WORKLOAD = labelled('StatefulSet', {})
 
 const targets = (...current: ReturnType<typeof labelled>[]) => ({ targets: { current, earlier: [], library: [] } })
 
-const plan = (changes: Changes, { templates = NONE, isSpecRefused = false } = {}) =>
-  planLabels(situationOf(changes), isSpecRefused, templates)
+const plan = (changes: Changes, { templates = NONE, isSpecRefused = false } = {}) => {
+  const situation = situationOf(changes)
+  return planLabels(situation, orderOf(situation), templates, isSpecRefused)
+}
 
 const shown = (operations: readonly Operation[]) =>
   operations.map(({ verb, object, phase, ...operation }) => [
     `${verb} ${object} in ${phase}`,
     'difference' in operation ? (operation.difference.apply ?? operation.difference.remove) : undefined,
   ])
-
-describe('the phase of labels', () => {
-  const phase = (held: Record<string, string>, labels: Record<string, string>, more: Changes = {}) =>
-    labelPhase(situationOf({ held, desired: { labels: { ...ASKED.labels, labels } }, ...more }))
-
-  test('the phase of labels is that of leaving where they only become fewer', () => {
-    expect(phase(MESH, {})).toBe('leave')
-    expect(phase({ ...MESH, a: 'b' }, MESH)).toBe('enrol')
-    expect(phase({ ...MESH, a: 'b' }, { a: 'c' })).toBe('enrol')
-    expect(phase({ a: 'b' }, MESH)).toBe('enrol')
-    expect(phase(MESH, MESH)).toBe('enrol')
-    expect(phase({}, {})).toBe('enrol')
-  })
-
-  test('the phase of labels is not that of leaving while they are unknown, and is while pods are waited for', () => {
-    expect(phase(MESH, {}, { desired: { labels: { ...ASKED.labels, labels: {}, unknown: 'all' } } })).toBe('enrol')
-    expect(phase({}, {}, { waitForPods: { held: 'pods', for: [], message: '' } })).toBe('leave')
-  })
-})
 
 describe('labels that are desired', () => {
   test('labels that are desired are written where they are missing, to Services first where all is to join', () => {
@@ -72,7 +50,7 @@ describe('labels that are desired', () => {
   })
 
   test('labels that are desired lead the Service of a workload of its own that joins, and leave its template to the workload', () => {
-    const templates = { whole: new Map([['StatefulSet shop/web', []]]), joining: new Set(['StatefulSet shop/web']) }
+    const templates = { whole: new Map([['StatefulSet shop/web', []]]), isJoining: true }
     expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }, { templates }).operations)).toEqual([
       ['label Service shop/web in lead', MESH],
     ])
@@ -319,11 +297,7 @@ describe('policies of the application itself', () => {
       ...{ desired: { labels, objects: [atPods, atService] } },
       observed: targets(labelled('Service', {}), WORKLOAD),
     })
-    expect(closingGuards(situation)).toEqual(['AuthorizationPolicy shop/guard'])
-    const [led, joined] = plan({
-      desired: { labels, objects: [atPods, atService] },
-      observed: targets(labelled('Service', {}), WORKLOAD),
-    }).operations
+    const [led, joined] = planLabels(situation, orderOf(situation), NONE, false).operations
     expect(led).toMatchObject({ phase: 'lead', after: ['apply AuthorizationPolicy shop/service'] })
     expect(joined?.after).toContain('apply AuthorizationPolicy shop/guard')
   })
@@ -354,51 +328,5 @@ describe('policies of the application itself', () => {
       observed: targets(labelled('StatefulSet', MESH)),
     })
     expect(operations[0]?.after).toEqual([])
-  })
-})
-
-describe('the labels of the namespace', () => {
-  const namespace = (labels: Record<string, string>): KubernetesObject => {
-    const { places } = labelled('Service', labels)
-    const [place] = places ?? []
-    if (place === undefined) throw new Error('no place')
-    const { managedFields } = place.object.metadata
-    return {
-      ...{ apiVersion: 'v1', kind: 'Namespace' },
-      metadata: { name: NAMESPACE, uid: 'u', resourceVersion: '1', labels, ...(managedFields && { managedFields }) },
-    }
-  }
-  const on = features.config.parse({ mesh: { modelOnMesh: true } })
-  const off = features.config.parse({ mesh: {} })
-  const planned = (object: KubernetesObject | undefined, config: typeof on | undefined, more: Changes = {}) =>
-    planNamespace(
-      situationOf({
-        ...{ state: { ...emptyState(), ...(config && { config }) } },
-        ...{ observed: { owned: { kinds: [], namespace: { object } } }, ...more },
-      }),
-    )
-
-  test('the labels of the namespace stay while its config is unknown', () => {
-    expect(planned(namespace(MESH), undefined)).toMatchObject({ operations: [], isConfigAwaited: true, isKept: false })
-    expect(planned(namespace({}), undefined)).toMatchObject({ operations: [], isConfigAwaited: false })
-  })
-
-  test('the labels of the namespace go once nobody depends on them', () => {
-    expect(shown(planned(namespace(MESH), off).operations)).toEqual([['label Namespace shop in enrol', {}]])
-    expect(planned(namespace(MESH), off, { namespaceAwaits: ['shop/db'] })).toMatchObject({ isKept: true })
-    expect(planned(namespace({}), off, { namespaceAwaits: ['shop/db'] })).toMatchObject({ isKept: false })
-    const plain = features.config.parse({})
-    expect(planned(namespace(MESH), plain, { namespaceAwaits: ['shop/db'] })).toMatchObject({
-      isKept: false,
-      operations: [{}],
-    })
-  })
-
-  test('the labels of a namespace that is unknown or does not exist stay as they are', () => {
-    const none = { operations: [], conflicts: [], isKept: false, isConfigAwaited: false }
-    expect(planned(undefined, on)).toEqual(none)
-    const observed = (read: object | undefined) => ({ observed: { owned: { kinds: [], namespace: read as never } } })
-    expect(planned(undefined, on, observed(undefined))).toEqual(none)
-    expect(planned(undefined, on, observed({ problem: 'no' }))).toEqual(none)
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { planTemplates } from '../../../../src/core/reconcile/decide/plan-templates.ts'
 import { workloadManager } from '../../../../src/core/workload/objects.ts'
 import { POD_LABELS } from '../../../../src/core/workload/pod-labels.ts'
@@ -21,7 +22,8 @@ const asking = (labels: Record<string, string>) => ({ labels: { labels, unknown:
 const NEW = { target: { kind: 'StatefulSet' as const, name: 'web' }, places: undefined }
 
 const planned = (changes: Changes, failed: readonly string[] = []) => {
-  const templates = planTemplates(situationOf(changes), new Set(failed))
+  const situation = situationOf(changes)
+  const templates = planTemplates(situation, orderOf(situation), new Set(failed))
   const [object] = templates.objects
   return { ...templates, object, pods: (object?.spec?.template as { metadata?: object } | undefined)?.metadata }
 }
@@ -36,11 +38,11 @@ const of = (
 
 describe('the template of a workload of its own', () => {
   test('the template of a workload of its own gets the desired labels, and lists those that its spec lacks', () => {
-    const { pods, object, whole, joining, leaving, phase } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
+    const { pods, object, whole, isJoining, leaving, phase } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
     expect(pods).toEqual({ labels: { app: 'web', ...MESH } })
     expect(object?.metadata.annotations).toEqual({ [POD_LABELS]: 'istio.io/dataplane-mode' })
     expect([...whole]).toEqual([['StatefulSet shop/web', []]])
-    expect([[...joining], leaving, phase]).toEqual([['StatefulSet shop/web'], [], 'run'])
+    expect([isJoining, leaving, phase]).toEqual([true, [], 'run'])
   })
 
   test('the template of a workload of its own lists added labels in order, and none where there are none', () => {
@@ -84,21 +86,21 @@ describe('the template of a workload of its own', () => {
   })
 
   test('labels of a template that were written beside it are taken over, and those that are not desired leave', () => {
-    const { pods, whole, joining, leaving, phase } = planned({
+    const { pods, whole, isJoining, leaving, phase } = planned({
       ...of(labelled('StatefulSet', MESH), asking({})),
       held: MESH,
     })
-    expect([pods, [...whole], [...joining]]).toEqual([
+    expect([pods, [...whole], isJoining]).toEqual([
       { labels: { app: 'web' } },
       [['StatefulSet shop/web', ['meshstep/web']]],
-      [],
+      false,
     ])
     expect([leaving, phase]).toEqual([['apply StatefulSet shop/web'], 'leave'])
     expect(planned(of(labelled('StatefulSet', MESH), asking({}))).phase).toBe('run')
     expect(planned(of(labelled('StatefulSet', MESH), asking(MESH)))).toMatchObject({
       leaving: [],
       phase: 'run',
-      joining: new Set(),
+      isJoining: false,
     })
   })
 
@@ -140,8 +142,8 @@ describe('the template of a workload of its own', () => {
       { kind: 'StatefulSet', name: 'db' },
     ] as const
     expect(
-      targets.map((target) => planned(of({ target, places: undefined } as typeof NEW, asking(MESH))).joining.size),
-    ).toEqual([0, 0, 0])
+      targets.map((target) => planned(of({ target, places: undefined } as typeof NEW, asking(MESH))).isJoining),
+    ).toEqual([false, false, false])
   })
 
   test('a running workload whose write or guard failed keeps the labels that it has', () => {
@@ -151,7 +153,7 @@ describe('the template of a workload of its own', () => {
     expect(failing(['apply StatefulSet shop/web'])).toMatchObject({
       pods: { labels: { app: 'web' } },
       whole: new Map(),
-      joining: new Set(),
+      isJoining: false,
     })
     expect(failing(['apply ConfigMap shop/web']).pods).toEqual({ labels: { app: 'web', ...MESH } })
     expect(failing(['apply StatefulSet shop/web'], NEW).pods).toEqual({ labels: { app: 'web', ...MESH } })
@@ -169,17 +171,17 @@ describe('the template of a workload of its own', () => {
     }
     const next = (before: Record<string, string>, labels: Record<string, string>, failed: string[] = []) => {
       const changes = of(labelled('StatefulSet', before), asking(labels), [workload(), guard])
-      const { whole, joining, guarded } = planned(changes, failed)
-      return [whole.size, joining.size, guarded.size]
+      const { whole, isJoining, before: ids } = planned(changes, failed)
+      return [whole.size, isJoining, ids.get('StatefulSet shop/web')]
     }
     const failed = ['apply AuthorizationPolicy shop/guard']
     for (const [before, after] of [[MESH, led] as const, [led, other] as const, [led, MESH] as const])
       expect([next(before, after), next(before, after, failed)]).toEqual([
-        [1, 0, 1],
-        [0, 0, 0],
+        [1, false, failed],
+        [0, false, []],
       ])
-    expect(next(led, led, failed)).toEqual([1, 0, 0])
-    expect(next(led, {}, failed)).toEqual([1, 0, 0])
+    expect(next(led, led, failed)).toEqual([1, false, []])
+    expect(next(led, {}, failed)).toEqual([1, false, []])
   })
 
   test('a running workload does not join while its Service is not led to the waypoint', () => {
@@ -212,7 +214,7 @@ describe('the template of a workload of its own', () => {
     expect(planned(of(NEW, asking(MESH), [map]))).toMatchObject({
       objects: [map],
       whole: new Map(),
-      joining: new Set(),
+      isJoining: false,
     })
   })
 })

@@ -5,14 +5,15 @@ import {
   idOf,
   inOrder,
   isLabelOperation,
+  isRelabelling,
+  isReleasing,
   isRolling,
   type Operation,
   objectIn,
   PHASES,
+  type Plan,
   withoutFailed,
 } from '../../../../src/core/reconcile/decide/operation.ts'
-import type { Plan } from '../../../../src/core/reconcile/decide/plan.ts'
-import { isRelabelling, isReleasing } from '../../../../src/core/reconcile/decide/plan-labels.ts'
 import type { Found } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { finalMemory, withOwnedKinds, withRefusals } from '../../../../src/core/reconcile/record/final-memory.ts'
 import type { Memory } from '../../../../src/core/state/memory.ts'

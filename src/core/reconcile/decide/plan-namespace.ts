@@ -1,0 +1,46 @@
+import type { Wait } from '../../../platform/base/wait.ts'
+import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
+import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
+import { isConfigUnknown } from '../../state/state.ts'
+import type { Order } from './order.ts'
+import { labelled, type PlannedLabels } from './plan-labels.ts'
+import type { Situation } from './situation.ts'
+
+/** `isKept`: the labels stay for consumers without labels of their own. */
+type PlannedNamespace = PlannedLabels & { readonly isKept: boolean }
+
+const NOTHING: PlannedNamespace = { operations: [], conflicts: [], isConfigAwaited: false, isKept: false }
+
+/** Plans the labels of the namespace. They stay while consumers depend on them. */
+export const planNamespace = (situation: Situation, order: Order): PlannedNamespace => {
+  const { features, subject, state, laggards, namespaceAwaits, observed } = situation
+  const { namespace } = observed.owned
+  if (namespace === undefined || 'problem' in namespace || namespace.object === undefined) return NOTHING
+  const place = { object: namespace.object, path: ['metadata', 'labels'] }
+  const seen = readLabels(place, fieldManager(subject.application))
+  const isLabelled = seen.holders.own.size > 0
+  if (isConfigUnknown(state)) return { ...NOTHING, isConfigAwaited: isLabelled }
+  const mesh = state.config?.mesh
+  // the whole namespace joins, or switches to another waypoint, once all consumers let in whom they mean to then
+  if (mesh && laggards.length > 0) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }
+  const isKept = mesh !== undefined && namespaceAwaits.length > 0 && isLabelled
+  const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
+  const how = { verb: 'label', phase: 'enrol', after: order.beforeNamespace } as const
+  const { operations, conflicts } = labelled(situation, order, place, { ...labels, unknown: [] }, how)
+  return {
+    ...NOTHING,
+    operations,
+    conflicts: [...(conflict ? [{ object: objectKey(place.object), ...conflict }] : []), ...conflicts],
+    isKept,
+  }
+}
+
+/** Returns the wait of a namespace whose labels stay. */
+export const namespaceWait = ({ subject, namespaceAwaits }: Situation, { isKept }: PlannedNamespace): Wait[] => {
+  const held = `Namespace ${subject.namespace}`
+  const message = `${held} ${STAYS_ON}: waiting for ${namespaceAwaits.join(', ')}`
+  return isKept ? [{ held, for: namespaceAwaits, message }] : []
+}
+
+const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'

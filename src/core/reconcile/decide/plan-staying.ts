@@ -1,0 +1,80 @@
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { objectDifference, objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { configRequester, isConfigRequester, isRequestOf } from '../../state/requesters.ts'
+import { isConfigUnknown } from '../../state/state.ts'
+import { isWorkload, managerOf } from '../../workload/objects.ts'
+import { type Operation, type Plan, writeOf } from './operation.ts'
+import type { Situation } from './situation.ts'
+
+/** `held`: the stale objects that stay. */
+type Staying = Pick<Plan, 'operations' | 'waiting' | 'isConfigAwaited'> & { readonly held: readonly KubernetesObject[] }
+
+/** Plans what is written to objects that stay: those in `staying`, and stale ones that something still rests on. */
+export const planStaying = (
+  situation: Situation,
+  staying: readonly KubernetesObject[],
+  stale: readonly KubernetesObject[],
+): Staying => {
+  const held = stale.filter(isHeld(situation))
+  const touches = [...staying, ...held].flatMap((object) => touching(situation, object))
+  return {
+    operations: [...touches, ...planLeaving(situation, stale)],
+    waiting: keeping(situation, held),
+    held,
+    isConfigAwaited: held.some((object) => isOfConfig(situation, object)),
+  }
+}
+
+/** Plans the touch of an object that a late write may still reach. The late write then finds another resourceVersion, and fails. */
+const touching = ({ features, subject, fence }: Situation, found: KubernetesObject): Operation[] => {
+  if (fence === undefined) return []
+  const { isPolicy, isDenying } = features.mesh
+  // labels come after the policies that they rest on, which a late write could remove
+  const phase = isPolicy(found) && !isDenying(found) ? 'allow' : 'touch'
+  const reason = 'a write may be on its way'
+  return [{ ...writeOf(subject, 'touch', found), phase, after: [], reason, verb: 'touch', found, fence }]
+}
+
+/**
+ * Creates a test for stale objects that stay: while other applications, pods or labels still rest on them, and what only a lost config
+ * explains. No consumer needs a workload or a Secret.
+ */
+const isHeld = (situation: Situation) => {
+  const { features, keptFor, waitForPods, desired } = situation
+  const isResting =
+    keptFor.length > 0 || waitForPods !== undefined || isUnknown(desired.labels, features.mesh.enrolment.key)
+  return (object: KubernetesObject): boolean =>
+    !isWorkload(object.kind) && object.kind !== 'Secret' && (isResting || isOfConfig(situation, object))
+}
+
+/** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
+const planLeaving = ({ subject, desired }: Situation, stale: readonly KubernetesObject[]): Operation[] =>
+  objectDifference(stale, desired.leaving, managerOf(subject, 'AuthorizationPolicy'))
+    .apply.filter(({ live }) => live !== undefined)
+    .map(({ desired: object, live: found }) => ({
+      ...{ ...writeOf(subject, 'apply', object), phase: 'allow', after: [] },
+      ...{ reason: 'it is not as it was asked for last', verb: 'apply', desired: object, found },
+    }))
+
+/** Tells if only a lost config may explain an object. A policy that a relation of the application itself asked for goes with that relation. */
+const isOfConfig = ({ features: { mesh }, subject, state }: Situation, object: KubernetesObject): boolean =>
+  isConfigUnknown(state) && !mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
+
+const isOwnRequest = (subject: Subject, name: string): boolean => {
+  const isOfBeacon = isConfigRequester(name) && name !== configRequester(subject)
+  return isOfBeacon || isRequestOf(subject, name)
+}
+
+const MOST_NAMED = 3
+
+/** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
+const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
+  if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
+  const left = held.length - MOST_NAMED
+  const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
+  const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
+  return [{ held: names, for: keptFor, message }]
+}
