@@ -83,6 +83,6 @@ export const situationOf = ({ desired, observed, ...changes }: Changes): Situati
     ...NOTHING_DESIRED,
     ...desired,
   },
-  ...{ keptFor: [], leftovers: [], laggards: [], unenforced: [], namespaceAwaits: [] },
+  ...{ keptFor: [], leftovers: [], claimsAwaited: [], unenforced: [], labelsAwaited: [] },
   ...changes,
 })

@@ -22,19 +22,14 @@ export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelati
 ]
 
 /** Lists the consumers that have yet to write their policies by the present offer, or to take them away with its labels. Until then nothing else may be denied, and the namespace not enrolled. */
-export const laggards = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): string[] =>
+export const claimsAwaited = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): string[] =>
   Object.values(relations)
     .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
     .filter(({ requirer }) => requirer !== 'unmanaged' && requirer !== 'applied')
     .map((relation) => subjectName(remoteSubject(subject, relation)))
 
 /** Lists the consumers without labels of their own. The namespace stays on the mesh for them. */
-export const namespaceAwaits = (
-  subject: Subject,
-  state: State,
-  resolved: ResolvedRelations,
-  peers: Peers,
-): string[] => {
+export const labelsAwaited = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {
   const { mesh } = state.config ?? {}
   if (mesh === undefined || mesh.modelOnMesh) return []
   return withoutLabels(subject, state, resolved, peers, { interface: 'service_mesh', isDone: isLabelled })

@@ -1,7 +1,7 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
 import { findTarget, type PolicyTarget } from '../../core/policies/target.ts'
-import { laggards } from '../../core/relations/awaited-peers.ts'
+import { claimsAwaited } from '../../core/relations/awaited-peers.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Relation } from '../../core/state/relation.ts'
@@ -115,7 +115,7 @@ export const beaconDesiredState = (
 ): BeaconDesiredState => {
   const { lookups } = seen
   const { mesh, leading, isSwitching, isDenying } = meshInEffect(subject, state, config, seen)
-  const late = laggards(subject, state)
+  const late = claimsAwaited(subject, state)
   const unguarded = unguardedBackends(subject, state, mesh, seen)
   const isOpening = !config.hardened && mesh.guard === 'whenGranted' && consumersOf(state.relations).some(isSwitching)
   // nothing else is denied before all consumers let in whom they mean to

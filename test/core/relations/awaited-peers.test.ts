@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { awaitedByBeacon, keptFor, namespaceAwaits, workersAwaited } from '../../../src/core/relations/awaited-peers.ts'
+import { awaitedByBeacon, keptFor, labelsAwaited, workersAwaited } from '../../../src/core/relations/awaited-peers.ts'
 import { areEnrolling, ENROLMENT_LABEL } from '../../../src/core/relations/enrolment-labels.ts'
 import type { Peers } from '../../../src/core/relations/peers.ts'
 import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
@@ -124,7 +124,7 @@ test.each<[string, Partial<State>, Partial<RelationEntry>, Peers, string[]]>([
     [],
   ],
 ])('a namespace stays on the mesh for a consumer %s', (_, own, entry, peers, names) => {
-  expect(ask(namespaceAwaits, stateOf([provided(entry)], own), peers)).toEqual(names)
+  expect(ask(labelsAwaited, stateOf([provided(entry)], own), peers)).toEqual(names)
 })
 
 const CLUSTER = { interface: 'cluster' } as const
@@ -198,7 +198,7 @@ test('objects of a cluster are kept for its workers on a mesh that it has left',
 
 test('a namespace does not stay on the mesh for the beacon of another mesh', () => {
   const peers = peersOf({ beacon: stateOf([entryOf({ role: 'provides', remote: { application: 'web' } })]) })
-  expect(ask(namespaceAwaits, stateOf([entryOf()], { config: BEACON }), peers)).toEqual([])
+  expect(ask(labelsAwaited, stateOf([entryOf()], { config: BEACON }), peers)).toEqual([])
 })
 
 test('labels put an object on the mesh by the value ambient alone', () => {

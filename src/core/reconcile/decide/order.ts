@@ -52,7 +52,7 @@ export type Order = {
   readonly removals: Ids
   /** The applies of policies that allow access without a request. What denies all other access comes after them. */
   readonly basic: readonly string[]
-  /** Those of `basic` in the namespace, if the application is to be on the mesh. The labels of the namespace come after them. */
+  /** Those of `basic` in the namespace. The namespace joins the mesh after them. */
   readonly beforeNamespace: readonly string[]
   /** The applies of policies that are not there yet. Until they are, only what denies guards their targets, so that is removed after them. */
   readonly missing: readonly string[]
@@ -92,7 +92,7 @@ export const orderOf = (situation: Situation): Order => {
     opening: new Set(opening),
     removals: new Set(livePolicies.map(removalOf)),
     basic: basic.map(applyOf),
-    beforeNamespace: isStaying ? basicHere.map(applyOf) : [],
+    beforeNamespace: basicHere.map(applyOf),
     missing: objects.filter((one) => isPolicy(one) && !there.has(objectKey(one))).map(applyOf),
   }
 }

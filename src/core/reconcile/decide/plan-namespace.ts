@@ -14,7 +14,7 @@ const NOTHING: PlannedNamespace = { operations: [], conflicts: [], isConfigAwait
 
 /** Plans the labels of the namespace. They stay while consumers depend on them. */
 export const planNamespace = (situation: Situation, order: Order): PlannedNamespace => {
-  const { features, subject, state, laggards, namespaceAwaits, observed } = situation
+  const { features, subject, state, claimsAwaited, labelsAwaited, observed } = situation
   const { namespace } = observed.owned
   if (namespace === undefined || 'problem' in namespace || namespace.object === undefined) return NOTHING
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
@@ -23,10 +23,11 @@ export const planNamespace = (situation: Situation, order: Order): PlannedNamesp
   if (isConfigUnknown(state)) return { ...NOTHING, isConfigAwaited: isLabelled }
   const mesh = state.config?.mesh
   // the whole namespace joins, or switches to another waypoint, once all consumers let in whom they mean to then
-  if (mesh && laggards.length > 0) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }
-  const isKept = mesh !== undefined && namespaceAwaits.length > 0 && isLabelled
+  if (mesh && claimsAwaited.length > 0) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }
+  const isKept = mesh !== undefined && labelsAwaited.length > 0 && isLabelled
   const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
-  const how = { verb: 'label', phase: 'enrol', after: order.beforeNamespace } as const
+  const after = Object.hasOwn(labels.labels, features.mesh.enrolment.key) ? order.beforeNamespace : []
+  const how = { verb: 'label', phase: 'enrol', after } as const
   const { operations, conflicts } = labelled(situation, order, place, { ...labels, unknown: [] }, how)
   return {
     ...NOTHING,
@@ -37,10 +38,10 @@ export const planNamespace = (situation: Situation, order: Order): PlannedNamesp
 }
 
 /** Returns the wait of a namespace whose labels stay. */
-export const namespaceWait = ({ subject, namespaceAwaits }: Situation, { isKept }: PlannedNamespace): Wait[] => {
+export const namespaceWait = ({ subject, labelsAwaited }: Situation, { isKept }: PlannedNamespace): Wait[] => {
   const held = `Namespace ${subject.namespace}`
-  const message = `${held} ${STAYS_ON}: waiting for ${namespaceAwaits.join(', ')}`
-  return isKept ? [{ held, for: namespaceAwaits, message }] : []
+  const message = `${held} ${STAYS_ON}: waiting for ${labelsAwaited.join(', ')}`
+  return isKept ? [{ held, for: labelsAwaited, message }] : []
 }
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'

@@ -3,7 +3,7 @@ import { defined } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { FeatureInput } from '../../feature/feature.ts'
-import { keptFor, laggards, namespaceAwaits } from '../../relations/awaited-peers.ts'
+import { claimsAwaited, keptFor, labelsAwaited } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { Memory } from '../../state/memory.ts'
@@ -65,8 +65,8 @@ export const readSituation = async (
       memory,
       desired: desired.labels,
     }),
-    laggards: laggards(subject, resolved.state),
-    namespaceAwaits: namespaceAwaits(subject, next, resolved, peers),
+    claimsAwaited: claimsAwaited(subject, resolved.state),
+    labelsAwaited: labelsAwaited(subject, next, resolved, peers),
     fence,
   }
 }

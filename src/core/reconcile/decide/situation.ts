@@ -31,9 +31,9 @@ export type Situation = {
   /** The wait for pods that still run on the mesh while the application leaves. Until then their Service labels and policies stay. */
   readonly waitForPods: Wait | undefined
   /** Consumers that have yet to write their policies by the present offer. */
-  readonly laggards: readonly string[]
+  readonly claimsAwaited: readonly string[]
   /** Consumers without labels of their own. The namespace stays on the mesh for them. */
-  readonly namespaceAwaits: readonly string[]
+  readonly labelsAwaited: readonly string[]
   /**
    * The token to write once to objects that are as desired, if a late write of another step may still reach them. It goes to all objects,
    * or to those named in `only`.

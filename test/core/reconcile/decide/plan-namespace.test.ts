@@ -40,13 +40,26 @@ describe('the labels of the namespace', () => {
     expect(planned(namespace(MESH), off).operations).toMatchObject([
       { id: 'label Namespace shop', phase: 'enrol', difference: { apply: {} } },
     ])
-    expect(planned(namespace(MESH), off, { namespaceAwaits: ['shop/db'] })).toMatchObject({ isKept: true })
-    expect(planned(namespace({}), off, { namespaceAwaits: ['shop/db'] })).toMatchObject({ isKept: false })
+    expect(planned(namespace(MESH), off, { labelsAwaited: ['shop/db'] })).toMatchObject({ isKept: true })
+    expect(planned(namespace({}), off, { labelsAwaited: ['shop/db'] })).toMatchObject({ isKept: false })
     const plain = features.config.parse({})
-    expect(planned(namespace(MESH), plain, { namespaceAwaits: ['shop/db'] })).toMatchObject({
+    expect(planned(namespace(MESH), plain, { labelsAwaited: ['shop/db'] })).toMatchObject({
       isKept: false,
       operations: [{}],
     })
+  })
+
+  test('a namespace joins the mesh after the policies that let in without a request, though its beacon is not on the mesh', () => {
+    const policy: KubernetesObject = {
+      ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy' },
+      ...{ metadata: { name: 'basic', namespace: NAMESPACE }, spec: { action: 'ALLOW', rules: [{}] } },
+    }
+    const { desired } = situationOf({})
+    const basic = { desired: { ...desired, objects: [policy] } }
+    const after = (object: KubernetesObject, config: typeof on) =>
+      planned(object, config, basic).operations.map((one) => one.after)
+    expect(after(namespace({}), on)).toEqual([[`apply AuthorizationPolicy ${NAMESPACE}/basic`]])
+    expect(after(namespace(MESH), off)).toEqual([[]])
   })
 
   test('the labels of a namespace that is unknown or does not exist stay as they are', () => {

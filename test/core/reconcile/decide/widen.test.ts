@@ -85,8 +85,8 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     desired: { ...NOTHING_DESIRED, labels, objects },
     keptFor: [],
     unenforced: [],
-    namespaceAwaits: [],
-    laggards: [],
+    labelsAwaited: [],
+    claimsAwaited: [],
     leftovers: [],
   }
 }
