@@ -9,7 +9,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ow
 import { isPodOf } from '../../platform/kubernetes/pods.ts'
 import type { Features } from '../feature/combine.ts'
 import { unlessForbidden } from '../reconcile/observe/cluster.ts'
-import { holdersOf, keptKinds, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
+import { holdersOf, isLeftBy, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
 import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { endedEnrolments } from '../relations/recovered-claims.ts'
@@ -96,11 +96,11 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     const held = [...new Set(known.isPlaced && isWhole ? all : [])].filter(
       (object) => !isTargeted(known, object, named),
     )
-    const kinds = (owned.get(application) ?? []).map(({ kind }) => kind)
+    const left = (owned.get(application) ?? []).filter(known.isLeft)
     return {
       ...told,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as LabelTarget['kind'], name })),
-      owned: [...new Set(kinds)].filter((kind) => !known.kept.includes(kind)),
+      owned: [...new Set(left.map(({ kind }) => kind))],
     }
   })
   // the resync of an application with documents makes its memory again
@@ -124,8 +124,8 @@ type Known = {
   readonly targets: readonly (LabelTarget & { readonly kinds: readonly string[] })[]
   /** The places of labels are known, so labels anywhere else are left over. */
   readonly isPlaced: boolean
-  /** The kinds whose objects are not left over. */
-  readonly kept: readonly OwnedKind[]
+  /** Its object is left over. */
+  readonly isLeft: (owner: Owner) => boolean
 }
 
 const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo): Remembered[] => {
@@ -147,7 +147,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   const isTold = config !== undefined
   const isEnrolled = Object.values(state.relations).some((entry) => takesLabels(entry) && stands(state, entry))
   const isOver = state.removed !== undefined || (!isEnrolled && endedEnrolments(subject, state, new Map()).length > 0)
-  const known = { targets, kept: keptKinds(state), isPlaced: isTold || isOver }
+  const known = { targets, isLeft: isLeftBy(state), isPlaced: isTold || isOver }
   return [
     {
       application,

@@ -237,7 +237,7 @@ const observeSecrets = async (
 }
 
 /** Tells if all policies of the application are in its own namespace: those that guard itself. */
-const isOfOneNamespace = ({ config, owned, recovering, unknownEndpoints }: State): boolean =>
+export const isOfOneNamespace = ({ config, owned, recovering, unknownEndpoints }: State): boolean =>
   (config !== undefined || (owned !== undefined && recovering === undefined && unknownEndpoints === undefined)) &&
   config?.mesh === undefined &&
   config?.meshPolicies === undefined &&
