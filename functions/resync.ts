@@ -30,11 +30,13 @@ export const resync = defineFunction({
     const { tombstones = {}, owned: _, ...others } = state
     const found = former.map((target) => ({ ...target, since: now.toISOString() }))
     const places = [...(state.previousTargets ?? []).filter(({ since }) => isRecent(since)), ...found]
-    const kinds = { ...Object.fromEntries(owned.map((kind) => [ownedName(kind), null])), ...state.owned }
-    const left = Object.entries(tombstones).filter(([, { endedAt }]) => isRecent(endedAt))
+    // what a lost memory owned may be in other namespaces
+    const left = Object.fromEntries(owned.map((kind) => [ownedName(kind), now.toISOString()]))
+    const kinds = { ...state.owned, ...left }
+    const tombs = Object.entries(tombstones).filter(([, { endedAt }]) => isRecent(endedAt))
     const next = {
       ...others,
-      ...(left.length > 0 && { tombstones: Object.fromEntries(left) }),
+      ...(tombs.length > 0 && { tombstones: Object.fromEntries(tombs) }),
       ...(Object.keys(kinds).length > 0 && { owned: kinds }),
     }
     return { state: withPreviousTargets(next, places) }

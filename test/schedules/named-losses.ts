@@ -71,6 +71,26 @@ export const lossHistories: readonly Named[] = [
     },
   },
   {
+    name: 'hardened mode goes with a namespace resync when the config that a lost memory knew is sent without a mesh',
+    act: ({ say }) =>
+      say(
+        configOf('beacon', { mesh: { hardened: true }, workload: null, service: null }),
+        forgotten('beacon'),
+        configOf('beacon', { workload: null, service: null }),
+      ),
+    end: { resync: undefined },
+  },
+  {
+    name: 'a policy of another namespace goes with a namespace resync when the consumer that it was for has lost its memory of that config',
+    act: async ({ say }) => {
+      const metadata = { name: 'far', namespace: 'front' }
+      const far = { apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy', metadata, spec: { rules: [{}] } }
+      await say(configOf('details', { rawPolicies: [far] }), forgotten('details'))
+      await say(config('beacon'), config('details'), mesh().told('details'))
+    },
+    end: { resync: undefined },
+  },
+  {
     name: 'a memory restored from before its beacon lets go of labels and policies when the beacon alone is told of the end',
     meddling: new Set(['restored']),
     act: ({ say }) =>

@@ -408,4 +408,17 @@ export const orderHistories: readonly Named[] = [
     },
     end: { resync: 'beacon' },
   },
+  {
+    name: 'a beacon whose removal comes before everything else of it is removed once that is told again',
+    act: async ({ send, start, runOut, quiet, run }) => {
+      send(config('beacon'))
+      send(mesh().told('beacon'))
+      const [last] = send(removed('beacon'))
+      if (last) await runOut(await start(last))
+      await quiet()
+      if (last) run.world.network.push({ ...last, name: `${last.name}, redelivered`, attempts: 0 })
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
 ]

@@ -9,7 +9,7 @@ import {
   type Order,
   type Told,
 } from './facts.ts'
-import { memoryName, memoryPath, namespaceOf } from './fixture.ts'
+import { memoryName, memoryPath, namespaceOf, sidesOf } from './fixture.ts'
 import { describeTouched, findTouched, type Hand, isAsLeft, layHand, type Undone, undoneOf } from './hands.ts'
 import type { Event, KubernetesObject } from './process.ts'
 import { type Letter, objectNamed, type World } from './world.ts'
@@ -70,6 +70,16 @@ const NOTHING_SAID = (): Said => ({
   byHand: { serial: 0, undone: [], isMended: false },
 })
 
+/** What a removal comes after: the first word to an application of which none has come yet. No rule mends a removal that nothing was known before. */
+const firstOf = ({ kind, side }: Told, { words }: Said): Letter[] => {
+  if (kind !== 'removed') return []
+  const about = words.filter(({ fact }) =>
+    'relation' in fact ? sidesOf(fact.relation).includes(side) : fact.side === side,
+  )
+  if (about.some(({ letter }) => letter?.isAnswered)) return []
+  return about.flatMap(({ fact, letter }) => (fact.side === side && letter ? [letter] : [])).slice(0, 1)
+}
+
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
 /** Juju, kubectl and Knative's source of documents, who tell the functions what people want. */
@@ -117,7 +127,7 @@ export const createPlatform = (
       data: eventData(fact),
     }
     const unordered = by === 'none' ? said.letters.filter((letter) => letter.about === about) : []
-    const letter = send(event, side, describeFact(fact), unordered)
+    const letter = send(event, side, describeFact(fact), [...unordered, ...firstOf(fact, said)])
     said.words.push({ fact, at: by === 'time' ? moment : sequence, letter })
   }
 

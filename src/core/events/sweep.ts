@@ -9,7 +9,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ow
 import { isPodOf } from '../../platform/kubernetes/pods.ts'
 import type { Features } from '../feature/combine.ts'
 import { unlessForbidden } from '../reconcile/observe/cluster.ts'
-import { holdersOf, keptKinds, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
+import { holdersOf, isLeftBy, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
 import { readDocument, rememberedDocuments } from '../relations/documents.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { isEnrolling, takesLabels } from '../relations/requested-labels.ts'
@@ -95,11 +95,11 @@ export const sweep = async (features: Features, kubernetes: Kubernetes, namespac
     const held = [...new Set(known.isPlaced && isWhole ? all : [])].filter(
       (object) => !isTargeted(known, object, named),
     )
-    const kinds = (owned.get(application) ?? []).map(({ kind }) => kind)
+    const left = (owned.get(application) ?? []).filter(known.isLeft)
     return {
       ...told,
       former: held.map(({ kind, metadata: { name } }) => ({ kind: kind as LabelTarget['kind'], name })),
-      owned: [...new Set(kinds)].filter((kind) => !known.kept.includes(kind)),
+      owned: [...new Set(left.map(({ kind }) => kind))],
     }
   })
   // the resync of an application with documents makes its memory again
@@ -123,8 +123,8 @@ type Known = {
   readonly targets: readonly (LabelTarget & { readonly kinds: readonly string[] })[]
   /** The places of labels are known, so labels anywhere else are left over. */
   readonly isPlaced: boolean
-  /** The kinds whose objects are not left over. */
-  readonly kept: readonly OwnedKind[]
+  /** Its object is left over. */
+  readonly isLeft: (owner: Owner) => boolean
 }
 
 const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo): Remembered[] => {
@@ -148,7 +148,7 @@ const rememberedIn = (features: Features, memory: KubernetesObject, memo: Memo):
   const hasEnded =
     Object.values(state.relations).some(takesLabels) || Object.values(state.tombstones ?? {}).some(isOfEnrolling)
   const isOver = state.removed !== undefined || (!isEnrolled && hasEnded)
-  const known = { targets, kept: keptKinds(state), isPlaced: isTold || isOver }
+  const known = { targets, isLeft: isLeftBy(state), isPlaced: isTold || isOver }
   return [
     {
       application,

@@ -237,7 +237,7 @@ const observeSecrets = async (
 }
 
 /** Tells if all policies of the application are in its own namespace: those that guard itself. */
-const isOfOneNamespace = ({ config, owned, lost }: State): boolean =>
+export const isOfOneNamespace = ({ config, owned, lost }: State): boolean =>
   (config !== undefined || (owned !== undefined && lost === undefined)) &&
   config?.mesh === undefined &&
   config?.meshPolicies === undefined &&

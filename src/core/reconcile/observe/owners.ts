@@ -8,10 +8,10 @@ import { fieldManager, ownerSelector } from '../../../platform/kubernetes/owners
 import { ownedKinds } from '../../state/owned-kinds.ts'
 import { isRemoved, OwnedKind, type State } from '../../state/state.ts'
 import { BESIDE_WORKLOADS, WORKLOAD_KINDS, workloadManager } from '../../workload/objects.ts'
-import { listOwned, unlessForbidden } from './cluster.ts'
+import { isOfOneNamespace, listOwned, unlessForbidden } from './cluster.ts'
 
-/** An application that owns objects of a kind. */
-export type Owner = { readonly application: string; readonly kind: OwnedKind }
+/** An application that owns an object of a kind. Policies may be in other namespaces. */
+export type Owner = { readonly application: string; readonly kind: OwnedKind; readonly isFar: boolean }
 
 /** Lists the results of `of` for each object. */
 type ListOf = <T>(
@@ -32,8 +32,11 @@ export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promi
   const list = pagesOf(kubernetes)
   const listed = await Promise.all(
     OwnedKind.options.map(async (kind) => {
-      const owners = (object: KubernetesObject) =>
-        [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)].map((application) => ({ application, kind }))
+      const owners = (object: KubernetesObject) => {
+        const isFar = kind === 'AuthorizationPolicy' && object.metadata.namespace !== namespace
+        const holders = [...holdersOf(object), ...holdersOf(object, WORKLOAD_PREFIX)]
+        return holders.map((application) => ({ application, kind, isFar }))
+      }
       if (kind === 'Namespace') {
         const found = await unlessForbidden(kubernetes.find({ kind, name: namespace }))
         return 'value' in found && found.value ? owners(found.value) : []
@@ -62,16 +65,17 @@ export const holdersOf = (object: KubernetesObject, prefix = PREFIX): string[] =
 /** Names the applications that hold labels of pods by their workload's field manager. */
 export const podHoldersOf = (object: KubernetesObject): string[] => holdersOf(object, WORKLOAD_PREFIX)
 
-/** Lists the kinds whose owned objects stay. Objects of other kinds were left by a lost memory. A workload runs on while its config is unknown. */
-export const keptKinds = (state: State): OwnedKind[] => {
+/** Creates a test for objects that were left by a lost memory, as this one does not look for them. A workload runs on while its config is unknown. */
+export const isLeftBy = (state: State): ((owner: Owner) => boolean) => {
   const isTold = state.config !== undefined || isRemoved(state)
-  return [...ownedKinds(state.owned), ...(isTold ? [] : [...WORKLOAD_KINDS, ...BESIDE_WORKLOADS])]
+  const kept = [...ownedKinds(state.owned), ...(isTold ? [] : [...WORKLOAD_KINDS, ...BESIDE_WORKLOADS])]
+  const isNear = isOfOneNamespace(state)
+  return ({ kind, isFar }) => !kept.includes(kind) || (isFar && isNear)
 }
 
 /** Lists the waits for a resync of the namespace, which removes objects that the application's memory does not know. */
 export const orphanWaits = (subject: Subject, state: State, owners: readonly Owner[]): Wait[] => {
-  const kept = keptKinds(state)
-  const left = owners.filter(({ application, kind }) => application === subject.application && !kept.includes(kind))
+  const left = owners.filter(({ application }) => application === subject.application).filter(isLeftBy(state))
   const name = subjectName(subject)
   return [...new Set(left.map(({ kind }) => kind))].toSorted().map((kind) => ({
     held: `each ${kind} of ${name}`,

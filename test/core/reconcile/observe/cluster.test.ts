@@ -20,7 +20,8 @@ import {
 } from '../../../../src/core/reconcile/observe/mesh-acceptance.ts'
 import {
   holdersOf,
-  keptKinds,
+  isLeftBy,
+  type Owner,
   orphanWaits,
   ownersIn,
   podHoldersOf,
@@ -28,7 +29,7 @@ import {
 import { waitForPodsOnMesh, waitForRemainingPods } from '../../../../src/core/reconcile/observe/pods-on-mesh.ts'
 import { dependsOnUnits, observeRunning, withUnits } from '../../../../src/core/reconcile/observe/units.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
-import type { OwnedKind } from '../../../../src/core/state/state.ts'
+import { OwnedKind, type State } from '../../../../src/core/state/state.ts'
 import { noUnits } from '../../../../src/core/units/units.ts'
 import { storeName } from '../../../../src/core/workload/secrets.ts'
 import { createEmbeddedApi } from '../../../../src/embedded/api/api.ts'
@@ -412,8 +413,8 @@ describe('the owners of objects', () => {
     )
     expect(await ownersIn(world.kubernetes, NAMESPACE)).toEqual([
       ...[
-        { application: 'web', kind: 'ConfigMap' },
-        { application: 'beacon', kind: 'Namespace' },
+        { application: 'web', kind: 'ConfigMap', isFar: false },
+        { application: 'beacon', kind: 'Namespace', isFar: false },
       ],
     ])
   })
@@ -421,21 +422,25 @@ describe('the owners of objects', () => {
   test('the owners of objects that may not be listed are left out', async () => {
     const world = connect([], (path) => /namespaces\/shop$|services\?/.test(path))
     await ours(world, configMap('a'))
-    expect(await ownersIn(world.kubernetes, NAMESPACE)).toEqual([{ application: 'web', kind: 'ConfigMap' }])
+    expect(await ownersIn(world.kubernetes, NAMESPACE)).toMatchObject([{ application: 'web', kind: 'ConfigMap' }])
   })
 
   test('the kinds that an application keeps are those in its memory, and workloads while its config is unknown', () => {
+    const keptKinds = (state: State) => {
+      const isLeft = isLeftBy(state)
+      return OwnedKind.options.filter((kind) => !isLeft({ application: 'web', kind, isFar: false }))
+    }
     expect(keptKinds(stateOf([], { config: PLAIN, owned: { 'Gateway.gateway.networking.k8s.io': null } }))).toEqual([
       'Gateway',
     ])
     expect(keptKinds(stateOf([], { removed: '2026-01-01T00:00:00Z' }))).toEqual([])
-    expect(keptKinds(stateOf([]))).toEqual([
+    expect(keptKinds(stateOf([])).toSorted()).toEqual([
+      'ConfigMap',
       'Deployment',
+      'PodDisruptionBudget',
       'Service',
       'ServiceAccount',
       'StatefulSet',
-      'ConfigMap',
-      'PodDisruptionBudget',
     ])
   })
 
@@ -450,7 +455,7 @@ describe('the owners of objects', () => {
         { application: 'db', kind: 'Namespace' },
         { application: 'web', kind: 'Service' },
       ],
-    ] as { application: string; kind: OwnedKind }[]
+    ] as Owner[]
     expect(orphanWaits(SUBJECT, stateOf([]), owners)).toMatchObject([
       { held: 'each AuthorizationPolicy of shop/web', for: ['a resync of shop'] },
       {
