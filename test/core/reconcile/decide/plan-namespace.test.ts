@@ -56,10 +56,10 @@ describe('the labels of the namespace', () => {
     }
     const { desired } = situationOf({})
     const basic = { desired: { ...desired, objects: [policy] } }
-    const after = (object: KubernetesObject, config: typeof on) =>
+    const needed = (object: KubernetesObject, config: typeof on) =>
       planned(object, config, basic).operations.map((one) => one.after)
-    expect(after(namespace({}), on)).toEqual([[`apply AuthorizationPolicy ${NAMESPACE}/basic`]])
-    expect(after(namespace(MESH), off)).toEqual([[]])
+    expect(needed(namespace({}), on)).toEqual([[`apply AuthorizationPolicy ${NAMESPACE}/basic`]])
+    expect(needed(namespace(MESH), off)).toEqual([[]])
   })
 
   test('the labels of a namespace that is unknown or does not exist stay as they are', () => {
