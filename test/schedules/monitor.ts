@@ -165,12 +165,18 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
       const truth = findTruth(platform)
       const known = {
         ...truth,
-        relations: truth.relations.filter(({ fact }) => fact.kind === 'told' && isKnown(fact.relation.id, fact.side)),
+        relations: truth.relations.filter(
+          ({ fact }) => fact.kind === 'told' && isKnown(fact.relation.id, fact.side) && isNaming(fact),
+        ),
       }
       return clientsOf(known)
     },
   }
 }
+
+/** Tells if a fact says who a client of another model is: one with a memory says it itself, once it is told. */
+const isNaming = ({ relation: { interface: name, requirer }, side }: Extract<Fact, { kind: 'told' }>): boolean =>
+  name !== 'cross_model_mesh' || requirer.application === ALIAS.name || requirer.application === side
 
 /** Watches every policy for identities that it must not let in at any moment. */
 export const watchMoments = (world: World, platform: Platform): void => {

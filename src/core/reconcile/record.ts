@@ -8,7 +8,7 @@ import { isAwaitedByProvider } from '../relations/awaited-peers.ts'
 import { recordProgress } from '../relations/claims.ts'
 import { withSending } from '../relations/nudges.ts'
 import { withVersions } from '../relations/published-version.ts'
-import { grantsLabels } from '../relations/requested-labels.ts'
+import { offersLabels } from '../relations/requested-labels.ts'
 import { isOfferAwaited } from '../relations/resolve-relations.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/worker-labels.ts'
 import type { Content, Memory } from '../state/memory.ts'
@@ -172,7 +172,7 @@ const inputAfter = (
   { relations, refused }: State,
   reports: readonly Report[],
 ): FeatureInput | undefined =>
-  reports.some(({ isWritten }) => isWritten) && Object.values(relations).some(grantsLabels)
+  reports.some(({ isWritten }) => isWritten) && Object.values(relations).some(offersLabels)
     ? {
         ...{ subject, environment, resolved: { ...resolved, state: { ...resolved.state, refused } } },
         seen: clusterAfter(seenIn(observed), reports),
@@ -192,7 +192,7 @@ const withOffers = (
   const input = inputAfter(context, decision, state, reports)
   if (input === undefined) return state
   const content = features.publications(input)
-  const all = publishDatabags(features, { subject, resolved: input.resolved, state, content }, grantsLabels)
+  const all = publishDatabags(features, { subject, resolved: input.resolved, state, content }, offersLabels)
   const held = restingOn(features.mesh, subject, state, resolved, missing)
   return limitDatabags(memory, state, sayingAsIn(all, state, held)).state
 }

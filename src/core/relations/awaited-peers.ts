@@ -6,7 +6,7 @@ import { desiredMeshLabels } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
 import type { Peer, Peers } from './peers.ts'
-import { grantsLabels, runsProvider, takesLabels } from './requested-labels.ts'
+import { offersLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
 /**
@@ -16,7 +16,7 @@ import type { ResolvedRelations } from './resolve-relations.ts'
 export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => [
   ...leavingWorkers(subject, state, resolved, peers),
   ...Object.entries(state.relations).flatMap(([key, entry]) => {
-    if (!grantsLabels(entry) || runsProvider(state, entry)) return []
+    if (!offersLabels(entry) || runsProvider(state, entry)) return []
     return peerView(subject, state, key, peers).mayCarry ? [subjectName(remoteSubject(subject, entry))] : []
   }),
 ]

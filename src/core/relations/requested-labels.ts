@@ -13,8 +13,8 @@ export const isEnrolling = (relation: Pick<Relation, 'interface'>): boolean => o
 export const takesLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
   isEnrolling(entry) && entry.role === 'requires'
 
-/** Tells if this side grants the policies that the relation's labels need. */
-export const grantsLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
+/** Tells if this side offers the labels of the relation. */
+export const offersLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
   isEnrolling(entry) && entry.role === 'provides'
 
 /** Tells if the config makes the application the beacon or the coordinator of the relation. */

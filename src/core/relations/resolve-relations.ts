@@ -24,7 +24,7 @@ import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { type RelationData, readData } from './relation-data.ts'
-import { grantsLabels, requestedLabels, takesLabels } from './requested-labels.ts'
+import { offersLabels, requestedLabels, takesLabels } from './requested-labels.ts'
 
 /** The state with each relation's effective data, and the problems found. */
 export type ResolvedRelations = {
@@ -50,7 +50,7 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
   const all = Object.entries(state.relations).map(([key, entry]) => {
     const other = peerView(subject, state, key, peers)
     const standing = standingBetween(state, entry, other)
-    const isPresent = standing === 'established' || (standing === 'leaving' && grantsLabels(entry))
+    const isPresent = standing === 'established' || (standing === 'leaving' && offersLabels(entry))
     return { key, entry, other, standing, isPresent }
   })
   const resolved = all.flatMap(({ standing, ...one }) =>
@@ -101,7 +101,7 @@ export const withLeaving = (resolved: ResolvedRelations): ResolvedRelations => {
 /** Tells how a relation stands by the memories of both sides. One that is over is `leaving` as long as its requirer may carry its labels. */
 const standingBetween = (state: State, entry: RelationEntry, other: PeerView): Relation['standing'] | 'over' => {
   if (stands(state, entry) && other.standing === 'established') return 'established'
-  const mayCarry = grantsLabels(entry)
+  const mayCarry = offersLabels(entry)
     ? other.mayCarry
     : entry.interface === 'service_mesh' && entry.claim !== undefined
   return mayCarry ? 'leaving' : 'over'
@@ -146,7 +146,7 @@ const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: 
         ? { data: theirs.remote.data, lastReadable: theirs.lastReadable }
         : undefined,
     provider: takesLabels(entry) && theirs ? providerOf(entry, theirs, other, state) : undefined,
-    requirer: grantsLabels(entry) ? requirerOf(entry, other, state) : undefined,
+    requirer: offersLabels(entry) ? requirerOf(entry, other, state) : undefined,
   })
   return { relation, read }
 }

@@ -51,7 +51,7 @@ export const execute = async (
   let looked = isFresh ? Promise.resolve(true) : undefined
   for (let left = operations; left.length > 0; left = operations.slice(reports.length)) {
     const [first] = left as [Operation]
-    const skipped = first.after.find((id) => broken.has(id))
+    const skipped = first.needs.find((id) => broken.has(id))
     if (skipped !== undefined) {
       report({ operation: first, skipped, isWritten: false, conflicts: [] })
       continue
@@ -90,9 +90,9 @@ const sideBySide = (
   const together: Operation[] = []
   const [first] = operations
   for (const operation of operations) {
-    const { id, object, after, verb } = operation
+    const { id, object, needs, verb } = operation
     const isFree = isFreelyOrdered(operation) && !applied.has(object) && !objects.has(object)
-    const isNext = isFree && verb === first?.verb && !after.some((one) => ids.has(one) || broken.has(one))
+    const isNext = isFree && verb === first?.verb && !needs.some((one) => ids.has(one) || broken.has(one))
     if (operation !== first && !isNext) break
     ids.add(id)
     objects.add(object)
@@ -139,7 +139,7 @@ const attemptAll = async (
 export const skipAll = (operations: readonly Operation[], failed: Iterable<string>): Report[] => {
   const broken = new Set(failed)
   return operations.flatMap((operation) => {
-    const skipped = operation.after.find((id) => broken.has(id))
+    const skipped = operation.needs.find((id) => broken.has(id))
     if (skipped === undefined) return []
     broken.add(operation.id)
     return [{ operation, skipped, isWritten: false, conflicts: [] }]

@@ -1,7 +1,7 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import { grantsLabels } from '../../relations/requested-labels.ts'
+import { offersLabels } from '../../relations/requested-labels.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import { requesterNames } from '../../state/requesters.ts'
 import type { State } from '../../state/state.ts'
@@ -37,7 +37,7 @@ export const restingOn = (
   const isBare = missing.some(mesh.isBasis)
   return Object.entries(state.relations).flatMap(([key, entry]) => {
     const relation = relations[key]
-    if (!grantsLabels(entry) || relation === undefined) return []
+    if (!offersLabels(entry) || relation === undefined) return []
     const names = [...requesterNames(subject, relation), `cluster of ${subjectName(subject)}`]
     return isBare || names.some((name) => requesters.has(name)) ? [key] : []
   })

@@ -48,8 +48,8 @@ export type Operation = {
   /** The object's name. */
   readonly object: string
   readonly manager: string
-  /** The ids of operations that this one depends on. If one of them fails or cannot be done, this one is skipped. */
-  readonly after: readonly string[]
+  /** The ids of operations that come before this one. If one of them fails or cannot be done, this one is skipped. */
+  readonly needs: readonly string[]
   readonly reason: string
 } & Write
 
@@ -91,16 +91,24 @@ export const objectIn = (id: string): string => id.slice(id.indexOf(' ') + 1)
 /** Selects the operations that can be executed although those in `failed` cannot. */
 export const withoutFailed = (operations: readonly Operation[], failed: ReadonlySet<string>): Operation[] => {
   const left = new Set(failed)
-  return inOrder(operations).filter(({ id, after }) => {
-    const isDue = !left.has(id) && !after.some((one) => left.has(one))
+  return inOrder(operations).filter(({ id, needs }) => {
+    const isDue = !left.has(id) && !needs.some((one) => left.has(one))
     if (!isDue) left.add(id)
     return isDue
   })
 }
 
-/** Sorts operations by phase. */
-export const inOrder = (operations: readonly Operation[]): Operation[] =>
-  operations.toSorted((one, other) => PHASES.indexOf(one.phase) - PHASES.indexOf(other.phase))
+/** Sorts operations by phase, and each after those that it needs. */
+export const inOrder = (operations: readonly Operation[]): Operation[] => {
+  const left = operations.toSorted((one, other) => PHASES.indexOf(one.phase) - PHASES.indexOf(other.phase))
+  const waiting = new Set(left.map(({ id }) => id))
+  return operations.map(() => {
+    const next = left.findIndex(({ needs }) => !needs.some((id) => waiting.has(id)))
+    const [operation] = left.splice(Math.max(next, 0), 1) as [Operation]
+    waiting.delete(operation.id)
+    return operation
+  })
+}
 
 /** Tells if the operation restarts pods. */
 export const isRolling = (operation: Operation): boolean => {

@@ -45,7 +45,7 @@ const forgetting = (
   return {
     ...writeOf(subject, keys ? 'forget' : 'remove', found),
     phase: 'prune',
-    after: operations.filter(goesBefore).map(({ id }) => id),
+    needs: operations.filter(goesBefore).map(({ id }) => id),
     reason: 'nothing refers to it any more',
     ...(keys ? { verb: 'forget', found, keys } : { verb: 'remove', found }),
   }

@@ -31,7 +31,7 @@ export const planLabels = (
   const places = placesOf([...targets, ...running])
   const isLeading = phase === 'enrol' && places.every((place) => isService(place) || !isEnrolled(situation, place))
   const isBeside = ({ object }: LabelLocation) => !whole.has(objectKey(object))
-  const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
+  const current = without(places, []).filter(isBeside)
   const isReplaced = ({ target: { on, ...template } }: Found) =>
     on === 'pods' && isStaying && targets.some(({ target, places: there }) => there && isSameTarget(target, template))
   // pods stay on the mesh until a rollout has replaced them by pods of a labelled template
@@ -39,9 +39,9 @@ export const planLabels = (
   const isLed = opening.size > 0 || (isLeading && (isJoining || closing.size > 0))
   const howAt = (place: LabelLocation): How =>
     isService(place)
-      ? { verb: 'label', phase: isLed ? 'lead' : phase, after: isLed || isStaying ? beforeLeads : [] }
-      : { verb: 'label', phase, after: isEnrolled(situation, place) ? beforeLabels : beforeJoining }
-  const released: How = { verb: 'release', phase, after: beforeLabels }
+      ? { verb: 'label', phase: isLed ? 'lead' : phase, needs: isLed || isStaying ? beforeLeads : [] }
+      : { verb: 'label', phase, needs: isEnrolled(situation, place) ? beforeLabels : beforeJoining }
+  const released: How = { verb: 'release', phase, needs: beforeLabels }
   const planned = [
     ...current.map((place) =>
       labelled(situation, order, place, wantedAt(situation, place, desired.labels), howAt(place)),
@@ -59,8 +59,8 @@ export const planLabels = (
   }
 }
 
-/** `after`: the ids of the operations that labels of the mesh come after. */
-type How = Pick<Operation, 'phase' | 'after'> & { readonly verb: 'label' | 'release' }
+/** `needs`: the ids of the operations that labels of the mesh come after. */
+type How = Pick<Operation, 'phase' | 'needs'> & { readonly verb: 'label' | 'release' }
 
 /** Plans the labels of one place. */
 export const labelled = (
@@ -68,19 +68,19 @@ export const labelled = (
   order: Order,
   place: LabelLocation,
   wanted: WantedLabels,
-  { verb, phase, after }: How,
+  { verb, phase, needs }: How,
 ): Labelled => {
   const seen = readHeld(subject.application, place)
   const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
   const reason = REASONS[order.phase === 'leave' ? 'release' : verb]
   const common = { object, manager: fieldManager(subject.application), phase, reason }
-  const needed = changesAny(MESH_KEYS, seen, difference) ? after : []
-  const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference, after: needed }
+  const needed = changesAny(MESH_KEYS, seen, difference) ? needs : []
+  const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference, needs: needed }
   const touches: Operation[] =
     fence === undefined
       ? []
-      : [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, after: [] }]
+      : [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, needs: [] }]
   return {
     operations: hasChanges(difference) ? [due] : touches,
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
@@ -102,7 +102,7 @@ const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocat
   const name = objectKey(object)
   const operation: Operation = {
     ...{ id: idOf('annotate', name), phase: 'enrol', object: name, manager },
-    after: desired.objects.filter(({ kind }) => kind === 'ConfigMap').map(applyOf),
+    needs: desired.objects.filter(({ kind }) => kind === 'ConfigMap').map(applyOf),
     ...{ verb: 'annotate', place, difference, reason: 'the pods are to start with another file' },
   }
   return {
@@ -114,10 +114,6 @@ const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocat
 /** Tells if the application has put the object on the mesh. Its other labels do not count. */
 const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
   readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
-
-/** Sorts Services first, to join safely: the Service must lead to the waypoint before the pods accept only the waypoint. */
-const servicesFirst = (places: readonly LabelLocation[]): LabelLocation[] =>
-  places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
 
 /** Removes repeated places. A former target may be the same object as a current one, or as another former one, under another name. */
 const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>

@@ -124,7 +124,7 @@ const planApplies = (
   const drafts = inParts(features.mesh, free, liveIn(situation))
   const takenIds = taken.map(({ desired: object }) => applyOf(object))
   const toRun = neededToRun(situation, templates, takenIds)
-  const after = ({ desired: object, live }: Pair): readonly string[] => {
+  const needs = ({ desired: object, live }: Pair): readonly string[] => {
     if (isWorkload(object.kind)) return toRun(object)
     if (live !== undefined) return order.policies.has(applyOf(object)) ? leaving : []
     if (order.closing.has(applyOf(object))) return order.leads
@@ -135,7 +135,7 @@ const planApplies = (
       ...writeOf(subject, 'apply', draft.desired),
       id: draft.id,
       phase: phaseOf(draft.desired),
-      after: [...draft.after, ...after(draft)],
+      needs: [...draft.needs, ...needs(draft)],
       reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
       verb: 'apply',
       desired: draft.desired,

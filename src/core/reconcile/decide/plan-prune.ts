@@ -21,11 +21,11 @@ export const planPrune = (
   const { mesh } = situation.features
   const replacements = replacementsIn(situation)
   const isReplaced = (object: KubernetesObject) => replacements(object).length > 0
-  const remove = (object: KubernetesObject, after: readonly string[] = []): Operation => {
+  const remove = (object: KubernetesObject, needs: readonly string[] = []): Operation => {
     const id = removalOf(object)
     const isOpening = opening.has(id)
     const labels = removals.has(id) ? leaving.filter((one) => !isOpening || !isOfService(one)) : []
-    const operation = removing(situation, object, [...replacements(object), ...labels, ...after], NOT_DESIRED)
+    const operation = removing(situation, object, [...replacements(object), ...labels, ...needs], NOT_DESIRED)
     return isOpening ? { ...operation, phase: 'allow' } : operation
   }
   const ending = (object: KubernetesObject): Operation => {
@@ -66,9 +66,9 @@ const replacementsIn = ({ features: { mesh }, desired }: Situation): ((object: K
 const removing = (
   { subject }: Situation,
   found: KubernetesObject,
-  after: readonly string[],
+  needs: readonly string[],
   reason: string,
-): Operation => ({ ...writeOf(subject, 'remove', found), phase: 'prune', after, reason, verb: 'remove', found })
+): Operation => ({ ...writeOf(subject, 'remove', found), phase: 'prune', needs, reason, verb: 'remove', found })
 
 /**
  * Removes the charm library's objects, each when our replacement stands. A policy is removed in a later step, once the mesh has accepted

@@ -35,7 +35,7 @@ const touching = ({ features, subject, fence }: Situation, found: KubernetesObje
   // labels come after the policies that they rest on, which a late write could remove
   const phase = isPolicy(found) && !isDenying(found) ? 'allow' : 'touch'
   const reason = 'a write may be on its way'
-  return [{ ...writeOf(subject, 'touch', found), phase, after: [], reason, verb: 'touch', found, fence }]
+  return [{ ...writeOf(subject, 'touch', found), phase, needs: [], reason, verb: 'touch', found, fence }]
 }
 
 /**
@@ -55,7 +55,7 @@ const planLeaving = ({ subject, desired }: Situation, stale: readonly Kubernetes
   objectDifference(stale, desired.leaving, managerOf(subject, 'AuthorizationPolicy'))
     .apply.filter(({ live }) => live !== undefined)
     .map(({ desired: object, live: found }) => ({
-      ...{ ...writeOf(subject, 'apply', object), phase: 'allow', after: [] },
+      ...{ ...writeOf(subject, 'apply', object), phase: 'allow', needs: [] },
       ...{ reason: 'it is not as it was asked for last', verb: 'apply', desired: object, found },
     }))
 

@@ -7,7 +7,7 @@ import { liveIn, type Situation } from './situation.ts'
 type Pair = ObjectPlan['apply'][number]
 
 /** An apply of one object, or its widening before that. `after` lists its dependencies among the operations of its target. */
-export type Draft = Pair & { readonly id: string; readonly after: readonly string[] }
+export type Draft = Pair & { readonly id: string; readonly needs: readonly string[] }
 
 /** Names the target that an object guards. An object that is no policy counts as its own target. */
 export const targetOf = ({ isPolicy, targetOf }: Mesh, object: KubernetesObject): string =>
@@ -23,12 +23,12 @@ export const inParts = (mesh: Mesh, pairs: readonly Pair[], live: readonly Kuber
   const isClosed = isHardened(mesh, live)
   return [...Map.groupBy(pairs, ({ desired }) => targetOf(mesh, desired))].flatMap(([target, same]) => {
     const parts = same.toSorted((one, other) => Number(one.live !== undefined) - Number(other.live !== undefined))
-    const drafts = parts.map((pair) => ({ ...pair, id: applyOf(pair.desired), after: [] }))
+    const drafts = parts.map((pair) => ({ ...pair, id: applyOf(pair.desired), needs: [] }))
     const wide = isClosed || guarded.has(target) ? undefined : mesh.widened(parts.map(({ desired }) => desired))
     const [first, ...others] = drafts
     if (wide === undefined || first === undefined) return drafts
-    const widening = { desired: wide, live: undefined, id: idOf('widen', objectKey(wide)), after: [] }
-    return [widening, ...[...others, first].map((draft) => ({ ...draft, after: [widening.id] }))]
+    const widening = { desired: wide, live: undefined, id: idOf('widen', objectKey(wide)), needs: [] }
+    return [widening, ...[...others, first].map((draft) => ({ ...draft, needs: [widening.id] }))]
   })
 }
 
@@ -52,7 +52,7 @@ export const widening = (
   return {
     ...writeOf(situation.subject, 'widen', found),
     phase: 'prune',
-    after: [],
+    needs: [],
     reason: 'the other objects of its target go',
     verb: 'apply',
     desired: {

@@ -18,20 +18,20 @@ const object = (kind: string, name: string): KubernetesObject => ({
   metadata: { name, namespace: NAMESPACE, uid: name, resourceVersion: '1' },
 })
 
-const common = (verb: Operation['verb'], kind: string, name: string, after: readonly string[]) => {
+const common = (verb: Operation['verb'], kind: string, name: string, needs: readonly string[]) => {
   const about = `${kind} ${NAMESPACE}/${name}`
-  return { id: idOf(verb, about), object: about, manager: 'meshstep/web', after, reason: '' }
+  return { id: idOf(verb, about), object: about, manager: 'meshstep/web', needs, reason: '' }
 }
 
-const removing = (name: string, ...after: string[]): Operation => ({
-  ...{ ...common('remove', 'ConfigMap', name, after), phase: 'prune', verb: 'remove' },
+const removing = (name: string, ...needs: string[]): Operation => ({
+  ...{ ...common('remove', 'ConfigMap', name, needs), phase: 'prune', verb: 'remove' },
   found: object('ConfigMap', name),
 })
 
-const applying = (kind: string, name: string, changes: Partial<Operation> = {}, ...after: string[]): Operation =>
+const applying = (kind: string, name: string, changes: Partial<Operation> = {}, ...needs: string[]): Operation =>
   ({
     ...{
-      ...common('apply', kind, name, after),
+      ...common('apply', kind, name, needs),
       phase: 'run',
       verb: 'apply',
       desired: object(kind, name),
@@ -159,12 +159,12 @@ describe('a write that restarts pods', () => {
 })
 
 describe('operations side by side', () => {
-  const touching = (name: string, ...after: string[]): Operation => ({
-    ...{ ...common('touch', 'ConfigMap', name, after), phase: 'touch', verb: 'touch', fence: 't' },
+  const touching = (name: string, ...needs: string[]): Operation => ({
+    ...{ ...common('touch', 'ConfigMap', name, needs), phase: 'touch', verb: 'touch', fence: 't' },
     found: object('ConfigMap', name),
   })
-  const allowing = (name: string, changes: object = {}, ...after: string[]) =>
-    applying('AuthorizationPolicy', name, { phase: 'allow', ...changes } as Partial<Operation>, ...after)
+  const allowing = (name: string, changes: object = {}, ...needs: string[]) =>
+    applying('AuthorizationPolicy', name, { phase: 'allow', ...changes } as Partial<Operation>, ...needs)
   const most = async (...operations: Operation[]) => (await run(operations)).most
 
   test('operations side by side are touches, new policies that allow, and labels that stay', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
+import { inOrder, type Operation } from '../../../../src/core/reconcile/decide/operation.ts'
 import { orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { planLabels } from '../../../../src/core/reconcile/decide/plan-labels.ts'
 import {
@@ -23,7 +23,8 @@ const targets = (...current: ReturnType<typeof labelled>[]) => ({ targets: { cur
 
 const plan = (changes: Changes, { templates = NONE, isSpecRefused = false } = {}) => {
   const situation = situationOf(changes)
-  return planLabels(situation, orderOf(situation), templates, isSpecRefused)
+  const planned = planLabels(situation, orderOf(situation), templates, isSpecRefused)
+  return { ...planned, operations: inOrder(planned.operations) }
 }
 
 const shown = (operations: readonly Operation[]) =>
@@ -33,10 +34,10 @@ const shown = (operations: readonly Operation[]) =>
   ])
 
 describe('labels that are desired', () => {
-  test('labels that are desired are written where they are missing, to Services first where all is to join', () => {
+  test('labels that are desired are written where they are missing', () => {
     expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }).operations)).toEqual([
-      ['label Service shop/web in enrol', MESH],
       ['label StatefulSet shop/web in enrol', MESH],
+      ['label Service shop/web in enrol', MESH],
     ])
   })
 
@@ -82,11 +83,11 @@ describe('labels that are desired', () => {
     expect(plan({ desired: ASKED, observed: targets(SERVICE) }).operations[0]?.reason).toBe('the labels are desired')
   })
 
-  test('labels that become fewer on the mesh are written after what is allowed, the Service first', () => {
+  test('labels that become fewer on the mesh are written after what is allowed', () => {
     const { operations } = plan({ held: { ...MESH, a: 'b' }, desired: ASKED, observed: targets(WORKLOAD, SERVICE) })
     expect(shown(operations).map(([name]) => name)).toEqual([
-      'label Service shop/web in enrol',
       'label StatefulSet shop/web in enrol',
+      'label Service shop/web in enrol',
     ])
   })
 
@@ -162,7 +163,7 @@ describe('pods that join the mesh behind a waypoint', () => {
     plan({
       desired: { labels: { ...ASKED.labels, labels } },
       observed: targets(labelled('StatefulSet', workload), labelled('Service', service)),
-    }).operations.map(({ id, after }) => [id, after])
+    }).operations.map(({ id, needs }) => [id, needs])
 
   test('pods that join the mesh behind a waypoint join after their Service leads there', () => {
     const joining = ['label StatefulSet shop/web', ['label Service shop/web']]
@@ -231,7 +232,7 @@ describe('annotations of pods', () => {
     expect(operations).toMatchObject([
       {
         ...{ id: 'annotate StatefulSet shop/web', verb: 'annotate', phase: 'enrol' },
-        ...{ after: ['apply ConfigMap shop/a', 'apply ConfigMap shop/c'], difference: { apply: { hash: '1' } } },
+        ...{ needs: ['apply ConfigMap shop/a', 'apply ConfigMap shop/c'], difference: { apply: { hash: '1' } } },
         place: { path: ['spec', 'template', 'metadata', 'annotations'] },
       },
     ])
@@ -255,7 +256,7 @@ describe('policies of the application itself', () => {
       plan({
         desired: { labels: { ...ASKED.labels, labels }, objects: [object] },
         observed: targets(WORKLOAD),
-      }).operations[0]?.after
+      }).operations[0]?.needs
     expect(comesAfter(policy({}, pods))).toEqual(['apply AuthorizationPolicy shop/guard'])
     expect(comesAfter(policy({ namespace: 'other' }, pods))).toEqual([])
     expect(comesAfter(policy({}, { ...pods, selector: { matchLabels: { 'app.kubernetes.io/name': 'db' } } }))).toEqual(
@@ -282,7 +283,7 @@ describe('policies of the application itself', () => {
           ...targets(labelled(kind, before)),
           owned: { kinds: [{ kind: 'AuthorizationPolicy', live: [policy({ name: 'former' }, pods)], library: [] }] },
         },
-      }).operations[0]?.after
+      }).operations[0]?.needs
     expect([needs('Service'), needs('StatefulSet')]).toEqual([
       ['apply AuthorizationPolicy shop/guard'],
       ['apply AuthorizationPolicy shop/guard'],
@@ -298,8 +299,8 @@ describe('policies of the application itself', () => {
       observed: targets(labelled('Service', {}), WORKLOAD),
     })
     const [led, joined] = planLabels(situation, orderOf(situation), NONE, false).operations
-    expect(led).toMatchObject({ phase: 'lead', after: ['apply AuthorizationPolicy shop/service'] })
-    expect(joined?.after).toContain('apply AuthorizationPolicy shop/guard')
+    expect(led).toMatchObject({ phase: 'lead', needs: ['apply AuthorizationPolicy shop/service'] })
+    expect(joined?.needs).toContain('apply AuthorizationPolicy shop/guard')
   })
 
   test('policies of the application itself come before the removal of what the charm library set', () => {
@@ -310,7 +311,7 @@ describe('policies of the application itself', () => {
       desired: { ...ASKED, objects: [policy({}, pods)] },
       observed: { targets: { current: [found], earlier: [], library: [{ kind: 'Service', name: 'web' }] } },
     })
-    expect(operations[0]?.after).toEqual(['apply AuthorizationPolicy shop/guard'])
+    expect(operations[0]?.needs).toEqual(['apply AuthorizationPolicy shop/guard'])
   })
 
   test('policies of the application itself are not waited for where it leaves the mesh', () => {
@@ -318,7 +319,7 @@ describe('policies of the application itself', () => {
       desired: { objects: [policy({}, pods)] },
       observed: targets(labelled('StatefulSet', { ...MESH, [USE_WAYPOINT_LABEL]: 'old' })),
     })
-    expect(operations[0]?.after).toEqual([])
+    expect(operations[0]?.needs).toEqual([])
   })
 
   test('policies of the application itself are not waited for where it is on the mesh already', () => {
@@ -327,6 +328,6 @@ describe('policies of the application itself', () => {
       desired: { labels, objects: [policy({}, pods)] },
       observed: targets(labelled('StatefulSet', MESH)),
     })
-    expect(operations[0]?.after).toEqual([])
+    expect(operations[0]?.needs).toEqual([])
   })
 })

@@ -57,7 +57,7 @@ describe('the labels of the namespace', () => {
     const { desired } = situationOf({})
     const basic = { desired: { ...desired, objects: [policy] } }
     const needed = (object: KubernetesObject, config: typeof on) =>
-      planned(object, config, basic).operations.map((one) => one.after)
+      planned(object, config, basic).operations.map((one) => one.needs)
     expect(needed(namespace({}), on)).toEqual([[`apply AuthorizationPolicy ${NAMESPACE}/basic`]])
     expect(needed(namespace(MESH), off)).toEqual([[]])
   })

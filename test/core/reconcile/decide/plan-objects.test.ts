@@ -46,7 +46,7 @@ const shown = (operations: readonly Operation[]): string[] => operations.map(({ 
 const ids = (operations: readonly Operation[]): string[] => operations.map(({ id }) => id)
 
 const afterOf = (operations: readonly Operation[], id: string): readonly string[] | undefined =>
-  operations.find((one) => one.id === id)?.after
+  operations.find((one) => one.id === id)?.needs
 
 const there = (...objects: KubernetesObject[]): Changes['observed'] => ({ owned: { kinds: kinds(...objects) } })
 
@@ -262,7 +262,7 @@ describe('the order of writes', () => {
       ...{ desired: { objects: [account, workload()] }, observed: { owned: { kinds: all } } },
       namesakes: new Map([['ServiceAccount shop/web', { object: account }]]),
     })
-    expect(operations).toMatchObject([{ id: 'apply StatefulSet shop/web', after: [] }])
+    expect(operations).toMatchObject([{ id: 'apply StatefulSet shop/web', needs: [] }])
   })
 
   test('the order of writes puts no pods on the mesh whose guard has the name of a policy of somebody else', () => {

@@ -32,7 +32,7 @@ const labelling = (found: Found, difference: object, verb = 'label'): Operation 
   const [place] = found.places ?? []
   if (place === undefined) throw new Error('no place')
   const object = `${place.object.kind} ${NAMESPACE}/${place.object.metadata.name}`
-  const common = { id: `${verb} ${object}`, phase: 'enrol', object, manager: 'meshstep/web', after: [], reason: '' }
+  const common = { id: `${verb} ${object}`, phase: 'enrol', object, manager: 'meshstep/web', needs: [], reason: '' }
   return { ...common, verb, place, difference: { remove: {}, apply: undefined, ...difference } } as Operation
 }
 
@@ -42,7 +42,7 @@ const object = (kind: string, name: string, more: Partial<KubernetesObject> = {}
 
 const applying = (desired: KubernetesObject, found?: KubernetesObject, more: object = {}): Operation =>
   ({
-    ...{ id: `apply ${desired.kind} ${desired.metadata.name}`, phase: 'run', manager: 'm', after: [], reason: '' },
+    ...{ id: `apply ${desired.kind} ${desired.metadata.name}`, phase: 'run', manager: 'm', needs: [], reason: '' },
     ...{ object: `${desired.kind} ${NAMESPACE}/${desired.metadata.name}`, verb: 'apply', desired, found, ...more },
   }) as Operation
 
@@ -190,13 +190,19 @@ test('kinds of an earlier config are remembered from now on, until the config ha
 })
 
 describe('operations', () => {
-  const one = (id: string, phase: Operation['phase'], ...after: string[]) =>
-    ({ id, phase, after }) as unknown as Operation
+  const one = (id: string, phase: Operation['phase'], ...needs: string[]) =>
+    ({ id, phase, needs }) as unknown as Operation
   const ids = (operations: readonly Operation[]) => operations.map(({ id }) => id)
 
   test('operations are executed by phase, in the order of the list within each', () => {
     const all = PHASES.toReversed().flatMap((phase) => [one(`${phase} 1`, phase), one(`${phase} 2`, phase)])
     expect(ids(inOrder(all))).toEqual(PHASES.flatMap((phase) => [`${phase} 1`, `${phase} 2`]))
+  })
+
+  test('an operation comes after those that it needs, in whatever phase they are', () => {
+    expect(ids(inOrder([one('a', 'allow', 'c'), one('b', 'run'), one('c', 'prune')]))).toEqual(['b', 'c', 'a'])
+    expect(ids(inOrder([one('a', 'allow', 'b'), one('b', 'allow', 'a')]))).toEqual(['a', 'b'])
+    expect(ids(inOrder([one('a', 'allow', 'elsewhere')]))).toEqual(['a'])
   })
 
   test('operations that depend on a failed one are left out, and those that depend on them', () => {
