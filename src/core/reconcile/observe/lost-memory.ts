@@ -85,7 +85,10 @@ const withObservedLabels = (
       ({ id, remote }) =>
         asking.length === 0 || !remote || !isSameNamespace(remote, subject) || asking.includes(id ?? ''),
     )
-  const told = [...ended.map(({ remote }) => remote), ...knownEnrolments(subject, state, resolved)]
+    .map(({ remote }) => remote)
+  // the labels of a cluster are those of its coordinator's beacon
+  const clusters = Object.values(state.tombstones ?? {}).filter((one) => one.interface === 'cluster')
+  const told = [...ended, ...clusters.map(() => undefined), ...knownEnrolments(subject, state, resolved)]
   const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
   // labels from the config, or that only the application itself can request, need no relation
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
