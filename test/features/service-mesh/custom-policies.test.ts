@@ -133,7 +133,7 @@ describe('policies of its own', () => {
     expect(lists(world, 'authorizationpolicies')).toEqual([])
   })
 
-  test('policies of its own are allowed before the application is enrolled, and go after it is not any more', async () => {
+  test('policies of its own, also those that deny, come before the application is enrolled, and go after it is not any more', async () => {
     const world = createDb()
     const events: string[] = []
     world.api.subscribe(({ type, object: { kind, metadata } }) => {
@@ -146,9 +146,8 @@ describe('policies of its own', () => {
       DB,
     )
     expect(events).toEqual([
-      'ADDED AuthorizationPolicy db-shop-p',
-      ...['MODIFIED Service db', 'MODIFIED StatefulSet db', 'MODIFIED StatefulSet db'],
-      'ADDED AuthorizationPolicy no-delete',
+      ...['ADDED AuthorizationPolicy db-shop-p', 'ADDED AuthorizationPolicy no-delete'],
+      ...['MODIFIED StatefulSet db', 'MODIFIED StatefulSet db', 'MODIFIED Service db'],
     ])
     events.length = 0
     await configure(world, {}, DB)

@@ -98,7 +98,7 @@ export const withoutFailed = (operations: readonly Operation[], failed: Readonly
   })
 }
 
-/** Sorts operations by phase, and each after those that it needs. */
+/** Sorts operations by phase, and each after those that it needs. Between two that need each other the phase decides. */
 export const inOrder = (operations: readonly Operation[]): Operation[] => {
   const left = operations.toSorted((one, other) => PHASES.indexOf(one.phase) - PHASES.indexOf(other.phase))
   const waiting = new Set(left.map(({ id }) => id))

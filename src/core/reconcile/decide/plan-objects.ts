@@ -126,7 +126,7 @@ const planApplies = (
   const toRun = neededToRun(situation, templates, takenIds)
   const needs = ({ desired: object, live }: Pair): readonly string[] => {
     if (isWorkload(object.kind)) return toRun(object)
-    if (live !== undefined) return order.policies.has(applyOf(object)) ? leaving : []
+    if (live !== undefined) return order.phase === 'leave' && order.policies.has(applyOf(object)) ? leaving : []
     if (order.closing.has(applyOf(object))) return order.leads
     return isDenying(object) && isForAll(object) ? order.basic : []
   }
