@@ -56,12 +56,6 @@ export const notAllowed = (): Refusal =>
 export const alreadyExists = (kind: Named, name: string): Refusal =>
   new Refusal(409, 'AlreadyExists', `${resourceName(kind)} "${name}" already exists`, detailsOf(kind, name))
 
-export const forbidden = (kind: Named, name: string, why: string): Refusal =>
-  new Refusal(403, 'Forbidden', `${resourceName(kind)} "${name}" is forbidden: ${why}`, detailsOf(kind, name))
-
-export const tooLarge = (limit: number): Refusal =>
-  new Refusal(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${limit}`)
-
 /** `kind` is the resource's plural for storage conflicts and its kind for delete preconditions. */
 export const conflict = (kind: { group: string; plural: string }, name: string, why: string): Refusal =>
   new Refusal(
