@@ -73,9 +73,9 @@ export const applyConflict = (message: string, causes: FieldError[]): Refusal =>
     causes: causes.map(({ reason, message, field }) => ({ reason, message, field })),
   })
 
-/** Every error is listed as a cause; the message names equal ones once. */
+/** Every error is listed as a cause, and in the message. */
 export const invalid = (kind: Pick<Named, 'group' | 'kind'>, name: string, errors: readonly FieldError[]): Refusal => {
-  const messages = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))]
+  const messages = errors.map(({ field, message }) => `${field}: ${message}`)
   const summary = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`
   const causes = errors.map(({ reason, message, field }) => ({ reason, message, field }))
   const qualified = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
