@@ -80,7 +80,7 @@ export const WINGS: readonly Wing[] = [
       workloads: 'the controllers, which make the pods of workloads',
       store: 'objects as they are stored: defaults, addresses, states of pods',
       apply: 'who owns which field, and patches',
-      validate: 'what is refused, in the API server’s words',
+      validate: 'what is refused: wrong names and types, and what workloads may not change',
       kinds: 'the kinds that are served, their schemas, and JSON',
     },
   },

@@ -10,8 +10,11 @@ const CLAIM = {
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
 }
 
-/** Workloads that no API server takes: what is wrong, the workload, and what its sender is told. */
-export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: RegExp])[] = [
+/** What is wrong, the workload, and what its sender is told. */
+type BadSpec = readonly [name: string, workload: Body, told: RegExp]
+
+/** Workloads that meshstep refuses, or that no schema has. */
+export const BAD_SPECS: readonly BadSpec[] = [
   [
     'a misspelt field of the pod',
     pod({}, { hostnetwork: true }),
@@ -40,11 +43,6 @@ export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: 
     'a word for a quantity',
     pod({ resources: { limits: { cpu: 'lots' } } }),
     /quantities must match .*podSpec\.containers\.0\.resources\.limits\.cpu: "lots"; a quantity is a number/,
-  ],
-  [
-    'a value that is none of a few',
-    pod({ imagePullPolicy: 'Sometimes' }),
-    /containers\.0\.imagePullPolicy: Unsupported value: "Sometimes": supported values: "Always"/,
   ],
   [
     'two secrets of one name to pull by',
@@ -93,6 +91,16 @@ export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: 
     /containers\.0\.volumeMounts\.0\.name: no volume "data"/,
   ],
   ['a port that is none', pod({ ports: [{ containerPort: 70_000 }] }), /ports\.0\.containerPort: expected a port/],
+  ['pods that are not restarted', pod({}, { restartPolicy: 'Never' }), /podSpec\.restartPolicy: expected Always/],
+]
+
+/** Workloads that break rules of an API server beyond its schemas. */
+export const UNRULY_SPECS: readonly BadSpec[] = [
+  [
+    'a value that is none of a few',
+    pod({ imagePullPolicy: 'Sometimes' }),
+    /containers\.0\.imagePullPolicy: Unsupported value: "Sometimes": supported values: "Always"/,
+  ],
   [
     'seconds before there were any',
     pod({ livenessProbe: { tcpSocket: { port: 80 }, initialDelaySeconds: -1 } }),
@@ -108,7 +116,6 @@ export const BAD_SPECS: readonly (readonly [name: string, workload: Body, told: 
     pod({ resources: { requests: { memory: '2Gi' }, limits: { memory: '1Gi' } } }),
     /containers\.0\.resources\.requests: Invalid value: "2Gi": must be less than or equal to memory limit of 1Gi/,
   ],
-  ['pods that are not restarted', pod({}, { restartPolicy: 'Never' }), /podSpec\.restartPolicy: expected Always/],
   [
     'a port of the host that is not that of the container, on the network of the host',
     pod({ ports: [{ containerPort: 80, hostPort: 8080 }] }, { hostNetwork: true }),

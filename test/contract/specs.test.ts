@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { until } from '../process/helpers.ts'
-import { BAD_SPECS, goodSpec } from './bad-specs.ts'
-import { type Cluster, openCluster } from './cluster.ts'
+import { BAD_SPECS, goodSpec, UNRULY_SPECS } from './bad-specs.ts'
+import { type Cluster, noCluster, openCluster } from './cluster.ts'
 
 let cluster: Cluster
 beforeAll(async () => {
@@ -22,15 +22,26 @@ const imageOf = async (application: string) => {
   return template?.spec.containers[0]?.image
 }
 
+/** Tells of a workload after a good one, and expects what runs to stay, and to be correctable. */
+const expectRefusal = async (workload: unknown, told: RegExp) => {
+  const application = newName()
+  await tell(application, goodSpec())
+  const refused = await tell(application, workload).catch((error: unknown) => error)
+  expect(refused).toMatchObject({ name: 'Refused', status: 400, message: expect.stringMatching(told) })
+  expect(await imageOf(application)).toBe('example.invalid/web:1')
+  expect(await tell(application, goodSpec('example.invalid/web:2'))).toMatchObject({ status: 'changed' })
+  expect(await imageOf(application)).toBe('example.invalid/web:2')
+}
+
+describe.skipIf(noCluster)(`a pod spec that breaks a rule of a real API server ${noCluster ?? ''}`, () => {
+  test.each(UNRULY_SPECS)('%s: is refused, and what runs stays and can be corrected', async (_, workload, told) => {
+    await expectRefusal(workload, told)
+  })
+})
+
 describe('a bad pod spec', () => {
   test.each(BAD_SPECS)('%s: is refused, and what runs stays and can be corrected', async (_, workload, told) => {
-    const application = newName()
-    await tell(application, goodSpec())
-    const refused = await tell(application, workload).catch((error: unknown) => error)
-    expect(refused).toMatchObject({ name: 'Refused', status: 400, message: expect.stringMatching(told) })
-    expect(await imageOf(application)).toBe('example.invalid/web:1')
-    expect(await tell(application, goodSpec('example.invalid/web:2'))).toMatchObject({ status: 'changed' })
-    expect(await imageOf(application)).toBe('example.invalid/web:2')
+    await expectRefusal(workload, told)
   })
 
   test('of a new application leaves nothing', async () => {

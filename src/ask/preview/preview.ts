@@ -22,6 +22,7 @@ import type { Proposal } from './input.ts'
 import { plannableDocuments } from './plannable-documents.ts'
 import { rehearse } from './rehearse.ts'
 import { isTelling, type ReportedStep } from './reported-step.ts'
+import { unaskedSpecs } from './unasked-specs.ts'
 
 /** The effects of events and documents, as JSON. */
 export type Plan = {
@@ -71,8 +72,8 @@ const MOST_AT_ONCE = 2
 
 /**
  * Plans the effect of events and documents. It reads the cluster, and runs the steps on a fork of it in memory. It writes nothing: its only verb is GET.
- * Rejects with Refused if an event would be refused, or the sender may not send the events. A document that the API server would refuse is named as
- * incomplete. It leaves out objects that the sender may not see.
+ * Rejects with Refused if an event would be refused, or the sender may not send the events. A document that the API server would refuse by its schema or its name is
+ * named as incomplete. It leaves out objects that the sender may not see.
  */
 export const createPreview = (dependencies: Dependencies): Preview => {
   const { transport, clock, timeoutMilliseconds } = dependencies
@@ -122,7 +123,13 @@ export const createPreview = (dependencies: Dependencies): Preview => {
         planned: new Set(all.map(({ object }) => object)),
       }),
       incomplete: [...(given.unreadable ?? []), ...known.incomplete, ...incomplete, ...compared.incomplete],
-      messages: [...known.messages, ...(authored?.messages ?? []), ...compared.messages, ...hidden],
+      messages: [
+        ...known.messages,
+        ...(authored?.messages ?? []),
+        ...unaskedSpecs(changes),
+        ...compared.messages,
+        ...hidden,
+      ],
     }
   }
 

@@ -2,7 +2,7 @@ import { createMemo } from '../../platform/base/memo.ts'
 import type { KubernetesObject as PublicObject } from '../../platform/kubernetes/objects.ts'
 import { copyOf, type JsonMap, type KubernetesObject } from '../kinds/json.ts'
 import { kindOf } from '../kinds/kinds.ts'
-import { notAllowed, Refusal, tooLarge } from '../kinds/status.ts'
+import { notAllowed, Refusal } from '../kinds/status.ts'
 import { Store } from '../store/store.ts'
 import type { World } from '../store/world.ts'
 import { adopt } from './adopt.ts'
@@ -109,12 +109,6 @@ const split = (path: string): { pathname: string; query: URLSearchParams } => {
 const isWatch = (request: Request, query: URLSearchParams): boolean =>
   request.method === 'GET' && ['true', '1'].includes(query.get('watch') ?? '')
 
-const longestBody = 3 * 1024 * 1024
-
-const refuseLongBody = ({ method, body }: Request): void => {
-  if (method !== 'GET' && body !== undefined && Buffer.byteLength(body) > longestBody) throw tooLarge(longestBody)
-}
-
 /** The documents and reviews that are not resources. */
 const special = (request: Request, pathname: string, reviewers: Reviewers): Answer | undefined => {
   if (healthPaths.includes(pathname)) return text(200, 'ok')
@@ -169,7 +163,6 @@ const serve = (
   const answer = (request: Request): Answer => {
     const { pathname, query } = split(request.path)
     try {
-      refuseLongBody(request)
       const answered = special(request, pathname, { tokens, audiences, allows })
       if (answered) return answered
       if (isWatch(request, query)) return firstOf(request)

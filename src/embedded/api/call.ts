@@ -35,7 +35,7 @@ export const find = ({ store }: World, { kind, namespace, name }: Named): Kubern
 }
 
 export const optionsFor = ({ request, query }: Call, applies = false): Options =>
-  optionsOf(request.method, query, { userAgent: request.headers['user-agent'], applies })
+  optionsOf(query, { userAgent: request.headers['user-agent'], applies })
 
 /** The write of a request, by the manager it names. */
 export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operation: Writer['operation']): Write => {

@@ -1,18 +1,10 @@
 import { type JsonMap, type KubernetesObject, listOf, mapOf } from '../kinds/json.ts'
-import { deleted, forbidden, notAllowed } from '../kinds/status.ts'
+import { deleted, notAllowed } from '../kinds/status.ts'
 import { remove } from '../store/remove.ts'
 import { settle } from '../workloads/settle.ts'
 import { type Call, find, list, named, type Result } from './call.ts'
 import { deleteOptions } from './delete-options.ts'
-import type { Target } from './route.ts'
 import { selected } from './select.ts'
-
-const immortal = ['default', 'kube-system', 'kube-public']
-
-const refuseImmortal = ({ kind }: Target, name: string): void => {
-  if (kind.kind === 'Namespace' && immortal.includes(name))
-    throw forbidden(kind, name, 'this namespace may not be deleted')
-}
 
 const removeOne = (call: Call, live: KubernetesObject, options: JsonMap): KubernetesObject => {
   const { kind } = call.target
@@ -28,7 +20,6 @@ export const deleteOne = (call: Call): Result => {
   if (call.target.subresource !== undefined) throw notAllowed()
   const options = deleteOptions(call)
   const live = find(call.world, named(call.target))
-  refuseImmortal(call.target, name)
   const removed = removeOne(call, live, options)
   const answersObject = kind.deleteAnswersObject || removed.metadata.finalizers !== undefined
   return { status: 200, object: answersObject ? removed : deleted(kind, name, live.metadata.uid ?? '') }

@@ -3,11 +3,11 @@ import { mergePatch } from '../apply/merge-patch.ts'
 import { strategicMerge } from '../apply/strategic-merge.ts'
 import { typedProblem } from '../apply/typed-patch.ts'
 import { isMap, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from '../kinds/json.ts'
-import type { Kind } from '../kinds/kind.ts'
+import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import { badRequest, invalid, Refusal, unsupportedMediaType } from '../kinds/status.ts'
 import { invalidValue } from '../validate/errors.ts'
-import { decodeInto, goType } from '../validate/field-types.ts'
-import { isNestedTooDeep, mediaType, parseGoJson, parseYamlOrJson } from './body.ts'
+import { decodeInto } from '../validate/field-types.ts'
+import { isNestedTooDeep, mediaType, parseJson, parseYamlOrJson } from './body.ts'
 import { checkKind, declared, type ReadObject, warningsOf } from './decode.ts'
 import type { FieldValidation } from './options.ts'
 import type { Request } from './route.ts'
@@ -20,24 +20,15 @@ const decoded = (read: { value: Json } | { error: string }): Json => {
 }
 
 const decodedMap = (text: string): JsonMap => {
-  const value = decoded(parseGoJson(text))
-  if (!isMap(value))
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${Array.isArray(value) ? 'array' : typeof value} into Go value of type map[string]interface {}`,
-    )
+  const value = decoded(parseJson(text))
+  if (!isMap(value)) throw badRequest('error decoding patch: expected an object')
   return value
 }
 
 const withOperations = (live: KubernetesObject, text: string): Json => {
-  const operations = decoded(parseGoJson(text))
-  const isPatch = Array.isArray(operations)
-  const wrong = isPatch ? operations.find((operation) => !isMap(operation)) : operations
-  if (wrong !== undefined) {
-    const into = isPatch ? 'Operation' : 'Patch'
-    throw badRequest(
-      `error decoding patch: json: cannot unmarshal ${goType(wrong)} into Go value of type jsonpatch.${into}`,
-    )
-  }
+  const operations = decoded(parseJson(text))
+  if (!Array.isArray(operations) || !operations.every(isMap))
+    throw badRequest('error decoding patch: expected a list of operations')
   try {
     return jsonPatch(live, operations)
   } catch (error) {
@@ -90,17 +81,13 @@ export const appliedConfig = (
   const read = parseYamlOrJson(text)
   if ('error' in read) throw badRequest(`error decoding YAML: ${read.error}`)
   if (!isMap(read.value)) throw badRequest('error decoding YAML: not an object')
-  const { apiVersion, kind: sent } = read.value
-  const { wrong } = decodeInto({ apiVersion: apiVersion ?? null, kind: sent ?? null }, kind.shape)
-  if (wrong) throw badRequest(`error decoding YAML: ${wrong.error}`)
-  const version = `${String(apiVersion).includes('/') ? '' : '/'}${apiVersion}, Kind=${sent}`
-  const place = `${metadataOf(read.value)}/${address.name}; ${version}`
+  // an apply names its kind
+  checkKind({ kind: null, apiVersion: null, ...read.value }, kind)
+  const place = `${address.namespace ?? ''}/${address.name}; ${apiVersionOf(kind)}, Kind=${kind.kind}`
   const problem = typedProblem(read.value, kind.shape)
   if (problem !== undefined) throw new Refusal(500, '', `failed to create typed patch object (${place}): ${problem}`)
-  const unreadable = kind.custom ? undefined : decodeInto(read.value, kind.shape).wrong
-  if (unreadable === undefined) return read.value
-  const why = `unable to convert unstructured object to ${version}: ${unreadable.error}`
-  throw new Refusal(500, '', `failed to convert new object (${place}) to proper version: ${why}`)
+  const wrong = kind.custom ? undefined : decodeInto(read.value, kind.shape).wrong
+  if (wrong !== undefined)
+    throw new Refusal(500, '', `failed to convert new object (${place}) to proper version: ${wrong}`)
+  return read.value
 }
-
-const metadataOf = ({ metadata }: JsonMap): string => String(mapOf(metadata).namespace ?? '')

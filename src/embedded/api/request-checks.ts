@@ -1,5 +1,5 @@
 import { type JsonMap, type KubernetesObject, mapOf } from '../kinds/json.ts'
-import { apiVersionOf, type Kind } from '../kinds/kind.ts'
+import type { Kind } from '../kinds/kind.ts'
 import { badRequest, conflict, invalid } from '../kinds/status.ts'
 import { checkVersion } from '../store/update.ts'
 import { invalidValue } from '../validate/errors.ts'
@@ -41,11 +41,6 @@ export const checkReplace = (kind: Kind, live: KubernetesObject, { uid, resource
 
 /** Refuses to apply another object than the path names. */
 export const checkConfig = (address: Named, config: JsonMap): void => {
-  const { kind } = address
   checkObjectName(address, { ...config, metadata: { name: address.name, ...mapOf(config.metadata) } })
-  if (config.kind !== kind.kind || config.apiVersion !== apiVersionOf(kind)) {
-    const sent = `${config.apiVersion}, Kind=${config.kind}`
-    throw badRequest(`invalid object type: ${sent}, expected ${apiVersionOf(kind)}, Kind=${kind.kind}`)
-  }
   if (mapOf(config.metadata).managedFields !== undefined) throw badRequest('metadata.managedFields must be nil')
 }

@@ -1,8 +1,7 @@
 import { at, type JsonMap, type KubernetesObject, mapOf, withAt } from '../kinds/json.ts'
 import { builtin } from '../kinds/kind.ts'
-import { invalid, notAllowed, unsupportedMediaType } from '../kinds/status.ts'
+import { notAllowed, unsupportedMediaType } from '../kinds/status.ts'
 import { update } from '../store/update.ts'
-import { nonNegative } from '../validate/rules.ts'
 import { mediaType } from './body.ts'
 import { afterControllers, type Call, find, named, optionsFor, type Result, writeOf } from './call.ts'
 import { decodeObject, type ReadObject } from './decode.ts'
@@ -35,11 +34,8 @@ const scaleOf = ({ metadata, spec, status }: KubernetesObject): KubernetesObject
 }
 
 const write = (call: Call, live: KubernetesObject, options: Options, { object, warnings }: ReadObject): Result => {
-  const { name } = named(call.target)
   checkObjectName({ ...named(call.target), kind: scale }, object)
   const replicas = at(object, 'spec', 'replicas') ?? 0
-  const errors = nonNegative(replicas, 'spec.replicas')
-  if (errors.length > 0) throw invalid(scale, name, errors)
   const { managedFields: _, ...metadata } = live.metadata
   const { resourceVersion } = mapOf(object.metadata)
   const sent: JsonMap = { ...withAt(live, ['spec', 'replicas'], replicas), metadata: { ...metadata, resourceVersion } }

@@ -28,8 +28,6 @@ export type Kind = {
   readonly createOnPut: boolean
   /** A replace must carry the resourceVersion. */
   readonly putNeedsVersion: boolean
-  /** An update checks the metadata once more by the rules of a create. */
-  readonly rechecksMetadata: boolean
   /** A delete answers with the object instead of a Status. */
   readonly deleteAnswersObject: boolean
   /** Field selectors besides metadata.name and metadata.namespace. */
@@ -60,7 +58,6 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
   zero: {},
   createOnPut: false,
   putNeedsVersion: false,
-  rechecksMetadata: true,
   deleteAnswersObject: false,
   selectable: [],
   ...entry,
@@ -73,7 +70,6 @@ export const custom = (group: string, version: string, entry: Entry & { schema: 
   status: true,
   counted: true,
   putNeedsVersion: true,
-  rechecksMetadata: false,
 })
 
 /** `v1`, `apps/v1`. */

@@ -9,8 +9,8 @@ const involved = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVer
 
 const core = (entry: Parameters<typeof builtin>[2]): Kind => builtin('', 'v1', entry)
 
-const later = { status: true, rechecksMetadata: false }
-const admission = { namespaced: false, counted: true, rechecksMetadata: false }
+const later = { status: true }
+const admission = { namespaced: false, counted: true }
 
 /** The kinds served; another one is one more entry. */
 export const kinds: readonly Kind[] = [
@@ -56,7 +56,7 @@ export const kinds: readonly Kind[] = [
     zero: { spec: { selector: null, template: emptyTemplate, strategy: {} }, status: {} },
   }),
   builtin('coordination.k8s.io', 'v1', {
-    ...{ kind: 'Lease', zero: { spec: {} }, createOnPut: true, putNeedsVersion: true, rechecksMetadata: false },
+    ...{ kind: 'Lease', zero: { spec: {} }, createOnPut: true, putNeedsVersion: true },
   }),
   builtin('autoscaling', 'v2', {
     ...{ kind: 'HorizontalPodAutoscaler', shortNames: ['hpa'], categories: all, ...later },

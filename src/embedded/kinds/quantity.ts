@@ -47,15 +47,6 @@ const parsed = (value: Json | undefined): Quantity | undefined => {
   return { billionths: sign * (isBinary && exact > mostBinary ? mostBinary : exact), form: scale.form }
 }
 
-/**
- * The amount of a quantity in billionths, rounded away from zero; undefined for an invalid one. See
- * https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
- */
-export const amountOf = (quantity: Json | undefined): bigint | undefined => parsed(quantity)?.billionths
-
-/** Tells if a quantity is a whole number. */
-export const isWhole = (quantity: Json | undefined): boolean => (amountOf(quantity) ?? 0n) % one === 0n
-
 const shortest = (value: bigint, base: bigint, power = 0): { value: bigint; power: number } =>
   value % base === 0n ? shortest(value / base, base, power + 1) : { value, power }
 

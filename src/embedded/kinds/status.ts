@@ -56,12 +56,6 @@ export const notAllowed = (): Refusal =>
 export const alreadyExists = (kind: Named, name: string): Refusal =>
   new Refusal(409, 'AlreadyExists', `${resourceName(kind)} "${name}" already exists`, detailsOf(kind, name))
 
-export const forbidden = (kind: Named, name: string, why: string): Refusal =>
-  new Refusal(403, 'Forbidden', `${resourceName(kind)} "${name}" is forbidden: ${why}`, detailsOf(kind, name))
-
-export const tooLarge = (limit: number): Refusal =>
-  new Refusal(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${limit}`)
-
 /** `kind` is the resource's plural for storage conflicts and its kind for delete preconditions. */
 export const conflict = (kind: { group: string; plural: string }, name: string, why: string): Refusal =>
   new Refusal(
@@ -79,9 +73,9 @@ export const applyConflict = (message: string, causes: FieldError[]): Refusal =>
     causes: causes.map(({ reason, message, field }) => ({ reason, message, field })),
   })
 
-/** Every error is listed as a cause; the message names equal ones once. */
+/** Every error is listed as a cause, and in the message. */
 export const invalid = (kind: Pick<Named, 'group' | 'kind'>, name: string, errors: readonly FieldError[]): Refusal => {
-  const messages = [...new Set(errors.map(({ field, message }) => `${field}: ${message}`))]
+  const messages = errors.map(({ field, message }) => `${field}: ${message}`)
   const summary = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`
   const causes = errors.map(({ reason, message, field }) => ({ reason, message, field }))
   const qualified = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`

@@ -2,7 +2,7 @@ import type { Owner, Writer } from '../apply/managed-fields.ts'
 import { type JsonMap, type KubernetesObject, mapOf } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { invalid } from '../kinds/status.ts'
-import { metadataErrors, metadataUpdateErrors } from '../validate/metadata.ts'
+import { metadataErrors } from '../validate/metadata.ts'
 import { objectErrors } from '../validate/objects.ts'
 import type { Store } from './store.ts'
 
@@ -20,13 +20,6 @@ export type Write = {
 /** Refuses an invalid object; `previous` is the one it replaces. */
 export const refuseInvalid = (kind: Kind, object: JsonMap, previous: KubernetesObject | undefined): void => {
   const metadata = mapOf(object.metadata)
-  const update = previous ? metadataUpdateErrors(metadata, previous.metadata) : []
-  const errors = [
-    // The API server validates an update's metadata for every resource, and again by the rules of the kind.
-    ...update,
-    ...update,
-    ...(previous && !kind.rechecksMetadata ? [] : metadataErrors(kind, metadata)),
-    ...objectErrors(kind, object, previous),
-  ]
+  const errors = [...metadataErrors(kind, metadata, previous?.metadata), ...objectErrors(kind, object, previous)]
   if (errors.length > 0) throw invalid(kind, String(metadata.name ?? ''), errors)
 }

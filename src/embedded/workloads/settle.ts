@@ -1,5 +1,5 @@
 import type { Writer } from '../apply/managed-fields.ts'
-import { at, type KubernetesObject, listOf, mapOf } from '../kinds/json.ts'
+import { at, type JsonMap, type KubernetesObject, listOf, mapOf, withAt } from '../kinds/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { Refusal } from '../kinds/status.ts'
@@ -9,7 +9,6 @@ import { isOver, isReady, stateOf } from '../store/pod-states.ts'
 import { remove } from '../store/remove.ts'
 import { update } from '../store/update.ts'
 import type { World } from '../store/world.ts'
-import { withClaims } from '../validate/workloads.ts'
 import { type Desired, plans } from './pod-plans.ts'
 
 const manager = 'kube-controller-manager'
@@ -33,6 +32,14 @@ const writerOf = (subresource?: string): Pick<Writer, 'manager' | 'operation'> &
   operation: 'Update',
   ...(subresource === undefined ? {} : { subresource }),
 })
+
+/** Adds a volume to the pods for each claim template. */
+const withClaims = (template: JsonMap, { volumeClaimTemplates }: JsonMap): JsonMap => {
+  const names = listOf(volumeClaimTemplates).map((claim) => at(claim, 'metadata', 'name'))
+  const others = listOf(at(template, 'spec', 'volumes')).filter((volume) => !names.includes(at(volume, 'name')))
+  const claims = names.map((name) => ({ name, emptyDir: {} }))
+  return names.length === 0 ? template : withAt(template, ['spec', 'volumes'], [...claims, ...others])
+}
 
 const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadata }: Desired): void => {
   const { namespace } = workload.metadata

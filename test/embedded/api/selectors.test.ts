@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { labelSelector } from '../../../src/embedded/api/label-selector.ts'
 import { fieldSelector } from '../../../src/embedded/api/select.ts'
-import { matches } from '../../../src/embedded/validate/selector-object.ts'
+import { matches } from '../../../src/embedded/kinds/selector.ts'
 
-const labels = { app: 'web', tier: 'front', n: '5' }
+const labels = { app: 'web', tier: 'front' }
 
 test.each([
   ['', true],
@@ -22,8 +22,6 @@ test.each([
   ['other notin (api)', true],
   ['app=', false],
   ['other in ()', false],
-  ['n>4', true],
-  ['n<5', false],
   ['in in (a)', false],
   ['example.com/in,app', false],
   ['constructor', false],
@@ -33,19 +31,12 @@ test.each([
   expect(labelSelector(selector)(labels)).toBe(selected)
 })
 
-test.each([
-  ['a===b', "unable to parse requirement: found '=', expected: identifier"],
-  ['a b', "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"],
-  ['a,', "found '', expected: identifier after ','"],
-  [',a', "found ',', expected: !, identifier, or 'end of string'"],
-  ['a=b c', "found 'c', expected: ',' or 'end of string'"],
-  ['a in b', "unable to parse requirement: found 'b' expected: '('"],
-  ['a in (b c)', "unable to parse requirement: found 'c', expected: ',' or ')'"],
-  ['a/b/c', /^unable to parse requirement: <nil>: Invalid value: "a\/b\/c": a qualified name must consist/],
-  ['a=@', /^unable to parse requirement: values\[0\]\[a\]: Invalid value: "@": a valid label must be/],
-])('%j is refused', (selector, message) => {
-  expect(() => labelSelector(selector)).toThrow(message)
-})
+test.each(['a===b', 'a b', 'a,', ',a', 'a=b c', 'a in b', 'a/b/c', 'a=@', 'a in (@)', '!a=b', '!'])(
+  '%j is refused',
+  (selector) => {
+    expect(() => labelSelector(selector)).toThrow('unable to parse requirement')
+  },
+)
 
 test('field selectors', () => {
   expect(fieldSelector('metadata.name=a,status.phase!=Running')).toEqual([
