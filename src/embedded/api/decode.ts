@@ -4,6 +4,7 @@ import { badRequest, unsupportedMediaType } from '../kinds/status.ts'
 import { decodeInto, pruneInto } from '../validate/field-types.ts'
 import { parseJson, parseYamlOrJson } from './body.ts'
 import type { FieldValidation } from './options.ts'
+import { parseProtobuf } from './protobuf.ts'
 
 /** Refuses an object of another kind than the address names. */
 export const checkKind = (object: JsonMap, kind: Kind): void => {
@@ -40,9 +41,15 @@ export const warningsOf = (
   return validation === 'Warn' ? fields : []
 }
 
-const readers = { 'application/json': parseJson, 'application/yaml': parseYamlOrJson, '': parseJson } as const
+const readers = {
+  'application/json': parseJson,
+  'application/yaml': parseYamlOrJson,
+  // kubectl's own create commands send nothing else
+  'application/vnd.kubernetes.protobuf': parseProtobuf,
+  '': parseJson,
+} as const
 
-/** Reads the map in a body. kubectl sends JSON where protobuf is refused. */
+/** Reads the map in a body. */
 export const readMap = (text: string, type: string): JsonMap => {
   const reader = Object.hasOwn(readers, type) ? readers[type as keyof typeof readers] : undefined
   if (reader === undefined) throw unsupportedMediaType(['application/json', 'application/yaml'])

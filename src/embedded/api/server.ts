@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
+import { buffer } from 'node:stream/consumers'
 import { hostOrOriginProblem } from '../../platform/base/hosts.ts'
 import type { Answer, EmbeddedApi, Request } from './api.ts'
 
@@ -20,6 +20,10 @@ export type EmbeddedServer = { readonly url: string; readonly port: number; clos
 
 const headersOf = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]))
+
+/** Protobuf is the one body that is not text: each byte becomes one character. */
+const textOf = (body: Buffer, headers: Record<string, string>): string =>
+  body.toString(headers['content-type']?.includes('protobuf') ? 'latin1' : 'utf8')
 
 const send = (response: ServerResponse, { status, headers, body }: Answer): void => {
   response.writeHead(status, headers).end(body)
@@ -74,7 +78,7 @@ export const startEmbeddedApi = async ({
       incoming.resume()
       return send(response, failed(403, problem))
     }
-    const body = await text(incoming)
+    const body = textOf(await buffer(incoming), headers)
     const request = { method: incoming.method ?? '', path: incoming.url ?? '/', headers, body }
     const intercepted = await intercept(request)
     if (intercepted) send(response, intercepted)

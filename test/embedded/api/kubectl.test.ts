@@ -154,13 +154,15 @@ describe.skipIf(reason !== undefined)(`a real kubectl${reason === undefined ? ''
       '-p',
       '[{"op":"test","path":"/metadata/labels/a","value":"b"}]',
     )
-    const made = (k: string) => {
-      const metadata = { name: 'made', namespace: 'shop' }
-      return manifest(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { k } }))
-    }
-    await kubectl('create', '-f', made('v'))
-    await expect(kubectl('create', '-f', made('v'))).rejects.toThrow('configmaps "made" already exists')
-    await kubectl('replace', '-f', made('w'))
+    await kubectl('-n', 'shop', 'create', 'configmap', 'made', '--from-literal=k=v')
+    await expect(kubectl('-n', 'shop', 'create', 'configmap', 'made')).rejects.toThrow(
+      'configmaps "made" already exists',
+    )
+    await kubectl(
+      'replace',
+      '-f',
+      manifest('{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"made","namespace":"shop"},"data":{"k":"w"}}'),
+    )
     expect(await kubectl('-n', 'shop', 'get', 'configmap', 'made', '-o', 'jsonpath={.data.k}')).toBe('w')
     expect(await kubectl('-n', 'shop', 'delete', 'configmap', 'made', '--wait')).toMatch(/^configmap "made" deleted/)
     await expect(kubectl('-n', 'shop', 'get', 'configmap', 'made')).rejects.toThrow('configmaps "made" not found')

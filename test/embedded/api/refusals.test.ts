@@ -59,7 +59,6 @@ const rows: [name: string, call: Call, status: number, message: string | RegExp]
   ],
   ['a delete of all namespaces', ['DELETE', '/api/v1/namespaces'], 405, /method/],
   ['a delete of a status', ['DELETE', `${STATEFUL_SETS}/web/status`], 405, /method/],
-  ['a create in protobuf', ['POST', CONFIG_MAPS, 'k8s', 'application/vnd.kubernetes.protobuf'], 415, /media types/],
   ['a patch to another kind', merge(one, { kind: 'Secret' }), 400, /got {"apiVersion":"v1","kind":"Secret"}$/],
   ['a patch to another version', merge(one, { apiVersion: 'v2' }), 400, /got {"apiVersion":"v2","kind":"ConfigMap"}$/],
   [
