@@ -124,9 +124,10 @@ const planApplies = (
   const drafts = inParts(features.mesh, free, liveIn(situation))
   const takenIds = taken.map(({ desired: object }) => applyOf(object))
   const toRun = neededToRun(situation, templates, takenIds)
+  const beforeChange = order.phase === 'leave' ? leaving : []
   const needs = ({ desired: object, live }: Pair): readonly string[] => {
     if (isWorkload(object.kind)) return toRun(object)
-    if (live !== undefined) return order.phase === 'leave' && order.policies.has(applyOf(object)) ? leaving : []
+    if (live !== undefined) return order.policies.has(applyOf(object)) ? beforeChange : []
     if (order.closing.has(applyOf(object))) return order.leads
     return isDenying(object) && isForAll(object) ? order.basic : []
   }
