@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { OwnedKind } from '../../src/core/state/state.ts'
+import { OwnedKind } from '../../src/core/state/owned-kinds.ts'
 import type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
 import { type Asked, anyAbout, anyConfig, anyDocument, mostly, pick } from './tenant-documents.ts'
 

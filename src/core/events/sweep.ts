@@ -15,7 +15,8 @@ import { listRemotes } from '../relations/peers.ts'
 import { isEnrolling, takesLabels } from '../relations/requested-labels.ts'
 import { type Tombstones, tombstoneOf } from '../relations/tombstones.ts'
 import { memoryName } from '../state/memory.ts'
-import { emptyState, type OwnedKind, stands } from '../state/state.ts'
+import type { OwnedKind } from '../state/owned-kinds.ts'
+import { emptyState, stands } from '../state/state.ts'
 import { POD_LABELS } from '../workload/pod-labels.ts'
 
 /** An application of a namespace, with findings that its memory may not have: its labels and objects, and the documents and memories that name it. */

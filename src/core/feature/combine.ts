@@ -8,8 +8,9 @@ import { withVersions } from '../relations/published-version.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import { type Config, commonConfig } from '../state/config.ts'
 import { createMemories, type Memories } from '../state/memory.ts'
+import type { OwnedKind } from '../state/owned-kinds.ts'
 import type { Relation } from '../state/relation.ts'
-import { commonState, type EffectiveState, type OwnedKind, type State, type StateParts } from '../state/state.ts'
+import { commonState, type EffectiveState, type State, type StateParts } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import type {
   Announcement,

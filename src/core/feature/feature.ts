@@ -12,8 +12,9 @@ import type { Guard, RequestedPolicy } from '../policies/request.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import type { Config, SpecSource } from '../state/config.ts'
 import type { Memories } from '../state/memory.ts'
+import type { OwnedKind } from '../state/owned-kinds.ts'
 import type { Relation, RelationIdentity } from '../state/relation.ts'
-import type { EffectiveState, OwnedKind, State, StatePart } from '../state/state.ts'
+import type { EffectiveState, State, StatePart } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 
 /** The process's knowledge of its cluster. */

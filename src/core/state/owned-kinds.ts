@@ -1,5 +1,21 @@
+import * as z from 'zod'
 import { groupOf, isKind } from '../../platform/kubernetes/objects.ts'
-import { OwnedKind, type State } from './state.ts'
+import type { State } from './state.ts'
+
+/** The kinds of objects that an application may own. */
+export const OwnedKind = z.enum([
+  'AuthorizationPolicy',
+  'ConfigMap',
+  'Deployment',
+  'Gateway',
+  'HorizontalPodAutoscaler',
+  'Namespace',
+  'PodDisruptionBudget',
+  'Service',
+  'ServiceAccount',
+  'StatefulSet',
+])
+export type OwnedKind = z.infer<typeof OwnedKind>
 
 /**
  * Names an owned kind as kubectl does: `Deployment.apps`, `Service`. So kinds of one name in two groups differ, and kinds that this program

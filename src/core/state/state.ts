@@ -11,21 +11,6 @@ import { Databags, isSameRelation, PublishedData, type Relation, RelationEntry, 
 
 /** The version of stored states. A program leaves memories with another version untouched. */
 export const VERSION = 7
-/** The kinds of objects that an application may own. */
-export const OwnedKind = z.enum([
-  'AuthorizationPolicy',
-  'ConfigMap',
-  'Deployment',
-  'Gateway',
-  'HorizontalPodAutoscaler',
-  'Namespace',
-  'PodDisruptionBudget',
-  'Service',
-  'ServiceAccount',
-  'StatefulSet',
-])
-export type OwnedKind = z.infer<typeof OwnedKind>
-
 /** The data that only the leader may change. */
 export type ApplicationData = {
   config?: Config | undefined
@@ -162,16 +147,9 @@ export type PublicState = Pick<State, (typeof SHOWN)[number]>
 
 const common = commonState(z.unknown() as never) // no part that is shown holds a config
 /** The published part of a state. */
-export const PublicState: z.ZodType<PublicState> = z.object({
-  version: common.version.schema,
-  relations: common.relations.schema,
-  tombstones: common.tombstones.schema,
-  lost: common.lost.schema,
-  published: common.published.schema,
-  removed: common.removed.schema,
-  marks: common.marks.schema,
-  awaiting: common.awaiting.schema,
-})
+export const PublicState = z.object(
+  Object.fromEntries(SHOWN.map((name) => [name, common[name].schema])),
+) as never as z.ZodType<PublicState> // by SHOWN, these schemas parse a PublicState
 
 /** The state with existing relations and their effective data. The desired state follows from it, regardless of the last event. */
 export type EffectiveState = Omit<State, 'relations' | 'marks'> & { relations: Readonly<Record<string, Relation>> }

@@ -4,8 +4,8 @@ import type { Features } from '../../feature/combine.ts'
 import type { AnnouncementResult } from '../../relations/entries.ts'
 import { endOnRemoval } from '../../relations/removal.ts'
 import { pendingIn, withPending } from '../../state/awaiting-leader.ts'
-import { ownedName } from '../../state/owned-kinds.ts'
-import { type ApplicationData, emptyState, OwnedKind, type State, type StateParts } from '../../state/state.ts'
+import { OwnedKind, ownedName } from '../../state/owned-kinds.ts'
+import { type ApplicationData, emptyState, type State, type StateParts } from '../../state/state.ts'
 import { WORKLOAD_KINDS } from '../../workload/objects.ts'
 
 /** Removes the application from the state, or returns the reason why the removal is late. Data from after the removal are kept. */
