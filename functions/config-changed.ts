@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { defineFunction } from '../src/core/events/event-function.ts'
 import type { Features } from '../src/core/feature/combine.ts'
 import { refuseOwnedKeys } from '../src/core/relations/application-data.ts'
-import { pendingIn, withPending } from '../src/core/state/awaiting-leader.ts'
+import { withPending } from '../src/core/state/awaiting-leader.ts'
 import type { SpecSource } from '../src/core/state/config.ts'
 import { Databags } from '../src/core/state/relation.ts'
 import { type ApplicationData, type State, withData } from '../src/core/state/state.ts'
@@ -51,7 +51,7 @@ export const createConfigChanged = ({ givenConfig }: Pick<Features, 'givenConfig
 
 /** Adds pending data to those of the same unit. Of two epochs, the later one counts. Those of other units stay as they are. */
 const withAsked = (state: State, leader: Leader, data: ApplicationData): State => {
-  const all = pendingIn(state)
+  const all = state.pending ?? []
   const before = all.find(({ unit }) => unit === leader.unit)
   const isAdded = before !== undefined && before.epoch === leader.epoch
   const added = { ...leader, data: { ...(isAdded && before.data), ...data } }
@@ -94,7 +94,7 @@ const findNews = (state: State, told: ApplicationData, position: Position): { ma
 /** Drops pending data that the new data replace, unless they wait for a later epoch than the sender's. */
 const withoutPending = (state: State, data: ApplicationData, unit: string | undefined): State => {
   if (state.pending === undefined) return state
-  const left = pendingIn(state).map((pending) => {
+  const left = (state.pending ?? []).map((pending) => {
     if (unit !== undefined && pending.epoch !== undefined) return pending
     return {
       ...pending,

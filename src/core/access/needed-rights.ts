@@ -3,7 +3,6 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect, Use } from '../feature/feature.ts'
-import { pendingIn } from '../state/awaiting-leader.ts'
 import type { Config } from '../state/config.ts'
 import type { State } from '../state/state.ts'
 import type { About } from './access-reviews.ts'
@@ -62,7 +61,7 @@ const ofConfigs = (
 }
 
 const presentConfigs = ({ config, pending }: Said): Config[] =>
-  [config, ...pendingIn({ pending }).map(({ data }) => data.config)].filter((one) => one !== undefined)
+  [config, ...(pending ?? []).map(({ data }) => data.config)].filter((one) => one !== undefined)
 
 const otherSides = (before: Said, after: Said): string[] => {
   const isRemoved = after.removed !== undefined && after.removed !== before.removed

@@ -3,7 +3,6 @@ import { Refused } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
 import type { Document } from '../relations/documents.ts'
-import { pendingIn } from '../state/awaiting-leader.ts'
 import type { Config } from '../state/config.ts'
 import type { State } from '../state/state.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
@@ -79,7 +78,7 @@ const unguardedIn = async (
 
 /** Lists the workloads that may come to run: that of the config, and those of configs that wait for a leader. */
 const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
-  [config, ...pendingIn({ pending }).map(({ data }) => data.config)].flatMap((one) => ownWorkload(one) ?? [])
+  [config, ...(pending ?? []).map(({ data }) => data.config)].flatMap((one) => ownWorkload(one) ?? [])
 
 const withOwnNames = ({ application }: Subject, config: Config): Config => {
   const workload = ownWorkload(config)

@@ -99,8 +99,8 @@ export const commonState = (config: z.ZodType<Config>) => {
      */
     writeToken: part(z.string().optional(), 'kept'),
     leader: part(Leader.optional(), 'told', true),
-    /** Data that units sent while there was no leader: the last one's, and in `others` the earlier ones'. They are applied if that unit is elected. */
-    pending: part(z.strictObject({ ...asked.shape, others: z.array(asked).optional() }).optional(), 'told', true),
+    /** Data that units sent while there was no leader, in the order of their last events. They are applied if that unit is elected. */
+    pending: part(z.array(asked).optional(), 'told', true),
     /** The application's own databag: its leader writes it, and every unit may read it. */
     settings: part(LeaderSettings.optional(), 'told', true),
     /** Custom relation data that the leader sets. */

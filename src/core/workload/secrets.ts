@@ -144,7 +144,7 @@ type Asked = { readonly data: Pick<Memory, 'config'> }
 
 type Memory = {
   readonly config?: { readonly workload?: object | null | undefined } | undefined
-  readonly pending?: (Asked & { readonly others?: readonly Asked[] | undefined }) | undefined
+  readonly pending?: readonly Asked[] | undefined
   readonly slowed?: Slowed | undefined
 }
 
@@ -152,7 +152,6 @@ type Memory = {
  * Lists the keys of the store that a memory refers to: in the current workload, in those that wait for a leader, and in one that is slowed.
  */
 export const rememberedKeys = ({ config, pending, slowed }: Memory, application: string): Set<string> => {
-  const asked = pending ? [pending, ...(pending.others ?? [])] : []
-  const configs = [config, heldConfig(slowed), ...asked.map(({ data }) => data.config)]
+  const configs = [config, heldConfig(slowed), ...(pending ?? []).map(({ data }) => data.config)]
   return new Set(configs.flatMap((one) => referredKeys(ownWorkload(one), application)))
 }

@@ -124,7 +124,7 @@ describe('what was asked for before', () => {
   })
 
   test('what was asked for before counts from the moment that it waits for a leader', () => {
-    const pending = { unit: 'web/0', data: { config: features.config.parse({ rawPolicies: [deny] }) } }
+    const pending = [{ unit: 'web/0', data: { config: features.config.parse({ rawPolicies: [deny] }) } }]
     const waiting = { ...emptyState(), pending }
     expect(newEffects(state(), waiting)).toEqual(['policies'])
     expect(newEffects(waiting, state({ rawPolicies: [deny] }))).toEqual([])

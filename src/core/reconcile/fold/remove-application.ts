@@ -3,7 +3,7 @@ import { defined, ownValue } from '../../../platform/base/own-value.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { AnnouncementResult } from '../../relations/entries.ts'
 import { endOnRemoval } from '../../relations/removal.ts'
-import { pendingIn, withPending } from '../../state/awaiting-leader.ts'
+import { withPending } from '../../state/awaiting-leader.ts'
 import { OwnedKind, ownedName } from '../../state/owned-kinds.ts'
 import { type ApplicationData, emptyState, type State, type StateParts } from '../../state/state.ts'
 import { WORKLOAD_KINDS } from '../../workload/objects.ts'
@@ -32,7 +32,7 @@ const withoutOwn = (parts: StateParts, state: State, position: Position, now: Da
   // a lost memory may have owned any kind, wherever that is
   const kinds = state.config ? WORKLOAD_KINDS : OwnedKind.options
   const config = isLater('config') ? state.config : undefined
-  const left = pendingIn(state).map(({ data, ...asked }) => ({ ...asked, data: dataSince(data, isLater) }))
+  const left = (state.pending ?? []).map(({ data, ...asked }) => ({ ...asked, data: dataSince(data, isLater) }))
   const next: State = defined({
     ...emptyState(),
     ...Object.fromEntries(kept.map((name) => [name, state[name]])),

@@ -4,7 +4,7 @@ import type { Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Derivation } from '../../feature/feature.ts'
 import { lastReadableValues } from '../../relations/last-readable.ts'
-import { pendingIn, withPending } from '../../state/awaiting-leader.ts'
+import { withPending } from '../../state/awaiting-leader.ts'
 import { type ApplicationData, type State, withData } from '../../state/state.ts'
 import { type Resolution, resolvePending } from '../../units/leader.ts'
 import { withSlowed } from '../../workload/slowed.ts'
@@ -32,7 +32,9 @@ export const droppedPending = (subject: Subject, state: State): string[] =>
   )
 
 const resolutions = ({ application }: Subject, state: State): Resolution<ApplicationData>[] =>
-  pendingIn(state).map((pending) => resolvePending({ application, leader: state.leader, units: state.units }, pending))
+  (state.pending ?? []).map((pending) =>
+    resolvePending({ application, leader: state.leader, units: state.units }, pending),
+  )
 
 const withResolved = (subject: Subject, state: State): State => {
   if (!isDue(subject, state)) return state

@@ -50,7 +50,7 @@ export const applicationStatus = (
     namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
     incompatible: blocked[0],
     reports: features.reports(subject, resolved),
-    pending,
+    pending: pending?.at(-1),
     waiting,
   })
 }

@@ -49,7 +49,7 @@ const LARGE = 'x'.repeat(FULL_BYTES)
 
 test('a config of a unit brings a removed application back once its election is told', async () => {
   const present = { one: { pod: 'web-0', number: 0 }, two: { pod: 'web-1', number: 1 } }
-  const pending = { unit: 'web/0', data: { config: CONFIG } }
+  const pending = [{ unit: 'web/0', data: { config: CONFIG } }]
   const removed = stateOf([], { removed: NOW.toISOString(), units: { ...noUnits(), present } })
   const { change: elect } = leaderElected.receive(event('leader-elected', { ...SUBJECT, unit: 'web/0' }), NOW)
   expect((await fold(removed, [elect])).taken).toMatchObject([{ stale: 'the application was removed' }])
@@ -180,7 +180,7 @@ describe('changes that are taken together', () => {
 
   test('changes drop data of units that did not become leader', async () => {
     const elected: Change = { observation: true, fold: (state) => ({ state: { ...state, leader: { unit: 'web/1' } } }) }
-    const pending = { unit: 'web/0', data: { settings: { a: 'b' } } }
+    const pending = [{ unit: 'web/0', data: { settings: { a: 'b' } } }]
     const { dropped, state } = await fold(stateOf([], { pending }), [elected])
     expect(dropped).toEqual([
       'web/0 does not lead: the leader of web is web/1; the data that it sent before a leader was elected are dropped',

@@ -61,10 +61,10 @@ describe('the removal of an application', () => {
 
   test('the removal of an application keeps the data of units that were told after it', () => {
     const asked = { unit: 'web/0', data: { config: CONFIG, settings: { a: 'b' } } }
-    const pending = { ...asked, others: [{ unit: 'web/1', data: { config: CONFIG } }] }
-    expect(remove({ pending, marks: { ...marked(4), settings: { at: 6 } } }).state.pending).toEqual({
-      ...{ unit: 'web/0', data: { settings: { a: 'b' } } },
-    })
+    const pending = [{ unit: 'web/1', data: { config: CONFIG } }, asked]
+    expect(remove({ pending, marks: { ...marked(4), settings: { at: 6 } } }).state.pending).toEqual([
+      { unit: 'web/0', data: { settings: { a: 'b' } } },
+    ])
     expect(remove({ pending, marks: marked(4) }).state).not.toHaveProperty('pending')
     expect(remove({ pending, marks: marked(6) }).state.pending).toEqual(pending)
   })

@@ -606,7 +606,7 @@ describe('the running application', () => {
     expect([
       depends({}),
       depends({ leader: { unit: 'web/0' } }),
-      depends({ pending: { unit: 'web/0', data: {} } }),
+      depends({ pending: [{ unit: 'web/0', data: {} }] }),
       depends({ config: OWN }),
     ]).toEqual([false, true, true, true])
     expect([
