@@ -125,7 +125,9 @@ const findEnds = (run: Run): (string | undefined)[] => {
   const core: readonly string[] = CORES[plan.variant]
   const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
-  if (others.length > 1) return [undefined]
+  // the resync of another application reaches its beacon, and no further
+  const isBeyond = others.length === 1 && core.every((name) => touched.has(name))
+  if (others.length > 1 || isBeyond) return [undefined]
   return [...(others.length === 0 ? sidesOfRun(run) : others), undefined]
 }
 
