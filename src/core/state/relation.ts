@@ -53,7 +53,8 @@ export type PublishedData = z.infer<typeof PublishedData>
 
 /**
  * The part of its provider's offer that a requirer has taken, by the offer's version. `claiming`: saved before anything is written for it. `applied`:
- * its policies and labels are written. `leaving`: saved before its labels go; it lasts until they and its policies are gone.
+ * its policies and labels are written. `leaving`: saved before its labels go; it lasts until they and its policies are gone. The version is empty where
+ * none is known: the provider has no memory, or the claim was lost and is restored from the labels that stand.
  */
 export const Claim = z.strictObject({ version: z.string(), phase: z.enum(['claiming', 'applied', 'leaving']) })
 
@@ -93,7 +94,10 @@ export const RelationEntry = z.strictObject({
   /** The record of the peer. */
   peer: z
     .strictObject({
-      /** The peer has published its data. Without its memory they are unknown, whatever the platform sends. */
+      /**
+       * The peer has published its data. Without its memory they are unknown, whatever the platform sends. After a loss of the own memory it
+       * is assumed of a provider whose labels stand.
+       */
       publishes: z.literal(true).optional(),
       /** The version of its data that this side acted on last. */
       seen: z.string().optional(),
