@@ -55,6 +55,7 @@ const missing = (path: string): TransportAnswer => ({
   body: JSON.stringify({
     kind: 'Status',
     apiVersion: 'v1',
+    metadata: {},
     status: 'Failure',
     reason: 'NotFound',
     details: { name: path.replace(/^.*\//, '') },

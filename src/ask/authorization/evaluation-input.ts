@@ -226,17 +226,17 @@ const isForRoot = perObject((object: KubernetesObject): boolean => {
 })
 
 /** Lists the trust domains that policies tell apart, and one that they do not name. */
-const possibleDomains = perObjects((policies: readonly KubernetesObject[]): readonly string[] => [
+const possibleDomains = (policies: readonly KubernetesObject[]): readonly string[] => [
   ...new Set(policies.flatMap(domainsNamed)),
   'named.by.nobody',
-])
+]
 
-const domainsNamed = perObject((object: KubernetesObject): readonly string[] => {
+const domainsNamed = (object: KubernetesObject): readonly string[] => {
   const read = readAuthorizationPolicy(object)
   const rules = 'policy' in read ? (read.policy.spec.rules ?? []) : []
   // a pattern has at least this match
   return rules.flatMap(trustDomainsIn).flatMap((one) => one.replaceAll('*', '') || [])
-})
+}
 
 const NONE: readonly never[] = []
 

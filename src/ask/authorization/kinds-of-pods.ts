@@ -1,6 +1,5 @@
 import { MESH_LABELS } from '../../core/relations/enrolment-labels.ts'
 import { canonicalHash } from '../../platform/base/canonical-hash.ts'
-import { perObject } from '../../platform/base/per-object.ts'
 import { type PodLike, podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import type { ClusterSnapshot } from './evaluate.ts'
 import { GATEWAY_NAME, isOnMesh, type ObservedPods, withEachCapture } from './pods.ts'
@@ -26,21 +25,12 @@ const selectedKeys = ({
   services,
 }: ClusterSnapshot): ReadonlySet<string> => {
   const selectors = [
+    ...policies.map(({ spec }) => spec?.selector?.matchLabels),
     ...unreadable.map(({ attachment }) => attachment?.selector?.matchLabels),
     ...[...peerAuthentications, ...services].map(({ selector }) => selector),
   ]
-  return new Set([
-    ...READ_BY_ISTIO,
-    ...keysOf(policies),
-    ...selectors.flatMap((selector) => Object.keys(selector ?? {})),
-  ])
+  return new Set([...READ_BY_ISTIO, ...selectors.flatMap((selector) => Object.keys(selector ?? {}))])
 }
-
-/** Many questions about one cluster share its policies. */
-const keysOf = perObject(
-  (policies: ClusterSnapshot['policies']): ReadonlySet<string> =>
-    new Set(policies.flatMap(({ spec }) => Object.keys(spec?.selector?.matchLabels ?? {}))),
-)
 
 const READ_BY_ISTIO = [...MESH_LABELS.keys(), GATEWAY_NAME, 'gateway.istio.io/managed']
 

@@ -1,6 +1,4 @@
 import * as z from 'zod'
-import { perObject } from '../../platform/base/per-object.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { PeerAuthentication } from './evaluate.ts'
 import type { ObservedCluster } from './observe.ts'
 
@@ -18,13 +16,11 @@ const Peer = z.object({
     .default({}),
 })
 
-const peerIn = perObject((object: KubernetesObject) => Peer.safeParse(object))
-
 /** Parses the PeerAuthentications of the cluster. An unreadable one is ignored, with a note. */
 export const readPeerAuthentications = ({
   peerAuthentications = [],
 }: Pick<ObservedCluster, 'peerAuthentications'>): { peerAuthentications: PeerAuthentication[]; notes: string[] } => {
-  const read = peerAuthentications.map((object) => ({ object, result: peerIn(object) }))
+  const read = peerAuthentications.map((object) => ({ object, result: Peer.safeParse(object) }))
   return {
     peerAuthentications: read.flatMap(({ result }) => (result.success ? [peerAuthentication(result.data)] : [])),
     notes: read.flatMap(({ object: { metadata }, result }) =>

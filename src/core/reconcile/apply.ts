@@ -71,7 +71,7 @@ const executePlan = async (context: Context, decision: Decision, saved: Memory):
   const { reports: early, lost } = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
   if (lost) return { ...withSkipped(decision, first, early), lost }
   const { targets, waitForPods } = await observeAgain(context, decision, early)
-  const second = context.recall('plan', plan, {
+  const second = plan({
     situation: { ...situation, waitForPods, observed: { ...situation.observed, targets } },
     failed: failedIn(first, early),
   })

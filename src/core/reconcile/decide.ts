@@ -64,7 +64,7 @@ export const decide = async (
   const said = isResync(changes)
     ? withoutForgotten(subject, published, peers, now, unwantedKinds(features, published, observed))
     : published
-  const again = resolvedAgain(recall, subject, resolved, state, said, peers)
+  const again = resolvedAgain(subject, resolved, state, said, peers)
   const gated = withAwaited(features.mesh, subject, said, again, peers, observed)
   const about = { memory, resolved: gated, peers, observed, isWhole }
   const situation = await readSituation(context, {
@@ -88,7 +88,6 @@ export const decide = async (
 
 /** Resolves the relations once more, if what this side publishes has changed: its own policies follow from that. */
 const resolvedAgain = (
-  recall: Context['recall'],
   subject: Subject,
   resolved: ResolvedRelations,
   before: State,
@@ -99,11 +98,7 @@ const resolvedAgain = (
     ([key, entry]) => before.relations[key]?.published?.digest === entry.published?.digest,
   )
   if (isSame) return resolved
-  const again = recall(
-    'said',
-    (given: { state: State; peers: Peers }) => resolveRelations(subject, given.state, given.peers),
-    { state: said, peers },
-  )
+  const again = resolveRelations(subject, said, peers)
   return { ...again, state: changed(again.state, { lost: resolved.state.lost }) }
 }
 

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { Unenforced } from '../../core/policies/unenforced.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
-import { perObject } from '../../platform/base/per-object.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
@@ -30,11 +29,11 @@ const AMBIENT = ['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound'
 /** Tells if Istio wrote a condition. The API server itself gives a new Gateway conditions that wait for a controller. */
 const isOfIstio = ({ reason }: Condition): boolean => reason !== 'Pending'
 
-const conditionsOf = perObject(({ status }: KubernetesObject): readonly Condition[] => {
+const conditionsOf = ({ status }: KubernetesObject): readonly Condition[] => {
   const { conditions } = (status ?? {}) as { conditions?: unknown }
   if (!Array.isArray(conditions)) return []
   return conditions.flatMap((condition) => Condition.safeParse(condition).data ?? []).filter(isOfIstio)
-})
+}
 
 /**
  * Lists the objects that Istio refuses, or has not taken yet. An object is taken once it has a condition of its generation. This is only checked if Istio

@@ -2,7 +2,6 @@ import type { AuthorizationPolicy, Rule, UnreadablePolicy } from '../../../mesh/
 import { isDryRun } from '../../../mesh/istio/dry-run.ts'
 import { asTcpSees, type VisibleRule } from '../../../mesh/istio/visible-rule.ts'
 import { asZtunnelSees } from '../../../mesh/istio/ztunnel.ts'
-import { perObject } from '../../../platform/base/per-object.ts'
 import { any, type MatchResult, no } from './match-result.ts'
 import type { RequestContext } from './request-context.ts'
 import { matchRule } from './rule.ts'
@@ -61,12 +60,9 @@ export const matchPolicy = (policy: AuthorizationPolicy, point: EnforcementPoint
 }
 
 const seenAt = ({ at, protocol }: EnforcementPoint, rule: Rule, action: Action): VisibleRule => {
-  if (at === 'ztunnel') return action === 'DENY' ? denyAtZtunnel(rule) : allowAtZtunnel(rule)
+  if (at === 'ztunnel') return asZtunnelSees(rule, action === 'DENY' ? 'DENY' : 'ALLOW')
   return protocol === 'tcp' ? asTcpSees(rule, action) : { rule }
 }
-
-const allowAtZtunnel = perObject((rule: Rule) => asZtunnelSees(rule, 'ALLOW'))
-const denyAtZtunnel = perObject((rule: Rule) => asZtunnelSees(rule, 'DENY'))
 
 const matchAt = ({ context }: EnforcementPoint, seen: VisibleRule, policy: AuthorizationPolicy): MatchResult =>
   'never' in seen ? no(seen.never) : matchRule(seen.rule, context, policy.metadata.namespace)
