@@ -90,7 +90,7 @@ const dueTo = (
   const isForced = isResync && !(isNamespaceResync && isSame)
   const peer = readableOf(peers, remote)
   const { entry: theirs } = peerView(subject, state, key, peers)
-  if (isAnswer) return peer && isBehind(subject, entry, theirs, peer.state) ? { isRemembered: false } : undefined
+  if (isAnswer) return peer && isBehind(subject, state, entry, theirs, peer.state) ? { isRemembered: false } : undefined
   const isDue = peer ? isUnseen(subject, state, entry, theirs, peer.state) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
@@ -107,20 +107,21 @@ const isUnseen = (
   theirs: RelationEntry | undefined,
   peer: PublicState,
 ): boolean =>
-  theirs === undefined
-    ? stands(state, entry)
-    : isBehind(subject, entry, theirs, peer) || theirs.peer?.seen !== versionOf(state, entry)
+  isBehind(subject, state, entry, theirs, peer) ||
+  (theirs === undefined ? stands(state, entry) : theirs.peer?.seen !== versionOf(state, entry))
 
-/** Tells if the peer awaits this application, or has another status of the relation. */
+/** Tells if the peer awaits this application, does not know the relation, or has another status of it. */
 const isBehind = (
   subject: Subject,
+  state: State,
   entry: RelationEntry,
   theirs: RelationEntry | undefined,
   peer: PublicState,
 ): boolean => {
   // after the merge, our status is the later one if they differ; across namespaces both may be in effect
   const isSame = isSameNamespace(subject, remoteSubject(subject, entry))
-  return isAwaited(peer, entry) || (isSame && theirs !== undefined && theirs.status !== entry.status)
+  const isOther = theirs === undefined ? stands(state, entry) : theirs.status !== entry.status
+  return isAwaited(peer, entry) || (isSame && isOther)
 }
 
 /** Tells if the peer asked to be told when labels or claims are there or gone, and they may be. */

@@ -9,10 +9,10 @@ import { event, SUBJECT } from '../../helpers/world.ts'
 const change = (more: Partial<Change> = {}): Change => ({ observation: false, fold: (state) => ({ state }), ...more })
 const NUDGE = change({ observation: true, isNudge: true })
 
-/** The beacon does not know the relation, so it is to be nudged. */
+/** The beacon has seen nothing of what is published, so it is to be nudged. */
 const STATE = stateOf([entryOf()])
 const BEFORE = stateOf([])
-const PEERS = peersOf({ beacon: stateOf([]) })
+const PEERS = peersOf({ beacon: stateOf([entryOf({ role: 'provides', remote: { application: 'web' } })]) })
 
 /** How often the beacon is told after a step. */
 const told = (changes: readonly Change[], { before = STATE, written = [memoryObject(SUBJECT)] } = {}) =>
@@ -45,6 +45,12 @@ describe('the answer to a nudge', () => {
     }
     expect(answers(STATE)).toBe(1)
     expect(answers({ ...STATE, awaiting: 'claims-applied' })).toBe(0)
+  })
+
+  test('a nudge that changed nothing is answered to who does not know the relation yet: it may have made its memory meanwhile', () => {
+    const occasion = { before: STATE, written: [] }
+    const unaware = peersOf({ beacon: stateOf([]) })
+    expect(outboxAfter(features, SUBJECT, STATE, unaware, [NUDGE], occasion, new Date(0)).nudges).toHaveLength(1)
   })
 
   test('a nudge answers any other event, though a nudge comes with it', () => {
