@@ -70,11 +70,13 @@ export const orderOf = (situation: Situation): Order => {
   const policies = objects.filter(isOwn)
   const livePolicies = live.filter(isOwn)
   const leads = leadsOf(situation)
-  const isFirst = leads.length > 0 && !livePolicies.some(isForPods)
-  const closing = new Set(isFirst ? policies.filter(isForPods).map(applyOf) : [])
-  const targets = new Set(objects.map((object) => targetOf(features.mesh, object)))
+  // one that denies refuses single requests, and closes the pods to nobody else
+  const isClosing = (object: KubernetesObject) => isForPods(object) && !isDenying(object)
+  const isFirst = leads.length > 0 && !livePolicies.some(isClosing)
+  const closing = new Set(isFirst ? policies.filter(isClosing).map(applyOf) : [])
+  const targets = new Set(objects.filter(isClosing).map((object) => targetOf(features.mesh, object)))
   const isReplaced = (object: KubernetesObject) => targets.has(targetOf(features.mesh, object))
-  const unreplaced = livePolicies.filter((object) => isForPods(object) && !isReplaced(object))
+  const unreplaced = livePolicies.filter((object) => isClosing(object) && !isReplaced(object))
   const opening = isLeaving ? unreplaced.map(removalOf) : []
   const basic = objects.filter((one) => isPolicy(one) && !isDenying(one) && requestersOf(one).length === 0)
   const basicHere = basic.filter(({ metadata }) => metadata.namespace === subject.namespace)

@@ -67,6 +67,14 @@ describe('the order of a Service, its pods and their policies', () => {
     expect([led.closing, led.leads, led.beforeJoining]).toEqual([new Set(), [], [applyAtPods, applyAtService]])
   })
 
+  test('a policy of pods that denies is neither their first policy nor one that takes the place of their last', () => {
+    const deny = { ...policy('deny', {}), spec: { ...atPods.spec, action: 'DENY' } }
+    const asked = { desired: { ...joining.desired, objects: [atPods, atService, deny] } }
+    for (const live of [[], [deny]]) expect(order({}, live, asked).closing).toEqual(new Set([applyAtPods]))
+    const leaving = order(LED, [atPods, deny], { held: LED, desired: { objects: [deny] } })
+    expect(leaving.opening).toEqual(new Set(['remove AuthorizationPolicy shop/pods']))
+  })
+
   test('where pods leave, their last policies go before the Service is led away, and no label waits for other policies', () => {
     expect(order(LED, [atPods, atService], { held: LED })).toMatchObject({
       opening: new Set(['remove AuthorizationPolicy shop/pods']),
