@@ -31,15 +31,6 @@ describe('a document that was never in effect ends nothing by its deletion', () 
   })
 })
 
-test('a document whose making was not heard is in effect if its config can be read, and no other one is', async () => {
-  const world = createWorld()
-  await world.send('relation-changed', meshRelation(ON_MESH))
-  await world.send('application-removed', { document: 'bad', config: { labels: 'a' } })
-  expect(world.labels().template).toMatchObject(ON_MESH)
-  await world.send('application-removed', { document: 'good', config: { labels: LABELS } })
-  expect(world.labels().template).not.toMatchObject(ON_MESH)
-})
-
 test('a document whose config is in effect removes the application by its deletion, and so does any while the memory is lost', async () => {
   const world = await told()
   await world.send('config-changed', { config: { labels: LABELS }, document: 'good' })

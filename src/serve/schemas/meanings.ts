@@ -410,7 +410,7 @@ export const meanings: Readonly<Record<string, Meanings>> = {
     'status.message': 'The reason for the status.',
     databag: 'The data that the unit publishes in relations beside their protocols, by endpoint.',
   },
-  'application-removed': { ...subject, ...document, config: 'The last config of the document, readable or not.' },
+  'application-removed': { ...subject, ...document },
   resync: {
     ...subject,
     former: 'Objects with labels of a lost memory.',

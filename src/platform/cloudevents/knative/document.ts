@@ -23,7 +23,7 @@ export const fromDocument = (document: Resource, verb: string): Translated | Ign
   const { name } = document.metadata
   if (kind === 'config')
     return isGone
-      ? { name: 'application-removed', data: { application, document: name, ...configNamedIn(document) } }
+      ? { name: 'application-removed', data: { application, document: name } }
       : { name: 'config-changed', data: { application, document: name, config: valueIn(document, 'config') } }
   if (isGone) return { name: 'relation-broken', data: { application, document: name, ...relationNamedIn(document) } }
   const [relation, remote] = [valueIn(document, 'relation'), valueIn(document, 'remote')]
@@ -53,25 +53,18 @@ export const authorIn = ({ metadata: { annotations } }: Resource): Author | unde
 /** Reads the application that a document names, even if the rest is unreadable. Throws Refused. */
 export const applicationIn = (document: Resource): unknown => valueIn(document, 'application', readScalar)
 
-/** Reads the last config of a deleted document, which may be unreadable. */
-const configNamedIn = (document: Resource): { config?: unknown } => {
-  const config = readable(document, 'config', z.unknown())
-  return config === undefined ? {} : { config }
-}
-
 /** Reads the identity of the relation as far as possible. The last data of a deleted document may be unreadable. */
 const relationNamedIn = (document: Resource): { relation?: { id: number }; remote?: { application: string } } => {
-  const relation = readable(document, 'relation', EndedRelation)
-  const remote = readable(document, 'remote', EndedRemote)
-  return { ...(relation && { relation }), ...(remote && { remote }) }
-}
-
-const readable = <T>(document: Resource, key: string, schema: z.ZodType<T>): T | undefined => {
-  try {
-    return schema.parse(valueIn(document, key))
-  } catch {
-    return undefined
+  const read = <T>(key: string, schema: z.ZodType<T>): T | undefined => {
+    try {
+      return schema.parse(valueIn(document, key))
+    } catch {
+      return undefined
+    }
   }
+  const relation = read('relation', EndedRelation)
+  const remote = read('remote', EndedRemote)
+  return { ...(relation && { relation }), ...(remote && { remote }) }
 }
 
 const Name = z.string().min(1).max(253).optional().catch(undefined)
