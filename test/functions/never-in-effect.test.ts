@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { config, createTenants, erase, write } from '../helpers/tenants.ts'
 import { createWorld, meshRelation, type World } from '../helpers/world.ts'
 
 const ON_MESH = { 'istio.io/dataplane-mode': 'ambient' }
@@ -44,4 +45,12 @@ test('a document whose config is in effect removes the application by its deleti
   })
   await lost.send('application-removed', { document: 'perhaps' })
   expect(lost.labels().template).not.toMatchObject(LABELS)
+})
+
+test('a config document that was refused for its author ends nothing by its deletion, though no other config is known', async () => {
+  const world = createTenants(new Set(), { isOwnSink: true })
+  await world.send('relation-changed', { application: 'a', ...meshRelation(ON_MESH) })
+  expect((await write(world, config('{}', { name: 'one' }, 'a'))).status).toBe(403)
+  await erase(world, 'one')
+  expect(world.labels('a').template).toMatchObject(ON_MESH)
 })

@@ -107,6 +107,17 @@ describe('what the charm library left', () => {
     expect((await world.send('resync', BEACON)).status).toBe('unchanged')
   })
 
+  test('what the charm library left to let somebody in stays where ours at its target only denies', async () => {
+    const world = createLeft(librarys())
+    const spec = { targetRefs: [{ group: '', kind: 'Service', name: 'db' }], action: 'DENY', rules: [{}] }
+    const deny = {
+      ...{ apiVersion: 'security.istio.io/v1', kind: 'AuthorizationPolicy', metadata: { name: 'no-deletes' }, spec },
+    }
+    await configure(world, { mesh: { adopt: true }, rawPolicies: [deny] })
+    await world.send('resync', BEACON)
+    expect(names(world)).toEqual([LEFT, 'shop/no-deletes'])
+  })
+
   test('what the charm library left stays while Istio has not taken ours', async () => {
     const world = createWorld([])
     const istio = startIstio(world)

@@ -86,9 +86,10 @@ export const planLibrary = (
   const objects = situation.desired.objects.filter((object) => !mesh.isDryRun(object))
   const planned = library.map((found) => {
     const isPolicy = mesh.isPolicy(found)
-    const ours = objects.filter(
-      (object) => object.kind === found.kind && (!isPolicy || targetOf(mesh, object) === targetOf(mesh, found)),
-    )
+    // one that denies guards nothing that another allowed
+    const isAlike = (object: KubernetesObject) =>
+      targetOf(mesh, object) === targetOf(mesh, found) && mesh.isDenying(object) === mesh.isDenying(found)
+    const ours = objects.filter((object) => object.kind === found.kind && (!isPolicy || isAlike(object)))
     return { found, ours, isDue: !isPolicy || ours.map(objectKey).every(isEnforced) }
   })
   const replaced = planned.filter(({ ours }) => ours.length > 0)
