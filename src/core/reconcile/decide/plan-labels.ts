@@ -31,7 +31,7 @@ export const planLabels = (
   const places = placesOf([...targets, ...running])
   const isLeading = phase === 'enrol' && places.every((place) => isService(place) || !isEnrolled(situation, place))
   const isBeside = ({ object }: LabelLocation) => !whole.has(objectKey(object))
-  const current = without(places, []).filter(isBeside)
+  const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
   const isReplaced = ({ target: { on, ...template } }: Found) =>
     on === 'pods' && isStaying && targets.some(({ target, places: there }) => there && isSameTarget(target, template))
   // pods stay on the mesh until a rollout has replaced them by pods of a labelled template
@@ -114,6 +114,10 @@ const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocat
 /** Tells if the application has put the object on the mesh. Its other labels do not count. */
 const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
   readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
+
+/** Sorts Services first, to join safely: the Service must lead to the waypoint before the pods accept only the waypoint. */
+const servicesFirst = (places: readonly LabelLocation[]): LabelLocation[] =>
+  places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
 
 /** Removes repeated places. A former target may be the same object as a current one, or as another former one, under another name. */
 const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>

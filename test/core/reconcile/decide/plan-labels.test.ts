@@ -34,10 +34,10 @@ const shown = (operations: readonly Operation[]) =>
   ])
 
 describe('labels that are desired', () => {
-  test('labels that are desired are written where they are missing', () => {
+  test('labels that are desired are written where they are missing, to Services first where all is to join', () => {
     expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }).operations)).toEqual([
-      ['label StatefulSet shop/web in enrol', MESH],
       ['label Service shop/web in enrol', MESH],
+      ['label StatefulSet shop/web in enrol', MESH],
     ])
   })
 
@@ -83,11 +83,11 @@ describe('labels that are desired', () => {
     expect(plan({ desired: ASKED, observed: targets(SERVICE) }).operations[0]?.reason).toBe('the labels are desired')
   })
 
-  test('labels that become fewer on the mesh are written after what is allowed', () => {
+  test('labels that become fewer on the mesh are written after what is allowed, the Service first', () => {
     const { operations } = plan({ held: { ...MESH, a: 'b' }, desired: ASKED, observed: targets(WORKLOAD, SERVICE) })
     expect(shown(operations).map(([name]) => name)).toEqual([
-      'label StatefulSet shop/web in enrol',
       'label Service shop/web in enrol',
+      'label StatefulSet shop/web in enrol',
     ])
   })
 
