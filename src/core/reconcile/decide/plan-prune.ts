@@ -20,12 +20,18 @@ export const planPrune = (
 ): Operation[] => {
   const { mesh } = situation.features
   const replacements = replacementsIn(situation)
-  const isReplaced = (object: KubernetesObject) => replacements(object).length > 0
+  const replaces = takingPlaceIn(situation)
+  const isReplaced = (object: KubernetesObject) => replacements(object).some((one) => replaces(object, one))
   const remove = (object: KubernetesObject, needs: readonly string[] = []): Operation => {
     const id = removalOf(object)
     const isOpening = opening.has(id)
     const labels = removals.has(id) ? leaving.filter((one) => !isOpening || !isOfService(one)) : []
-    const operation = removing(situation, object, [...replacements(object), ...labels, ...needs], NOT_DESIRED)
+    const operation = removing(
+      situation,
+      object,
+      [...replacements(object).map(applyOf), ...labels, ...needs],
+      NOT_DESIRED,
+    )
     return isOpening ? { ...operation, phase: 'allow' } : operation
   }
   const ending = (object: KubernetesObject): Operation => {
@@ -49,18 +55,27 @@ const NOT_DESIRED = 'it is not desired any more'
 
 const isOfService = (id: string): boolean => objectIn(id).startsWith('Service ')
 
+/** Creates a test if a policy of the same target can take the place of another one. One that denies takes that of none that lets somebody in. */
+const takingPlaceIn =
+  ({ features: { mesh } }: Situation) =>
+  (former: KubernetesObject, next: KubernetesObject): boolean =>
+    mesh.isDenying(former) || !mesh.isDenying(next)
+
 /**
- * Lists the applies that replace an object: those of its target, those of its name in other namespaces, and for a workload all workloads.
+ * Lists the objects that replace one: those of its target, those of its name in other namespaces, and for a workload all workloads.
  */
-const replacementsIn = ({ features: { mesh }, desired }: Situation): ((object: KubernetesObject) => string[]) => {
+const replacementsIn = ({
+  features: { mesh },
+  desired,
+}: Situation): ((object: KubernetesObject) => KubernetesObject[]) => {
   const nameIn = ({ kind, metadata }: KubernetesObject) => `${kind} ${metadata.name}`
   const byTarget = Map.groupBy(desired.objects, (object) => targetOf(mesh, object))
   const byName = Map.groupBy(desired.objects, nameIn)
-  const workload = desired.objects.filter(({ kind }) => isWorkload(kind)).map(applyOf)
+  const workload = desired.objects.filter(({ kind }) => isWorkload(kind))
   return (object) =>
     isWorkload(object.kind)
       ? workload
-      : [...(byTarget.get(targetOf(mesh, object)) ?? []), ...(byName.get(nameIn(object)) ?? [])].map(applyOf)
+      : [...(byTarget.get(targetOf(mesh, object)) ?? []), ...(byName.get(nameIn(object)) ?? [])]
 }
 
 const removing = (
@@ -81,14 +96,14 @@ export const planLibrary = (
 ): Pick<Plan, 'operations' | 'waiting' | 'messages'> => {
   const { mesh } = situation.features
   const unenforced = new Set(situation.unenforced.map(({ object }) => objectKey(object)))
+  const replaces = takingPlaceIn(situation)
   const isEnforced = (name: string) => standing.has(name) && !unenforced.has(name)
   // a dry run enforces nothing, so it replaces nothing
   const objects = situation.desired.objects.filter((object) => !mesh.isDryRun(object))
   const planned = library.map((found) => {
     const isPolicy = mesh.isPolicy(found)
-    // one that denies guards nothing that another allowed
     const isAlike = (object: KubernetesObject) =>
-      targetOf(mesh, object) === targetOf(mesh, found) && mesh.isDenying(object) === mesh.isDenying(found)
+      targetOf(mesh, object) === targetOf(mesh, found) && replaces(found, object)
     const ours = objects.filter((object) => object.kind === found.kind && (!isPolicy || isAlike(object)))
     return { found, ours, isDue: !isPolicy || ours.map(objectKey).every(isEnforced) }
   })

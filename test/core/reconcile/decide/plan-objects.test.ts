@@ -401,6 +401,22 @@ describe('objects that are not desired any more', () => {
     expect(afterOf(operations, 'remove AuthorizationPolicy shop/other')).toEqual([])
   })
 
+  test('policies of one target that let in go one by one only behind one that lets in for all: a policy that denies does not take their place', () => {
+    const letting = (name: string, principal: string) => {
+      const spec = { ...guard(name).spec, rules: [{ from: [{ source: { principals: [principal] } }] }] }
+      return live('AuthorizationPolicy', name, { spec })
+    }
+    const observed = there(letting('one', 'a'), letting('two', 'b'))
+    const stale = (...objects: KubernetesObject[]) => ids(planned({ desired: { objects }, observed }).operations)
+    const widened = ['widen AuthorizationPolicy shop/one', 'remove AuthorizationPolicy shop/two']
+    expect(stale()).toEqual([...widened, 'remove AuthorizationPolicy shop/one'])
+    expect(stale(guard('deny', 'web', 'DENY'))).toEqual([
+      ...['apply AuthorizationPolicy shop/deny', ...widened],
+      'remove AuthorizationPolicy shop/one',
+    ])
+    expect(stale(guard('next'))).not.toContain(widened[0])
+  })
+
   test('a workload that is not desired any more goes after the one that takes its place', () => {
     const { operations } = planned({
       desired: { objects: [workload('web', 'Deployment')] },
