@@ -87,9 +87,9 @@ const withObservedLabels = (
     )
     .map(({ remote }) => remote)
   // the labels of a cluster are those of its coordinator's beacon
-  const clusters = Object.values(state.tombstones ?? {}).filter((one) => one.interface === 'cluster')
-  const told = [...ended, ...clusters.map(() => undefined), ...knownEnrolments(subject, state, resolved)]
-  const isTold = told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
+  const isClusterOver = Object.values(state.tombstones ?? {}).some((one) => one.interface === 'cluster')
+  const told = [...ended, ...knownEnrolments(subject, state, resolved)]
+  const isTold = isClusterOver || told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
   // labels from the config, or that only the application itself can request, need no relation
   const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
   const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
