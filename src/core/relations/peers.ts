@@ -8,6 +8,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ow
 import { memoryName, readPublicState } from '../state/memory.ts'
 import { relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
+import { isOfAlias } from './cross-model.ts'
 import { isBetween, remoteSubject } from './peer-entry.ts'
 import { endsAlone } from './tombstones.ts'
 
@@ -45,9 +46,8 @@ export const remoteTest = (
   { relations }: Pick<State, 'relations'>,
 ): ((other: Subject) => boolean) => {
   const aliases = Object.values(relations)
-    .filter((entry) => entry.interface === 'cross_model_mesh' && entry.status === 'established')
+    .filter((entry) => isOfAlias(subject, entry))
     .map((entry) => remoteSubject(subject, entry))
-    .filter(({ namespace }) => namespace === subject.namespace)
   const none = new Set([subject, ...aliases].map(subjectName))
   return (other) => !none.has(subjectName(other))
 }

@@ -13,7 +13,7 @@ import type { Wait } from '../../platform/base/wait.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, type Guarded, nobodyMayReach } from './declared-targets.ts'
 import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
-import { type AskedPolicy, type RequestedPolicies, requestPolicies } from './request-policies.ts'
+import { type AskedPolicy, type PolicyRelation, type RequestedPolicies, requestPolicies } from './request-policies.ts'
 import { UNENFORCED, unenforceable } from './services.ts'
 import { arePodsGuarded, type SeenPods, unselectedPods } from './unselected-pods.ts'
 
@@ -27,17 +27,13 @@ export const consumerPolicies = (
   policies: readonly AskedPolicy[] = authorPolicies(subject, state),
 ): ConsumerPolicies => {
   const relations = relationsIn(state)
-  const crossModel = relationsWith(state.relations, { interface: 'cross_model_mesh', role: 'provides' })
-  const identities = crossModel.map(readIdentity)
+  const identities = relationsWith(state.relations, { interface: 'cross_model_mesh', role: 'provides' }).map(
+    readIdentity,
+  )
   const requested = requestPolicies({
     ...subject,
     policies,
-    // a peer with a cross_model_mesh relation has another name in its own model
-    relations: relations.map((relation) => ({
-      ...relation,
-      crossModel: crossModel.some(({ remote }) => isSameRemote(remote, relation.remote)),
-    })),
-    identities: byAlias(identities.flatMap(({ known }) => known ?? [])),
+    relations: relations.map((relation) => ({ ...relation, ...identityOf(relation.remote, identities) })),
   })
   const isNeeded = policies.length > 0
   const checked = requested.requested.map((one) => ({ ...one, problem: namesProblem(one.policy) }))
@@ -108,29 +104,33 @@ export const authorPolicies = (subject: Subject, state: EffectiveState): readonl
   return config?.coordinator ? externalPolicies(config.coordinator, policies) : policies
 }
 
-const isSameRemote = (one: Relation['remote'], other: Relation['remote']): boolean =>
-  one.application === other.application &&
-  (one.namespace === undefined || other.namespace === undefined || one.namespace === other.namespace)
+type Identity = { remote: Relation['remote']; known?: CrossModelIdentity; message?: string }
 
-type KnownIdentity = { alias: string; identity: CrossModelIdentity }
-
-/** Indexes identities by namespace and alias, and by the alias alone if it is unambiguous. */
-const byAlias = (known: readonly KnownIdentity[]): Record<string, CrossModelIdentity> => {
-  const qualified = known.map(({ alias, identity }) => [`${identity.namespace}/${alias}`, identity] as const)
-  const unique = known.filter(({ alias, identity }) =>
-    known.every((other) => other.alias !== alias || other.identity.namespace === identity.namespace),
-  )
-  return Object.fromEntries([...qualified, ...unique.map(({ alias, identity }) => [alias, identity] as const)])
+/**
+ * Finds the identity of a peer by the name that the platform has for it. A `cross_model_mesh` relation without a namespace is about an alias, whichever
+ * namespace that is in. The identity is unknown while two of one alias say that they are in different namespaces.
+ */
+const identityOf = (
+  { application, namespace }: Relation['remote'],
+  identities: readonly Identity[],
+): Pick<PolicyRelation, 'isAlias' | 'identity'> => {
+  const namesake = identities.filter(({ remote }) => remote.application === application)
+  const aliases = namesake.filter(({ remote }) => remote.namespace === undefined)
+  const told = namesake.filter(({ remote }) => namespace !== undefined && remote.namespace === namespace)
+  const known = [...aliases, ...told].flatMap((one) => one.known ?? [])
+  const agreed = known.filter((one) => one.namespace === (namespace ?? known[0]?.namespace))
+  const isClear = namespace !== undefined || agreed.length === known.length
+  const identity = isClear ? (agreed.at(-1) ?? known.at(-1)) : undefined
+  return { ...(aliases.length > 0 && { isAlias: true }), ...(identity && { identity }) }
 }
-
-type Identity = { known?: KnownIdentity; message?: string }
 
 const readIdentity = (relation: Relation): Identity => {
   const { remote, lastReadable } = relation
   const { value: read, unreadable } = readOrLast(remote.data, lastReadable, 'cmr_data', readCrossModelIdentity)
   const value = read?.value
   return {
-    ...(value && { known: { alias: relation.remote.application, identity: value } }),
+    remote,
+    ...(value && { known: value }),
     ...(unreadable !== undefined && {
       message: `${relationName(relation)}: ${unreadable}; ${value ? 'the last readable data stays in effect' : 'treated as absent'}`,
     }),

@@ -2,7 +2,6 @@ import { meshEndpoint } from '../../core/policies/endpoint.ts'
 import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
 import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { relationName } from '../../core/state/relation.ts'
-import { ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 
 /** A relation as one side sees it. `remote.application` may be an alias. `remote.namespace` comes from the platform. */
@@ -12,8 +11,10 @@ export type PolicyRelation = {
   readonly interface?: string
   readonly role?: 'provides' | 'requires' | 'peers'
   readonly remote: { readonly application: string; readonly namespace?: string | undefined }
-  /** The peer is in another namespace, which the platform may not know. */
-  readonly crossModel?: boolean
+  /** The name is an alias of an application in another namespace, which the platform may not know. */
+  readonly isAlias?: boolean
+  /** Who the peer is, as it says over `cross_model_mesh`. */
+  readonly identity?: CrossModelIdentity
 }
 
 /** A policy of an application. With `only`, it is about the relations of this interface and role, not about all of its endpoint. */
@@ -26,8 +27,6 @@ export type RequestPoliciesInput = {
   readonly application: string
   readonly policies: readonly AskedPolicy[]
   readonly relations: readonly PolicyRelation[]
-  /** The identities of applications in other namespaces, by alias or by `{namespace}/{alias}`. */
-  readonly identities: Readonly<Record<string, CrossModelIdentity>>
 }
 
 /** The requests, each with the relation that it follows from. `waiting` has the relations without a request so far. */
@@ -62,18 +61,16 @@ const isAbout = ({ relation: endpoint, only }: AskedPolicy, relation: PolicyRela
   (only === undefined || (relation.interface === only.interface && relation.role === only.role))
 
 const findSource = (
-  { id, endpoint, role, remote, crossModel }: PolicyRelation,
-  { namespace, application, identities }: RequestPoliciesInput,
+  { id, endpoint, role, remote, isAlias, identity }: PolicyRelation,
+  { namespace, application }: RequestPoliciesInput,
 ): CrossModelIdentity | { waiting: Wait } => {
   if (role === 'peers') return { namespace, application }
   const held = relationName({ id, endpoint })
   const waitingFor = (why: string) => ({
     waiting: { held, for: [remote.application], message: `${held}: ${remote.application} ${why}` },
   })
-  const identity =
-    ownValue(identities, `${remote.namespace}/${remote.application}`) ?? ownValue(identities, remote.application)
   if (identity === undefined) {
-    if (crossModel !== true && (remote.namespace ?? namespace) === namespace)
+    if (isAlias !== true && (remote.namespace ?? namespace) === namespace)
       return { namespace, application: remote.application }
     return waitingFor('is in another model; waiting for its cmr_data (cross_model_mesh) to name it')
   }

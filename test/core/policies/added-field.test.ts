@@ -52,7 +52,6 @@ test('a field that is added to the table of an endpoint arrives in the databag, 
     ...SUBJECT,
     policies: [Policy.parse({ type: 'app', relation: 'use', endpoints: [ENDPOINT] })],
     relations: [{ id: 1, endpoint: 'use', remote: { application: 'web' } }],
-    identities: {},
   })
   const read = readPolicies({ policies: policiesDatabag(requested.map(({ policy }) => policy)) })
   const written = authorizationPolicies(

@@ -116,6 +116,45 @@ describe('a namesake of an alias', () => {
   })
 })
 
+describe('a client of another model that is told with its namespace', () => {
+  const tellFar = (world: World, name: Record<string, string>) =>
+    say(world, 'relation-changed', {
+      application: 'a',
+      relation: { id: 11, endpoint: 'provide-cmr-mesh', interface: 'cross_model_mesh', role: 'provides' },
+      remote: { application: 'f-x', namespace: 'x2', data: { cmr_data: JSON.stringify(name) } },
+    })
+
+  test('a local application of the same name is let in as itself, and gives its access to nobody', async () => {
+    const world = await createModel('broker', ['f-x'])
+    await configure(world, 'f-x', {})
+    await tellRelation(world, 'a', API)
+    const seen = atEveryWrite(world, () => principalsAt(world, 'a'))
+    await tellFar(world, { app_name: 'f', juju_model_name: 'x2' })
+    for (const name of ['f-x', 'a', undefined]) await resync(world, name)
+    expect(principalsAt(world, 'a')).toEqual([LOCAL])
+    expect(seen.every((one) => one.includes(LOCAL))).toBe(true)
+  })
+
+  test('it names nobody of a third namespace', async () => {
+    const world = await createModel()
+    const relation = { id: 12, endpoint: 'api', interface: 'http', role: 'provides' }
+    const remote = { application: 'f-x', namespace: 'x3', data: {} }
+    await say(world, 'relation-changed', { application: 'a', relation, remote })
+    await tellFar(world, { app_name: 'f', juju_model_name: 'x3' })
+    expect(principalsAt(world, 'a')).toEqual([])
+  })
+})
+
+test('an application whose platform says that it is in this namespace, under its own name, is no alias', async () => {
+  const world = await createModel('broker', ['f-x'])
+  await configure(world, 'f-x', {})
+  await tellRelation(world, 'a', API)
+  await tellName(world, { app_name: 'f-x', juju_model_name: 'shop' })
+  expect(principalsAt(world, 'a')).toEqual([LOCAL])
+  await endRelation(world, 'f-x', API)
+  expect(principalsAt(world, 'a')).toEqual([])
+})
+
 test('an event that says to be from an application that never named the relation grants it nothing', async () => {
   const world = await createModel()
   const phantom = { application: 'phantom', namespace: 'shop', endpoint: 'api', data: {} }

@@ -49,6 +49,11 @@ test.each<[string, readonly Relation[], Partial<ReturnType<typeof ask>>]>([
     [relation(3, 'db', {}), identity(8, 'web', 'a'), identity(9, 'web', 'b')],
     { waiting: 1 },
   ],
+  [
+    'one of another namespace, by the name that one of a third says',
+    [relation(3, 'db', { namespace: 'b' }), identity(9, 'web', 'b', { namespace: 'a' })],
+    { waiting: 1 },
+  ],
   ['a name that is no name', [relation(3, 'db', {}), identity(9, '*', 'a')], { messages: 1 }],
   ['a model that is none', [relation(3, 'db', {}), identity(9, 'web', 'A/b')], { messages: 1 }],
   [
@@ -72,9 +77,14 @@ test.each<[string, readonly Relation[], string[]]>([
     ['a/web', 'b/cart'],
   ],
   [
-    'a local one, beside one of another model that has the same alias there',
-    [relation(3, 'db', { namespace: 'shop' }), identity(9, 'web', 'a', { namespace: 'a', application: 'other' })],
+    'a local one, beside one of another namespace that is told to have the same name there',
+    [relation(3, 'db', {}), identity(9, 'web', 'a', { namespace: 'a' })],
     ['shop/alias'],
+  ],
+  [
+    'one of another namespace, by what is told with its namespace before what an alias says',
+    [relation(3, 'db', { namespace: 'a' }), identity(8, 'web', 'a', { namespace: 'a' }), identity(9, 'evil', 'a')],
+    ['a/web'],
   ],
 ])('a consumer is let in: %s', (_, relations, sources) => {
   expect(ask(relations)).toEqual({ sources, waiting: 0, messages: 0 })

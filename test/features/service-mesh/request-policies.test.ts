@@ -24,7 +24,7 @@ const ask = (request: RequestPoliciesInput): { policies: MeshPolicy[]; waiting: 
 }
 
 const request = (changes: Partial<RequestPoliciesInput>) =>
-  ask({ namespace: 'shop', application: 'orders', policies: [DB], relations: [], identities: {}, ...changes })
+  ask({ namespace: 'shop', application: 'orders', policies: [DB], relations: [], ...changes })
 
 const sourcesOf = ({ policies }: { policies: MeshPolicy[] }) =>
   policies.map(({ source_namespace, source_app_name }) => `${source_namespace}/${source_app_name}`)
@@ -32,20 +32,18 @@ const sourcesOf = ({ policies }: { policies: MeshPolicy[] }) =>
 describe('a relation with another model waits until its name is known', () => {
   test.each([
     ['its namespace is another', relation(7, 'db', 'alias', 'clients')],
-    ['it is marked so', { ...relation(7, 'db', 'alias'), crossModel: true }],
-    ['it is marked so, with the own namespace', { ...relation(7, 'db', 'alias', 'shop'), crossModel: true }],
+    ['it is marked so', { ...relation(7, 'db', 'alias'), isAlias: true }],
+    ['it is marked so, with the own namespace', { ...relation(7, 'db', 'alias', 'shop'), isAlias: true }],
   ])('%s', (_, remote) => {
-    expect(
-      request({ relations: [remote], identities: { other: { namespace: 'clients', application: 'web' } } }),
-    ).toEqual({
+    expect(request({ relations: [remote] })).toEqual({
       policies: [],
       waiting: ['relation 7 (db): alias is in another model; waiting for its cmr_data (cross_model_mesh) to name it'],
     })
   })
 
   test.each(['clients', 'shop'])('the platform says %s and cmr_data another namespace', (namespace) => {
-    const identities = { alias: { namespace: 'elsewhere', application: 'web' } }
-    expect(request({ relations: [relation(7, 'db', 'alias', namespace)], identities })).toEqual({
+    const identity = { namespace: 'elsewhere', application: 'web' }
+    expect(request({ relations: [{ ...relation(7, 'db', 'alias', namespace), identity }] })).toEqual({
       policies: [],
       waiting: [`relation 7 (db): alias is in ${namespace}, its cmr_data says elsewhere; waiting for them to agree`],
     })
@@ -64,15 +62,15 @@ describe('a relation with another model waits until its name is known', () => {
 })
 
 describe('who is allowed', () => {
-  const identities = { alias: { namespace: 'clients', application: 'web' } }
+  const identity = { namespace: 'clients', application: 'web' }
 
   test.each([
     ['an application of the own model', relation(1, 'db', 'web'), 'shop/web'],
     ['an application of the own model, said so', relation(1, 'db', 'web', 'shop'), 'shop/web'],
     ['one whose name every object has', relation(1, 'db', 'constructor'), 'shop/constructor'],
-    ['an alias', relation(1, 'db', 'alias'), 'clients/web'],
-    ['an alias in a namespace', relation(1, 'db', 'alias', 'clients'), 'clients/web'],
-    ['an alias, marked', { ...relation(1, 'db', 'alias'), crossModel: true }, 'clients/web'],
+    ['an alias', { ...relation(1, 'db', 'alias'), identity }, 'clients/web'],
+    ['an alias in a namespace', { ...relation(1, 'db', 'alias', 'clients'), identity }, 'clients/web'],
+    ['an alias, marked', { ...relation(1, 'db', 'alias'), isAlias: true, identity }, 'clients/web'],
     ['itself, in a peer relation', { ...relation(1, 'db', 'alias'), role: 'peers' }, 'shop/orders'],
     [
       'itself, in a peer relation that is told otherwise',
@@ -80,7 +78,7 @@ describe('who is allowed', () => {
       'shop/orders',
     ],
   ] as const)('%s', (_, one, source) => {
-    const result = request({ relations: [one], identities })
+    const result = request({ relations: [one] })
     expect({ sources: sourcesOf(result), waiting: result.waiting }).toEqual({ sources: [source], waiting: [] })
   })
 
@@ -155,18 +153,18 @@ const anyRelation = fc.record({
   endpoint: fc.constantFrom('db', 'metrics'),
   role: fc.constantFrom('provides' as const, 'requires' as const, 'peers' as const),
   remote: fc.record({ application: name, namespace: fc.option(fc.constantFrom('shop', 'x', 'y'), { nil: undefined }) }),
-  crossModel: fc.boolean(),
+  isAlias: fc.boolean(),
+  identity: fc.option(fc.record({ namespace: fc.constantFrom('shop', 'x'), application: name }), { nil: undefined }),
 })
 
 test('each relation gets all of its policies or waits, all of them good, in an order of its own', () => {
   fc.assert(
     fc.property(
       fc.array(anyRelation, { maxLength: 6 }).map((relations) => relations.map((one, id) => ({ ...one, id }))),
-      fc.dictionary(name, fc.record({ namespace: fc.constantFrom('shop', 'x'), application: name })),
       fc.array(fc.constantFrom(DB, METRICS, { ...DB, service: 'api' }), { maxLength: 4 }),
-      (relations, identities, policies) => {
-        const result = request({ relations, identities, policies })
-        expect(request({ relations: relations.toReversed(), identities, policies })).toEqual(result)
+      (relations, policies) => {
+        const result = request({ relations, policies })
+        expect(request({ relations: relations.toReversed(), policies })).toEqual(result)
         expect(result.policies.map((policy) => MeshPolicy.parse(policy))).toEqual(result.policies)
         const waits = (id: number) => result.waiting.some((entry) => entry.startsWith(`relation ${id} (`))
         const granted = relations.filter(({ id }) => !waits(id))
@@ -184,8 +182,10 @@ test.each(cases)('the databag of $name is that of the charm library', ({ policie
     namespace,
     application: consumer,
     policies: policies.map((policy) => Policy.parse(policy)),
-    relations: recorded.map(({ endpoint, application }, id) => relation(id, endpoint, application)),
-    identities: Object.fromEntries(recorded.flatMap(({ application, real }) => (real ? [[application, real]] : []))),
+    relations: recorded.map(({ endpoint, application, real: identity }, id) => ({
+      ...relation(id, endpoint, application),
+      ...(identity && { identity }),
+    })),
   })
   expect(result.waiting).toEqual([])
   expect(policiesDatabag(result.policies)).toBe(databag)
