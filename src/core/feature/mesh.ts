@@ -69,6 +69,8 @@ export type Mesh = {
   targetOf(policy: KubernetesObject): string
   /** Tells if labels lead to the object, so that they rest on it whoever carries them. */
   isBasis(object: KubernetesObject): boolean
+  /** Lists the identities that a policy lets in by name. */
+  clientsOf(policy: KubernetesObject): readonly string[]
   /** Returns the relations that requested the policy. */
   requestersOf(object: KubernetesObject): string[]
   /** Returns the first of several policies of one target, with the peers of all of them. Undefined for a single policy. */

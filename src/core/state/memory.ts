@@ -246,7 +246,10 @@ export const hasRoom = (content: Content, before: Content): boolean => {
 }
 
 /** Tells if the charm library wrote the memory last. */
-export const isInherited = ({ stored }: Memory): boolean => stored !== undefined && stored.data?.state === undefined
+export const isInherited = (memory: Memory): boolean => memory.stored !== undefined && isUnwritten(memory)
+
+/** Tells if no step has written the memory yet: there is none, or the charm library wrote it. */
+export const isUnwritten = ({ stored }: Memory): boolean => stored?.data?.state === undefined
 
 const write = async (
   kubernetes: Kubernetes,

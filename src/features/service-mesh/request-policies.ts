@@ -13,7 +13,7 @@ export type PolicyRelation = {
   readonly remote: { readonly application: string; readonly namespace?: string | undefined }
   /** The name is an alias of an application in another namespace, which the platform may not know. */
   readonly isAlias?: boolean
-  /** Who the peer is, as it says over `cross_model_mesh`. */
+  /** The identity of the peer, as it says over `cross_model_mesh`. */
   readonly identity?: CrossModelIdentity
 }
 

@@ -18,6 +18,7 @@ import { type IdentityConfig, resolveIdentities } from './identities.ts'
 import { meshLabels, WAYPOINT_SUFFIX, waypointName } from './names.ts'
 import { modelLabels } from './namespace-labels.ts'
 import { widenRules } from './policy-parts.ts'
+import { principalsIn } from './rule-values.ts'
 import { isServing } from './waypoint.ts'
 
 const isPolicy = ({ kind }: KubernetesObject): boolean => kind === 'AuthorizationPolicy'
@@ -53,6 +54,7 @@ export const istio = {
   isGuarding,
   targetOf: attachmentKey,
   isBasis: ({ kind }: KubernetesObject) => kind === 'Gateway',
+  clientsOf: (object: KubernetesObject) => (isDenying(object) ? [] : rulesOf(object).flatMap(principalsIn)),
   requestersOf: parseRequesters,
   widened: (policies: readonly KubernetesObject[]) => {
     const [first] = policies

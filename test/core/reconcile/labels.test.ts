@@ -398,6 +398,10 @@ describe('what cannot be read changes nothing', () => {
 })
 
 describe('an application moves over from the charm library', () => {
+  const clientRelation = {
+    relation: { id: 11, endpoint: 'api', interface: 'http', role: 'provides' },
+    remote: { application: 'productpage', data: {} },
+  }
   const moved = (labels: Record<string, string>) => {
     const world = createWorld()
     inherit(world, { labels: JSON.stringify(labels) }, labels)
@@ -415,6 +419,34 @@ describe('an application moves over from the charm library', () => {
     await world.send('relation-broken', { relation: { id: 7 } })
     expect(world.labels()).toEqual({ template: TEMPLATE, service: OWN })
     await forgets(world)
+  })
+
+  test.each([
+    ['a relation that is none of its beacon’s', 'relation-changed', clientRelation],
+    ['a config', 'config-changed', { config: {} }],
+  ])(
+    '%s takes no label off: it waits for the relation that asked for it, or the end of that',
+    async (_, type, data) => {
+      const world = moved({ 'istio.io/use-waypoint': 'on' })
+      const carried = {
+        template: { ...TEMPLATE, 'istio.io/use-waypoint': 'on' },
+        service: { ...OWN, 'istio.io/use-waypoint': 'on' },
+      }
+      await world.send(type, data)
+      await world.send('resync', {})
+      expect(world.labels()).toEqual(carried)
+      await world.send('relation-changed', meshRelation({ 'istio.io/use-waypoint': 'on' }))
+      expect(world.labels()).toEqual(carried)
+      await world.send('relation-broken', { relation: { id: 7 } })
+      expect(world.labels()).toEqual({ template: TEMPLATE, service: OWN })
+    },
+  )
+
+  test('the end of the relation with its beacon takes its labels off, though nothing else was told', async () => {
+    const world = moved({ 'istio.io/use-waypoint': 'on' })
+    const { relation } = meshRelation({})
+    await world.send('relation-broken', { relation, remote: { application: 'beacon' } })
+    expect(world.labels()).toEqual({ template: TEMPLATE, service: OWN })
   })
 
   test('a label that has got another value since is somebody else’s', async () => {

@@ -118,6 +118,23 @@ describe('what the charm library left', () => {
     expect(names(world)).toEqual([LEFT, 'shop/no-deletes'])
   })
 
+  test('what the charm library left stays while it lets in a client that no relation lets in yet', async () => {
+    const other = 'beacon-shop-policy-other-shop-db-1234abcd'
+    const principals = ['cluster.local/ns/shop/sa/other']
+    const spec = { targetRefs: [{ kind: 'Service', name: 'db' }], rules: [{ from: [{ source: { principals } }] }] }
+    const world = createLeft(librarys(), librarys({ name: other, spec }))
+    await ask(world, [wire()])
+    await configure(world, { mesh: { adopt: true } })
+    const { messages } = await world.send('resync', BEACON)
+    expect(names(world)).toEqual([OURS, `shop/${other}`])
+    expect(messages).toEqual([
+      `AuthorizationPolicy shop/${other} of the charm library stays: no relation lets in ${principals}, as it does: tell the relation, or delete the policy`,
+    ])
+    await ask(world, [wire(), wire({ source_app_name: 'other' })])
+    await world.send('resync', BEACON)
+    expect(names(world)).toEqual([OURS])
+  })
+
   test('what the charm library left stays while Istio has not taken ours', async () => {
     const world = createWorld([])
     const istio = startIstio(world)

@@ -87,7 +87,8 @@ const removing = (
 
 /**
  * Removes the charm library's objects, each when our replacement stands. A policy is removed in a later step, once the mesh has accepted
- * ours, because proxies may receive the two changes in any order. Objects without a replacement stay, with a message.
+ * ours, because proxies may receive the two changes in any order. Objects without a replacement stay, with a message, and so does a policy that lets in
+ * whom none of ours does: the relation of that client may not be told yet.
  */
 export const planLibrary = (
   situation: Situation,
@@ -105,9 +106,12 @@ export const planLibrary = (
     const isAlike = (object: KubernetesObject) =>
       targetOf(mesh, object) === targetOf(mesh, found) && replaces(found, object)
     const ours = objects.filter((object) => object.kind === found.kind && (!isPolicy || isAlike(object)))
-    return { found, ours, isDue: !isPolicy || ours.map(objectKey).every(isEnforced) }
+    const clients = new Set(ours.flatMap(mesh.clientsOf))
+    const refused = isPolicy ? mesh.clientsOf(found).filter((client) => !clients.has(client)) : []
+    const stays = ours.length === 0 ? NOT_REPLACED : refused.length > 0 ? letsIn(refused) : undefined
+    return { found, ours, stays, isDue: !isPolicy || ours.map(objectKey).every(isEnforced) }
   })
-  const replaced = planned.filter(({ ours }) => ours.length > 0)
+  const replaced = planned.filter(({ stays }) => stays === undefined)
   return {
     operations: replaced
       .filter(({ isDue }) => isDue)
@@ -115,11 +119,16 @@ export const planLibrary = (
     waiting: replaced
       .filter(({ isDue }) => !isDue)
       .map(({ found, ours }) => libraryWait(objectKey(found), ours.map(objectKey))),
-    messages: planned.filter(({ ours }) => ours.length === 0).map(({ found }) => `${objectKey(found)} ${NOT_REPLACED}`),
+    messages: planned.flatMap(({ found, stays }) =>
+      stays === undefined ? [] : [`${objectKey(found)} of the charm library stays: ${stays}`],
+    ),
   }
 }
 
-const NOT_REPLACED = 'of the charm library stays: nothing of ours is enforced at its target'
+const NOT_REPLACED = 'nothing of ours is enforced at its target'
+
+const letsIn = (clients: readonly string[]): string =>
+  `no relation lets in ${clients.join(', ')}, as it does: tell the relation, or delete the policy`
 
 const libraryWait = (held: string, ours: readonly string[]): Wait => ({
   held,

@@ -1,4 +1,4 @@
-import { changed } from '../../../platform/base/own-value.ts'
+import { changed, ownValue } from '../../../platform/base/own-value.ts'
 import { isSameNamespace, isSameSubject, type Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Mesh } from '../../feature/mesh.ts'
@@ -13,7 +13,7 @@ import type { Peers } from '../../relations/peers.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import { type ResolvedRelations, resolveRelations, silentProviders } from '../../relations/resolve-relations.ts'
-import type { Memory } from '../../state/memory.ts'
+import { isUnwritten, type Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
 import { parseRequester } from '../../state/requesters.ts'
 import type { State } from '../../state/state.ts'
@@ -22,25 +22,22 @@ import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
 import type { Surroundings } from './surroundings.ts'
 
 /**
- * Marks a missing memory as lost if the application carries labels: then it was probably lost. Relations that peers know to be over
- * are then learned from them. A memory that does not know the labels is older than they are, and so does not know the policies that came
- * before them.
+ * Marks a memory as lost that was never written, where the application carries labels: then it was probably lost, or the charm library runs the
+ * application so far. Relations that peers know to be over are then learned from them. A memory that does not know the labels is older than they are, and
+ * so does not know the policies that came before them.
  */
-export const withLostMemory = async (
-  { stored, state, labels }: Memory,
-  subject: Subject,
-  early: Promise<Observed>,
-): Promise<State> => {
-  if (stored !== undefined && Object.hasOwn(state.owned ?? {}, POLICIES)) return state
+export const withLostMemory = async (memory: Memory, subject: Subject, early: Promise<Observed>): Promise<State> => {
+  const { state, labels } = memory
+  const isNew = isUnwritten(memory)
+  if (!isNew && Object.hasOwn(state.owned ?? {}, POLICIES)) return state
   // a failed observation fails again later, once the event is remembered
   const held = await early.then(
-    (seen) => heldFor(subject, seen),
+    (seen) => heldFor(subject, state, seen),
     () => [],
   )
+  if (isNew) return held.length > 0 ? withLost(state, { labels: true }) : state
   if (held.every((key) => Object.hasOwn(labels, key))) return state
-  return stored === undefined
-    ? withLost(state, { labels: true })
-    : { ...state, owned: { ...state.owned, [POLICIES]: null } }
+  return { ...state, owned: { ...state.owned, [POLICIES]: null } }
 }
 
 const POLICIES = ownedName('AuthorizationPolicy')
@@ -70,7 +67,7 @@ const withObservedLabels = (
   state: State,
   { seen, observed, found }: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
 ): Recovered => {
-  const isLost = memory.stored === undefined && isCarrying(subject, observed)
+  const isLost = isUnwritten(memory) && isCarrying(subject, memory, observed)
   if (!isLost && !state.lost?.labels) return { state, resolved: seen }
   const recovered = withLostLabels(state)
   const resolved = resolveRelations(subject, recovered, found.peers)
@@ -91,7 +88,7 @@ const withObservedLabels = (
   const told = [...ended, ...knownEnrolments(subject, state, resolved)]
   const isTold = isClusterOver || told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
   // labels from the config, or that only the application itself can request, need no relation
-  const isOwn = isObserved(observed) && heldFor(subject, observed).every((key) => Object.hasOwn(labels, key))
+  const isOwn = isObserved(observed) && heldFor(subject, state, observed).every((key) => Object.hasOwn(labels, key))
   const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
   if (!isKnown) return { state: recovered, resolved }
   const known = withLost(recovered, { labels: undefined })
@@ -100,12 +97,12 @@ const withObservedLabels = (
 
 /** Adds the endpoints whose relations only the lost memory knew. */
 const withEndpoints = (
-  { stored }: Memory,
+  memory: Memory,
   subject: Subject,
   { state, resolved }: Recovered,
   { observed, found: { peers } }: { observed: Observed; found: Surroundings },
 ): Recovered => {
-  const isLost = stored === undefined && (isCarrying(subject, observed) || isKnownToPeers(subject, peers))
+  const isLost = isUnwritten(memory) && (isCarrying(subject, memory, observed) || isKnownToPeers(subject, peers))
   const known = withLostEndpoints(state, isLost, resolved.over)
   if (known === state) return { state, resolved }
   return { state: known, resolved: { ...resolved, state: changed(resolved.state, { lost: known.lost }) } }
@@ -123,16 +120,21 @@ const askingIds = (
     .filter(({ requester }) => isSameSubject(requester, subject))
     .map(({ id }) => id)
 
-const isCarrying = (subject: Subject, observed: Observed): boolean => heldFor(subject, observed).length > 0
+const isCarrying = (subject: Subject, { state }: Memory, observed: Observed): boolean =>
+  heldFor(subject, state, observed).length > 0
 
 const isObserved = ({ targets }: Observed): boolean =>
   targets.current.some(({ places }) => places !== undefined) &&
   targets.current.every(({ problem }) => problem === undefined)
 
-/** Lists the keys of held labels that other applications may have requested. */
-const heldFor = ({ application }: Subject, { targets }: Observed): string[] =>
+/** Lists the keys of held labels that other applications may have requested. The charm library holds its labels for the application. */
+const heldFor = ({ application }: Subject, { libraryLabels }: State, { targets }: Observed): string[] =>
   placesOf(targets.current)
-    .flatMap((place) => [...readHeld(application, place).holders.own])
+    .flatMap((place) => {
+      const { labels, holders } = readHeld(application, place)
+      const inherited = Object.entries(libraryLabels ?? {}).filter(([key, value]) => ownValue(labels, key) === value)
+      return [...holders.own, ...inherited.map(([key]) => key)]
+    })
     .filter((key) => FOREIGN_KEYS.includes(key))
 
 /** Adds that the config is awaited, and the waits for providers that have yet to offer labels. */
