@@ -209,6 +209,17 @@ export const documentHistories: readonly Named[] = [
     end: { resync: undefined },
   },
   {
+    name: 'a config document that is made and deleted while its application is removed is over, though its making is heard last',
+    act: async ({ say, hold, quiet, run }) => {
+      await say(config('beacon', 'document'), config('details'), mesh().told('details'), removed('beacon', 'document'))
+      const made = hold(config('beacon', 'document'))
+      await say(removed('beacon', 'document'))
+      run.world.network.push(...made)
+      await quiet()
+    },
+    end: 'nothing',
+  },
+  {
     name: 'a process that read before a document came back does not end its relation',
     act: async (script) => {
       const slow = await overtake(script)

@@ -12,8 +12,9 @@ type Remote = { readonly application: string; readonly namespace?: string | unde
 /** The memories and documents that a step reads because of an event, in addition to its own memory. */
 export type Look = {
   readonly remotes?: readonly Remote[]
-  /** The document of the event. If the event announces it and it is not found, it may be on its way, and does not count as deleted. */
+  /** The document of the event. */
   readonly document?: string
+  /** The event announces the document. */
   readonly isTold?: boolean
   readonly documents?: readonly string[]
   /** Applications of the namespace whose memories name this one. */

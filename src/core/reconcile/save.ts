@@ -102,4 +102,4 @@ export const saveNotes = async (
   return taken
 }
 
-const NO_SURROUNDINGS: Surroundings = { peers: new Map(), documents: { found: [], looked: [], expected: [] } }
+const NO_SURROUNDINGS: Surroundings = { peers: new Map(), documents: { found: [], looked: [] } }

@@ -165,6 +165,10 @@ describe('a process that is its own sink', () => {
   test('what one side published stays when a document says the relation again without it', async () => {
     const world = await meshWorld()
     await world.send('relation-changed', related())
+    const { relation, remote } = related()
+    const data = { application: 'web', relation: JSON.stringify(relation), remote: JSON.stringify(remote) }
+    const metadata = { name: 'relation-7', namespace: 'shop', labels: { 'meshstep.dev/kind': 'relation' } }
+    world.api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }], { manager: 'kubectl' })
     await world.send('relation-changed', { ...related(), document: 'relation-7' })
     expect(world.labels().template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })
   })

@@ -57,12 +57,13 @@ export const foldChanges = async (
   }
   const known = marksOf(subject, peers)
   const merged = withPeers(memory.state, subject, peers, now)
+  const withDocumentsOf = (before: State, documents: Documents): State => {
+    const read = withDocuments(before, subject, documents, now, known)
+    return isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
+  }
   const reading = (found: Documents['found']): State => {
     const documents = { ...seen, found }
-    const read = withDocuments(merged, subject, documents, now, known)
-    // documents found in this step existed before the application was removed
-    const present = isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
-    return derive(memory.state, present)
+    return derive(memory.state, withDocumentsOf(merged, documents))
   }
   const { found, unread, state: first } = withRoomFor(memory, subject, seen.found, reading)
   const documents = { ...seen, found }
@@ -109,11 +110,7 @@ export const foldChanges = async (
   // measuring reads the whole memory: if all changes fit together, it is done once
   const together = await takeAll(() => 0)
   const { state, taken } = tooManyBytes(memory, first, together.state) === 0 ? together : await takeAll(excess)
-  const next = assignIds(
-    subject,
-    withPeers(withDocuments(state, subject, documents, now, known), subject, peers, now),
-    peers,
-  )
+  const next = assignIds(subject, withPeers(withDocumentsOf(state, documents), subject, peers, now), peers)
   const isNews = hasNews(memory.state, next)
   return {
     state: next,
@@ -216,13 +213,10 @@ const isClaimed = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
     (entry) => entry.claim !== undefined && isBetween(entry, peer.subject, subject),
   )
 
-/** Tells if the documents themselves cover an event: its document exists, or is known to be gone. */
-const isRead = ({ look }: Change, { application }: Subject, { found, expected }: Documents): boolean => {
-  const { document: name, isTold } = look ?? {}
-  if (name === undefined) return false
-  const isThere = found.some((document) => document.name === name && document.application === application)
-  return isThere || (isTold === true && !expected.includes(name))
-}
+/** Tells if the documents themselves cover an event. One whose document is gone counts as it says, and ends then, unless its author is unknown. */
+const isRead = ({ look }: Change, { application }: Subject, { found, areAuthored }: Documents): boolean =>
+  found.some((document) => document.name === look?.document && document.application === application) ||
+  (areAuthored === true && look?.isTold === true)
 
 const withEventOf = (state: State, { look, event }: Change): State =>
   look?.document === undefined || event === undefined ? state : withDocumentEvent(state, look.document, event)

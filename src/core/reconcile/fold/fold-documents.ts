@@ -17,12 +17,11 @@ import type { State } from '../../state/state.ts'
 export type Documents = {
   readonly found: readonly Document[]
   readonly looked: 'all' | readonly string[]
-  /** Announced documents that were not found, without a deletion or a resync. They count as the event says. */
-  readonly expected: readonly string[]
+  /** Authors are asked for their rights, so an event alone says nothing of a document. */
+  readonly areAuthored?: boolean
 }
 
-const isLookedFor = ({ looked, expected }: Documents, name: string): boolean =>
-  !expected.includes(name) && (looked === 'all' || looked.includes(name))
+const isLookedFor = ({ looked }: Documents, name: string): boolean => looked === 'all' || looked.includes(name)
 
 /**
  * Folds documents into the state. A document counts as the platform's word while it exists, and ends with it, unless a document of the

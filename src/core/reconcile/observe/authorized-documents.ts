@@ -7,7 +7,7 @@ import type { Surroundings } from './surroundings.ts'
 
 /**
  * Restricts the documents to those whose authors have permission. If an event announces a document that was not read, it counts as
- * unreadable, because its author is unknown.
+ * unreadable, because its author is unknown. One that is known to be gone says nothing.
  */
 export const withAuthors = async (
   features: Pick<Features, 'effects' | 'uses'>,
@@ -23,16 +23,15 @@ export const withAuthors = async (
   const judged = await asAuthorsMay(features, authorize, namespace, about, application)
   const found = [...judged, ...documents.found.filter((one) => !isAbout(subject, one))]
   const isOwn = (name: string) => found.some((one) => one.name === name && one.application === application)
-  // a document that is known to be gone says nothing
-  const names = new Set([...documents.expected, ...documents.found.map(({ name }) => name)])
-  const missing = changes.flatMap(({ look }) =>
-    look?.document !== undefined && look.isTold && names.has(look.document) && !isOwn(look.document)
-      ? [look.document]
-      : [],
+  const looks = changes.flatMap(({ look }) => look ?? [])
+  const isGone = (name: string) =>
+    looks.some(({ document, isTold, isResync }) => !isTold && (document === name || isResync))
+  const missing = looks.flatMap(({ document, isTold }) =>
+    document !== undefined && isTold && !isOwn(document) && !isGone(document) ? [document] : [],
   )
   const unread = [...new Set(missing)].map((name) => ({
     ...{ name, application },
     problem: `ConfigMap ${name} does not exist, or names another application by now: its event has no effect`,
   }))
-  return { peers, documents: { ...documents, found: [...found, ...unread] } }
+  return { peers, documents: { ...documents, found: [...found, ...unread], areAuthored: true } }
 }

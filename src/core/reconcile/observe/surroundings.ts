@@ -91,14 +91,9 @@ const readDocuments = async (
   const holders = isEverything ? [] : rivalsOf(read, known)
   const held = await findDocuments(kubernetes, subject, holders, schema)
   const found = withoutRivals([...read, ...held], subject, known)
-  const told = looks.flatMap(({ document, isTold }) => (document !== undefined && isTold ? [document] : []))
-  const isThere = (name: string) => found.some((document) => document.name === name)
-  const isGone = (name: string) =>
-    looks.some(({ document, isTold, isResync }) => !isTold && (document === name || isResync))
   const documents: Documents = {
     found,
     looked: isEverything || isNamespaceResync(changes) ? 'all' : looked,
-    expected: told.filter((name) => !isThere(name) && !isGone(name)),
   }
   // a document of the other side may declare the relation of a deleted one
   const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0

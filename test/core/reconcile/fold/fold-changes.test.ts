@@ -25,7 +25,7 @@ const fold = async (
   {
     peers = peersOf({}),
     found = [] as readonly Document[],
-    expected = [] as readonly string[],
+    areAuthored = false,
     looked = 'all' as Surroundings['documents']['looked'],
   } = {},
   check?: Parameters<typeof foldChanges>[6],
@@ -34,7 +34,7 @@ const fold = async (
   const turns: number[] = []
   const memory: Memory = { state, labels: {}, stored: undefined }
   const clock = { yieldTurn: async () => void turns.push(1) }
-  const surroundings = { peers, documents: { found, looked, expected } }
+  const surroundings = { peers, documents: { found, looked, areAuthored } }
   const folded = await foldChanges({ features, clock }, memory, SUBJECT, changes, surroundings, NOW, check, conceal)
   return { ...folded, turns: turns.length }
 }
@@ -205,17 +205,26 @@ describe('documents beside changes', () => {
     expect(taken).toEqual([{ stale: undefined, isNews: true }])
   })
 
-  test('documents beside changes that are known to be gone cover their events too, and those on their way do not', async () => {
-    expect((await fold(stateOf([]), [event({ document: 'one', isTold: true })])).state).not.toHaveProperty('settings')
-    expect(
-      (await fold(stateOf([]), [event({ document: 'one', isTold: true })], { expected: ['one'] })).state.settings,
-    ).toEqual({ a: 'x' })
+  test('documents beside changes that are gone cover no event, unless authors are asked for their rights', async () => {
+    const told = event({ document: 'one', isTold: true })
+    expect((await fold(stateOf([]), [told])).state.settings).toEqual({ a: 'x' })
+    expect((await fold(stateOf([]), [told], { areAuthored: true })).state).not.toHaveProperty('settings')
     expect((await fold(stateOf([]), [event({ document: 'one' })])).state.settings).toEqual({ a: 'x' })
     const other: Document = { name: 'one', application: 'db', config: CONFIG }
     expect((await fold(stateOf([]), [event({ document: 'one' })], { found: [other] })).state.settings).toEqual({
       a: 'x',
     })
     expect((await fold(stateOf([]), [event(undefined)])).state.settings).toEqual({ a: 'x' })
+  })
+
+  test('a config whose document is gone removes the application as soon as it is told', async () => {
+    const told = event(
+      { document: 'one', isTold: true },
+      { fold: (before) => ({ state: { ...before, config: CONFIG, document: 'one' } }) },
+    )
+    const { state } = await fold(stateOf([]), [told])
+    expect(state).toMatchObject({ removed: NOW.toISOString() })
+    expect(state).not.toHaveProperty('config')
   })
 
   test('the end of a document is never stale where the memory holds its content', async () => {
@@ -229,9 +238,6 @@ describe('documents beside changes', () => {
     expect((await stale(undefined, { document: 'one', config: CONFIG })).taken).toEqual([
       { stale: 'late', isNews: true },
     ])
-    const late = event({ document: 'one', isTold: true }, { fold: (before) => ({ state: before, stale: 'late' }) })
-    const onItsWay = await fold(stateOf([], { document: 'one', config: CONFIG }), [late], { expected: ['one'] })
-    expect(onItsWay.taken).toEqual([{ stale: 'late', isNews: false }])
   })
 
   test('an application whose config is no document any more is removed', async () => {
