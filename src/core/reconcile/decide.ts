@@ -35,6 +35,8 @@ export type Decision = {
   readonly plan: Plan
   /** There is something to write, or another step was writing. */
   readonly isWriting: boolean
+  /** Relations whose new offer rests on what the plan writes, so that it cannot be published yet. */
+  readonly held: readonly string[]
   /** The data that do not fit into the memory, a sentence each. */
   readonly problems: readonly string[]
   /** The units that the published data were computed from. */
@@ -77,9 +79,10 @@ export const decide = async (
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
   const isWriting = memory.state.writeToken !== undefined || dueIn(planned).length > 0
-  const offered = sayingAsIn(said, state, heldOffers(features.mesh, subject, said, gated, planned))
+  const held = heldOffers(features.mesh, subject, said, gated, planned).filter((key) => isNews(state, said, key))
+  const offered = sayingAsIn(said, state, held)
   return {
-    ...{ ...about, situation, plan: planned, isWriting, problems },
+    ...{ ...about, situation, plan: planned, isWriting, problems, held },
     next: isWriting ? withClaims(offered, gated) : offered,
     units: state.units,
     hasLost: carried.hasLost === true,
@@ -94,10 +97,7 @@ const resolvedAgain = (
   said: State,
   peers: Peers,
 ): ResolvedRelations => {
-  const isSame = Object.entries(said.relations).every(
-    ([key, entry]) => before.relations[key]?.published?.digest === entry.published?.digest,
-  )
-  if (isSame) return resolved
+  if (!Object.keys(said.relations).some((key) => isNews(before, said, key))) return resolved
   const again = resolveRelations(subject, said, peers)
   return { ...again, state: changed(again.state, { lost: resolved.state.lost }) }
 }
@@ -109,3 +109,7 @@ const unwantedKinds = (features: Features, state: State, { owned: { kinds } }: O
     !wanted.includes(kind) && (live.length > 0 || problem !== undefined) ? [kind] : [],
   )
 }
+
+/** Tells if a relation's data change. */
+const isNews = (before: State, said: State, key: string): boolean =>
+  before.relations[key]?.published?.digest !== said.relations[key]?.published?.digest

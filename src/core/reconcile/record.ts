@@ -2,7 +2,6 @@ import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { isTemplate } from '../../platform/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { FeatureInput } from '../feature/feature.ts'
 import { isSettling } from '../policies/unenforced.ts'
 import { isAwaitedByProvider } from '../relations/awaited-peers.ts'
 import { recordProgress } from '../relations/claims.ts'
@@ -12,24 +11,20 @@ import { offersLabels } from '../relations/requested-labels.ts'
 import { isOfferAwaited } from '../relations/resolve-relations.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/worker-labels.ts'
 import type { Content, Memory } from '../state/memory.ts'
+import { parseRequester } from '../state/requesters.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { isFailed, type Report, skippedMessage } from './apply/execute.ts'
 import type { Applied } from './apply.ts'
 import type { AttemptProgress } from './attempts.ts'
 import type { Context } from './context.ts'
-import { limitDatabags, publishDatabags, sayingAsIn } from './decide/databags.ts'
-import { desiredState } from './decide/desired-state.ts'
-import { restingOn } from './decide/offers.ts'
-import type { Conflict, Plan } from './decide/operation.ts'
-import { isLabelOperation } from './decide/operation.ts'
+import { type Conflict, isLabelOperation, type Operation, objectOf, type Plan } from './decide/operation.ts'
 import type { Decision } from './decide.ts'
-import { type Found, missingIn, observeTargets, seenIn } from './observe/cluster.ts'
+import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
 import { withCauses } from './observe/mesh-acceptance.ts'
 import { hasPodsWithout } from './observe/pods-on-mesh.ts'
 import { observeRunning, type Running, withUnits } from './observe/units.ts'
 import { applicationStatus } from './record/application-status.ts'
-import { clusterAfter } from './record/cluster-after.ts'
 import { finalMemory, withOwnedKinds, withRefusals } from './record/final-memory.ts'
 import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
@@ -49,7 +44,11 @@ export type Reconciled = {
 }
 
 /** The progress of recording. `reconciled` is undefined if another writer was faster. */
-export type Recorded = AttemptProgress & { readonly reconciled?: Reconciled | undefined }
+export type Recorded = AttemptProgress & {
+  readonly reconciled?: Reconciled | undefined
+  /** Something was written that offers to other applications follow from. */
+  readonly isOfferDue?: boolean
+}
 
 /** Records the progress of the plan: reduces the memory to the labels and kinds still held, adds the waits, and saves it if it differs. */
 export const record = async (
@@ -68,10 +67,8 @@ export const record = async (
   const conflicts = [...planned.conflicts, ...reports.flatMap((report) => report.conflicts)]
   const isBare = await isBareYet(context, decision)
   const content = contentAfter(context, decision, saved, applied, { running, conflicts, isBare, now })
-  const input = inputAfter(context, decision, next, reports)
-  const desired = input === undefined ? situation.desired : desiredState(features, input)
   const waits = waitsOf({
-    ...{ mesh: features.mesh, subject, state: next, resolved, peers, desired, plan: planned },
+    ...{ mesh: features.mesh, subject, state: next, resolved, peers, desired: situation.desired, plan: planned },
     ...{ waitForPods, running, missing: missingIn(features, subject, next, targets.current, situation.desired.labels) },
     unenforced: await unenforcedSince(context, decision, reports, now),
   })
@@ -87,7 +84,28 @@ export const record = async (
     waiting,
     now,
   })
-  return { reconciled, writes: isStored ? [] : [memoryWrite(context)] }
+  return {
+    reconciled,
+    isOfferDue: isOfferDue(context, decision, reports),
+    writes: isStored ? [] : [memoryWrite(context)],
+  }
+}
+
+/**
+ * Tells if an offer follows from what a step has written: it rests on that, or that is the mesh's own. Labels of the application, and policies that relations
+ * asked for, change no other offer.
+ */
+const isOfferDue = ({ features: { mesh } }: Context, { next, held }: Decision, reports: readonly Report[]): boolean => {
+  const written = reports.flatMap(({ isWritten, operation }) => (isWritten ? [operation] : []))
+  const isOfMesh = (operation: Operation) =>
+    isLabelOperation(operation)
+      ? operation.object.startsWith('Namespace ')
+      : mesh.requestersOf(objectOf(operation)).every((name) => parseRequester(name) === undefined)
+  return (
+    Object.values(next.relations).some(offersLabels) &&
+    written.length > 0 &&
+    (held.length > 0 || written.some(isOfMesh))
+  )
 }
 
 /** Computes the report of the application from the recorded state. */
@@ -143,9 +161,8 @@ const contentAfter = (
   })
   const { units } = withUnits(features, subject, next, running)
   const refused = withRefusals({ ...progressed, units }, planned, reports)
-  const offered = withOffers(context, decision, refused, reports, missing)
   const { state, labels } = withVersions(saved, {
-    state: withOwnedKinds(features, offered, memory.state, now),
+    state: withOwnedKinds(features, refused, memory.state, now),
     labels: held.labels,
   })
   // requirers of relations that are over tell when they have let go
@@ -164,38 +181,6 @@ const isBareYet = async (
   Object.hasOwn(situation.desired.labels.labels, mesh.enrolment.key) &&
   isAwaitedByProvider(subject, next, peers) &&
   (await hasPodsWithout(mesh, kubernetes, subject))
-
-/** Returns what a provider of labels decides by after its step has written. Undefined if nothing has changed that it offers, or waits for. */
-const inputAfter = (
-  { subject, environment }: Context,
-  { resolved, observed }: Decision,
-  { relations, refused }: State,
-  reports: readonly Report[],
-): FeatureInput | undefined =>
-  reports.some(({ isWritten }) => isWritten) && Object.values(relations).some(offersLabels)
-    ? {
-        ...{ subject, environment, resolved: { ...resolved, state: { ...resolved.state, refused } } },
-        seen: clusterAfter(seenIn(observed), reports),
-      }
-    : undefined
-
-/** Publishes the offers that rest on nothing that is missing, as the cluster is after the step. */
-const withOffers = (
-  context: Context,
-  decision: Decision,
-  state: State,
-  reports: readonly Report[],
-  missing: readonly KubernetesObject[],
-): State => {
-  const { features, subject } = context
-  const { memory, resolved } = decision
-  const input = inputAfter(context, decision, state, reports)
-  if (input === undefined) return state
-  const content = features.publications(input)
-  const all = publishDatabags(features, { subject, resolved: input.resolved, state, content }, offersLabels)
-  const held = restingOn(features.mesh, subject, state, resolved, missing)
-  return limitDatabags(memory, state, sayingAsIn(all, state, held)).state
-}
 
 /**
  * Observes the running pods again, because the step's writes may have replaced some. Reads the template again as well where it may keep old

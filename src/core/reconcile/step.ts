@@ -100,7 +100,7 @@ type Attempted = {
   readonly peers: Peers
   /** The units that the published data were computed from. */
   readonly units?: State['units']
-}
+} & Pick<Recorded, 'isOfferDue'>
 
 /** Reads the memory, takes the changes unless an earlier attempt did, and runs the stages. */
 const runAttempt = async (
@@ -136,9 +136,9 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   const decision = await decide(context, observation, observed, progress)
   const recorded = await carryOut(context, decision)
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
-  const { reconciled, lost } = recorded
+  const { reconciled, isOfferDue, lost } = recorded
   if (lost) return { carried, cause: lost.cause }
-  return { carried, attempted: { reconciled, peers: decision.peers, units: decision.units } }
+  return { carried, attempted: { reconciled, isOfferDue, peers: decision.peers, units: decision.units } }
 }
 
 /** Saves a decision, applies it, and records its progress, as long as no other writer is faster. */
@@ -184,14 +184,18 @@ const conclude = async (
 }
 
 /**
- * Tells if the step has to run once more: the observed pods brought a leader or other units than those published.
+ * Tells if the step has to run once more: it wrote what an offer may rest on, or the observed pods brought a leader or other units than those published.
  */
-const isToBeRepeated = (features: Context['features'], subject: Subject, { reconciled, units }: Attempted): boolean => {
+const isToBeRepeated = (
+  features: Context['features'],
+  subject: Subject,
+  { reconciled, isOfferDue = false, units }: Attempted,
+): boolean => {
   if (reconciled === undefined) return false
   const { state } = reconciled
   // a unit came or went in an application that publishes its units
   const isUnpublished = features.dependsOnUnits(state) && !isDeepStrictEqual(state.units.present, units?.present)
-  return isDue(subject, state) || (units !== undefined && isUnpublished)
+  return isOfferDue || isDue(subject, state) || (units !== undefined && isUnpublished)
 }
 
 const LIBRARY_KEEPS_IT =

@@ -107,7 +107,7 @@ describe('what a consumer asks for and may have', () => {
     const many = Array.from({ length: 22 }, (_, index) => wire({ target_service: `db-${index}` }))
     world.calls.length = 0
     const { messages } = await ask(world, many)
-    expect(world.calls.filter((call) => call.includes('/services/db-'))).toHaveLength(20)
+    expect(new Set(world.calls.filter((call) => call.includes('/services/db-'))).size).toBe(20)
     expect(messages).toContainEqual('and 2 more messages')
     expect(policiesIn(world)).toEqual([])
   })

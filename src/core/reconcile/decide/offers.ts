@@ -1,5 +1,4 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import { offersLabels } from '../../relations/requested-labels.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
@@ -16,22 +15,13 @@ export const heldOffers = (
   mesh: Pick<Mesh, 'isBasis' | 'requestersOf'>,
   subject: Subject,
   state: State,
-  resolved: ResolvedRelations,
+  { state: { relations } }: Pick<ResolvedRelations, 'state'>,
   planned: Plan,
-): string[] =>
-  restingOn(mesh, subject, state, resolved, [
+): string[] => {
+  const missing = [
     ...planned.blocked.map(({ object }) => object),
     ...dueIn(planned).flatMap((operation) => (operation.verb === 'apply' ? [operation.desired] : [])),
-  ])
-
-/** Lists the relations whose offer rests on one of these objects, which are missing. */
-export const restingOn = (
-  mesh: Pick<Mesh, 'isBasis' | 'requestersOf'>,
-  subject: Subject,
-  state: State,
-  { state: { relations } }: Pick<ResolvedRelations, 'state'>,
-  missing: readonly KubernetesObject[],
-): string[] => {
+  ]
   if (missing.length === 0) return []
   const requesters = new Set(missing.flatMap(mesh.requestersOf))
   const isBare = missing.some(mesh.isBasis)

@@ -85,6 +85,12 @@ export const writeOf = (subject: Subject, verb: Write['verb'] | 'widen', object:
   manager: managerOf(subject, object.kind),
 })
 
+/** Returns the object that an operation writes, as it is desired, or else as it was found. */
+export const objectOf = (operation: Operation): KubernetesObject => {
+  if ('place' in operation) return operation.place.object
+  return 'desired' in operation ? operation.desired : operation.found
+}
+
 /** Returns the object of an operation's id. */
 export const objectIn = (id: string): string => id.slice(id.indexOf(' ') + 1)
 

@@ -86,8 +86,8 @@ const removing = (
 ): Operation => ({ ...writeOf(subject, 'remove', found), phase: 'prune', needs, reason, verb: 'remove', found })
 
 /**
- * Removes the charm library's objects, each when our replacement stands. A policy is removed in a later step, once the mesh has accepted
- * ours, because proxies may receive the two changes in any order. Objects without a replacement stay, with a message, and so does a policy that lets in
+ * Removes the charm library's objects, each when our replacement stands. A policy is removed once the mesh has accepted
+ * ours, not with it, because proxies may receive the two changes in any order. Objects without a replacement stay, with a message, and so does a policy that lets in
  * whom none of ours does: the relation of that client may not be told yet.
  */
 export const planLibrary = (
