@@ -83,6 +83,6 @@ export const situationOf = ({ desired, observed, ...changes }: Changes): Situati
     ...NOTHING_DESIRED,
     ...desired,
   },
-  ...{ keptFor: [], leftovers: [], claimsAwaited: [], unenforced: [], labelsAwaited: [] },
+  ...{ keptFor: [], leftovers: [], isClaimAwaited: false, unenforced: [], labelsAwaited: [] },
   ...changes,
 })

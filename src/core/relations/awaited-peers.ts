@@ -1,5 +1,6 @@
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
+import type { Relation } from '../state/relation.ts'
 import { type EffectiveState, isConfigUnknown, type State } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
@@ -8,6 +9,7 @@ import { peerView } from './peer-view.ts'
 import type { Peer, Peers } from './peers.ts'
 import { offersLabels, runsProvider, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
+import { relationsWith } from './select.ts'
 
 /**
  * Lists the applications whose mesh or cluster objects must stay, although this one may no longer run the mesh or cluster: consumers that
@@ -21,12 +23,14 @@ export const keptFor = (subject: Subject, state: State, resolved: ResolvedRelati
   }),
 ]
 
-/** Lists the consumers that have yet to write their policies by the present offer, or to take them away with its labels. Until then nothing else may be denied, and the namespace not enrolled. */
-export const claimsAwaited = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): string[] =>
-  Object.values(relations)
-    .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
-    .filter(({ requirer }) => requirer !== 'unmanaged' && requirer !== 'applied')
-    .map((relation) => subjectName(remoteSubject(subject, relation)))
+/**
+ * Lists the relations with consumers that have yet to write their policies by the present offer, or to take them away with its labels. Until then nothing
+ * else may be denied, and the namespace not enrolled.
+ */
+export const lateConsumers = ({ relations }: Pick<EffectiveState, 'relations'>): Relation[] =>
+  relationsWith(relations, { interface: 'service_mesh', role: 'provides' }).filter(
+    ({ requirer }) => requirer !== 'unmanaged' && requirer !== 'applied',
+  )
 
 /** Lists the consumers without labels of their own. The namespace stays on the mesh for them. */
 export const labelsAwaited = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {

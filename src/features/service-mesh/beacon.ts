@@ -1,7 +1,7 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
 import { findTarget, type PolicyTarget } from '../../core/policies/target.ts'
-import { claimsAwaited } from '../../core/relations/awaited-peers.ts'
+import { lateConsumers } from '../../core/relations/awaited-peers.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Relation } from '../../core/state/relation.ts'
@@ -34,7 +34,7 @@ import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager, isOwnedBy } from '../../platform/kubernetes/ownership-labels.ts'
-import { consumersOf, guardingConsumers, lateConsumers } from './consumers.ts'
+import { consumersOf, guardingConsumers } from './consumers.ts'
 import { type Grants, grantsFor, NO_GRANTS, requestedServices } from './grants.ts'
 import { guardsFor } from './guards.ts'
 import { isAt, isOpenToIngress, podsOf } from './offer.ts'
@@ -115,7 +115,7 @@ export const beaconDesiredState = (
 ): BeaconDesiredState => {
   const { lookups } = seen
   const { mesh, leading, isSwitching, isDenying } = meshInEffect(subject, state, config, seen)
-  const late = claimsAwaited(subject, state)
+  const late = lateConsumers(state).map((relation) => subjectName(remoteSubject(subject, relation)))
   const unguarded = unguardedBackends(subject, state, mesh, seen)
   const isOpening = !config.hardened && mesh.guard === 'whenGranted' && consumersOf(state.relations).some(isSwitching)
   // nothing else is denied before all consumers let in whom they mean to
@@ -206,12 +206,12 @@ const managedPolicies = (
 /** Guards the pods that hardened mode closes, of consumers that have yet to take over what the beacon wrote there. */
 const lateGuards = (
   subject: Subject,
-  { relations }: EffectiveState,
+  state: EffectiveState,
   mesh: MeshConfig,
   seen: Pick<ClusterView, 'owned'>,
 ): Guard[] => {
   const isOurs = writtenBy(subject, seen)
-  return lateConsumers(relations)
+  return lateConsumers(state)
     .map((relation) => ({ ...remoteSubject(subject, relation), relation: requesterName(subject, relation) }))
     .filter((consumer) => isOurs(podsOf(consumer)))
     .flatMap((consumer) => guardsFor(subject, mesh, consumer, []))
@@ -237,11 +237,11 @@ const backendGuards = (subject: Subject, state: EffectiveState, mesh: MeshConfig
  */
 const unguardedBackends = (
   subject: Subject,
-  { relations }: EffectiveState,
+  state: EffectiveState,
   { backends = [] }: MeshConfig,
   seen: Pick<ClusterView, 'owned'>,
 ): string[] => {
-  const late = lateConsumers(relations).map((relation) => remoteSubject(subject, relation))
+  const late = lateConsumers(state).map((relation) => remoteSubject(subject, relation))
   return mergeBackends(subject, backends)
     .filter(({ ports, ...backend }) => ports.length > 0 && late.some((one) => isSameSubject(one, backend)))
     .filter((backend) => !isOpenToIngress(subject, seen, backend))
@@ -331,7 +331,7 @@ export const keptRequests = (
 ): string[] => {
   const consumers = consumersOf(state.relations).map((one) => ({ id: one.id, remote: remoteSubject(subject, one) }))
   const known = new Set([...consumers, ...over].map(({ id, remote }) => (remote ? `${id} ${subjectName(remote)}` : id)))
-  const late = new Set(lateConsumers(state.relations).map((one) => requesterName(subject, one)))
+  const late = new Set(lateConsumers(state).map((one) => requesterName(subject, one)))
   return requestersOn(owned).filter((name) => {
     const parsed = parseRequester(name)
     if (parsed === undefined || isSameSubject(parsed.requester, subject)) return false

@@ -14,7 +14,3 @@ export const isGuardingItself = ({ requirer }: Pick<Relation, 'requirer'>): bool
 
 /** Lists the relations with consumers that write the policies that guard them. */
 export const guardingConsumers = (relations: Relations): Relation[] => consumersOf(relations).filter(isGuardingItself)
-
-/** Lists those that have yet to write them by the present offer, and so to take over what the beacon wrote for them. */
-export const lateConsumers = (relations: Relations): Relation[] =>
-  guardingConsumers(relations).filter(({ requirer }) => requirer !== 'applied')

@@ -14,7 +14,7 @@ const NOTHING: PlannedNamespace = { operations: [], conflicts: [], isConfigAwait
 
 /** Plans the labels of the namespace. They stay while consumers depend on them. */
 export const planNamespace = (situation: Situation, order: Order): PlannedNamespace => {
-  const { features, subject, state, claimsAwaited, labelsAwaited, observed } = situation
+  const { features, subject, state, isClaimAwaited, labelsAwaited, observed } = situation
   const { namespace } = observed.owned
   if (namespace === undefined || 'problem' in namespace || namespace.object === undefined) return NOTHING
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
@@ -23,7 +23,7 @@ export const planNamespace = (situation: Situation, order: Order): PlannedNamesp
   if (isConfigUnknown(state)) return { ...NOTHING, isConfigAwaited: isLabelled }
   const mesh = state.config?.mesh
   // the whole namespace joins, or switches to another waypoint, once all consumers let in whom they mean to then
-  if (mesh && claimsAwaited.length > 0) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }
+  if (mesh && isClaimAwaited) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }
   const isKept = mesh !== undefined && labelsAwaited.length > 0 && isLabelled
   const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
   const needs = Object.hasOwn(labels.labels, features.mesh.enrolment.key) ? order.beforeNamespace : []

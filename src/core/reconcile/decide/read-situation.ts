@@ -3,7 +3,7 @@ import { defined } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { FeatureInput } from '../../feature/feature.ts'
-import { claimsAwaited, keptFor, labelsAwaited } from '../../relations/awaited-peers.ts'
+import { keptFor, labelsAwaited, lateConsumers } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { Memory } from '../../state/memory.ts'
@@ -65,7 +65,7 @@ export const readSituation = async (
       memory,
       desired: desired.labels,
     }),
-    claimsAwaited: claimsAwaited(subject, resolved.state),
+    isClaimAwaited: lateConsumers(resolved.state).length > 0,
     labelsAwaited: labelsAwaited(subject, next, resolved, peers),
     fence,
   }

@@ -30,8 +30,8 @@ export type Situation = {
   readonly keptFor: readonly string[]
   /** The wait for pods that still run on the mesh while the application leaves. Until then their Service labels and policies stay. */
   readonly waitForPods: Wait | undefined
-  /** Consumers that have yet to write their policies by the present offer. */
-  readonly claimsAwaited: readonly string[]
+  /** A consumer has yet to write its policies by the present offer. */
+  readonly isClaimAwaited: boolean
   /** Consumers without labels of their own. The namespace stays on the mesh for them. */
   readonly labelsAwaited: readonly string[]
   /**

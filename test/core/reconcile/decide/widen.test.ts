@@ -86,7 +86,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     keptFor: [],
     unenforced: [],
     labelsAwaited: [],
-    claimsAwaited: [],
+    isClaimAwaited: false,
     leftovers: [],
   }
 }
