@@ -1,3 +1,5 @@
+import type { V1OwnerReference } from '@kubernetes/client-node'
+
 /** Any Kubernetes object, as JSON. */
 export type KubernetesObject = {
   apiVersion: string
@@ -13,6 +15,10 @@ export type Metadata = {
   namespace?: string
   uid?: string
   resourceVersion?: string
+  generation?: number
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  ownerReferences?: V1OwnerReference[]
   labels?: Record<string, string>
   annotations?: Record<string, string>
   managedFields?: ManagedFields[]

@@ -1,6 +1,7 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
 import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
+import type { Typed } from '../../../platform/kubernetes/typed.ts'
 import { type Account, accountsOf } from '../../authorization/accounts.ts'
 import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
 import { isLonePod, lonePodName, saidWorkload } from '../../authorization/pods.ts'
@@ -36,8 +37,8 @@ export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
       alike[0] && !isExposed(subjectOf(alike[0]), alike) ? [{ kind: 'pod', ...subjectOf(alike[0]) }] : [],
     ),
     accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? accountsOf(pod) : [])),
-    named: (subject) => byName.get(subjectName(subject)) as readonly PodLike[] | undefined,
-    runningAs: (account) => byAccount.get(accountName(account)) as readonly PodLike[] | undefined,
+    named: (subject) => byName.get(subjectName(subject)),
+    runningAs: (account) => byAccount.get(accountName(account)),
   }
 }
 
@@ -52,7 +53,8 @@ const exposedIn = (objects: readonly KubernetesObject[]) => {
   const [services, workloads] = [named('Service'), named('StatefulSet', 'Deployment')]
   return (subject: Subject, pods: readonly KubernetesObject[]): boolean => {
     const name = subjectName(subject)
-    const selector = (services.get(name)?.spec?.selector ?? {}) as Readonly<Record<string, string>>
+    const service: Typed<'Service'> | undefined = services.get(name)
+    const selector = service?.spec?.selector ?? {}
     const isSelecting = Object.keys(selector).length > 0 && !workloads.has(name)
     return isSelecting && pods.every(({ metadata: { labels = {} } }) => hasLabels(labels, selector))
   }
