@@ -2,6 +2,7 @@ import { Refused } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { isRefusal } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { fieldManager, ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
 import type { Config } from '../state/config.ts'
@@ -111,7 +112,7 @@ const foreignProblem = (subject: Subject, found: KubernetesObject): Error | unde
 
 /** Tells if meshstep created the Secret for this application. A copy by another program does not count. */
 export const isStoreOf = (subject: Subject, { metadata }: KubernetesObject): boolean =>
-  Object.entries(ownerLabels(subject)).every(([key, value]) => metadata.labels?.[key] === value) &&
+  hasLabels(metadata.labels, ownerLabels(subject)) &&
   (metadata.managedFields ?? []).some(({ manager }) => manager === fieldManager(subject.application))
 
 /** The values of a Secret, as text. */

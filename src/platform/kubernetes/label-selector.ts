@@ -10,12 +10,18 @@ export const LabelSelector = z.object({
 })
 export type LabelSelector = z.infer<typeof LabelSelector>
 
+/** Tells if labels include all of the wanted ones. */
+export const hasLabels = (
+  labels: Readonly<Record<string, string>> | undefined,
+  wanted: Readonly<Record<string, string>> = {},
+): boolean => Object.entries(wanted).every(([key, value]) => ownValue(labels, key) === value)
+
 /** Tells if a selector selects an object with these labels. An empty selector selects all. */
 export const selects = (
   { matchLabels, matchExpressions }: LabelSelector,
   labels: Readonly<Record<string, string>>,
 ): boolean =>
-  Object.entries(matchLabels).every(([key, value]) => ownValue(labels, key) === value) &&
+  hasLabels(labels, matchLabels) &&
   matchExpressions.every(({ key, operator, values }) => {
     const value = ownValue(labels, key)
     if (operator === 'Exists') return value !== undefined

@@ -1,5 +1,6 @@
 import { ownValue } from '../base/own-value.ts'
 import type { Subject } from '../base/subject.ts'
+import { hasLabels } from './label-selector.ts'
 import type { Typed } from './typed.ts'
 
 export const NAME_LABEL = 'app.kubernetes.io/name'
@@ -20,6 +21,6 @@ export const hasNoPort = ({ spec }: Typed<'Service'>): boolean =>
 
 /** Tells if a Service selects pods with these labels. One without a selector selects none. */
 export const isSelecting = ({ spec }: Typed<'Service'>, labels: Readonly<Record<string, string>>): boolean => {
-  const selector = Object.entries(spec?.selector ?? {})
-  return selector.length > 0 && selector.every(([key, value]) => ownValue(labels, key) === value)
+  const selector = spec?.selector ?? {}
+  return Object.keys(selector).length > 0 && hasLabels(labels, selector)
 }

@@ -2,6 +2,7 @@ import type { Graph } from '../../ask/views/graph.ts'
 import { waypointOf } from '../../ask/views/waypoint.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { subjectName, subjectNamed } from '../../platform/base/subject.ts'
+import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { Typed } from '../../platform/kubernetes/typed.ts'
 import type { ApplicationView, UnreadableView } from '../http/applications.ts'
@@ -58,7 +59,7 @@ const beaconOf = ({ relations }: ApplicationView): string | undefined =>
     ?.remote
 
 const marksOf = ({ config, labels, wanted, waiting, status }: ApplicationView): string[] => {
-  const isHeld = Object.entries(wanted).every(([key, value]) => labels[key] === value)
+  const isHeld = hasLabels(labels, wanted)
   const marks: Record<string, boolean> = {
     hardened: config.mesh?.hardened === true,
     audit: (config.mesh?.enforcement ?? config.enforcement) === 'audit',

@@ -1,9 +1,8 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
-import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
-import type { Typed } from '../../../platform/kubernetes/typed.ts'
+import { type PodLike, podLabels } from '../../../platform/kubernetes/pod-like.ts'
+import { isSelecting } from '../../../platform/kubernetes/services.ts'
 import { type Account, accountsOf } from '../../authorization/accounts.ts'
-import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
 import { isLonePod, lonePodName, saidWorkload } from '../../authorization/pods.ts'
 import type { Side } from '../../authorization/side.ts'
 import { indexOf } from './index-of.ts'
@@ -53,10 +52,8 @@ const exposedIn = (objects: readonly KubernetesObject[]) => {
   const [services, workloads] = [named('Service'), named('StatefulSet', 'Deployment')]
   return (subject: Subject, pods: readonly KubernetesObject[]): boolean => {
     const name = subjectName(subject)
-    const service: Typed<'Service'> | undefined = services.get(name)
-    const selector = service?.spec?.selector ?? {}
-    const isSelecting = Object.keys(selector).length > 0 && !workloads.has(name)
-    return isSelecting && pods.every(({ metadata: { labels = {} } }) => hasLabels(labels, selector))
+    const service = services.get(name)
+    return service !== undefined && !workloads.has(name) && pods.every((pod) => isSelecting(service, podLabels(pod)))
   }
 }
 
