@@ -3,6 +3,7 @@ import { policyRefusals } from '../../mesh/istio/validation.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import {
   apiVersionOf,
+  groupIn,
   groupOf,
   isClusterScoped,
   isKind,
@@ -66,8 +67,6 @@ const isKnown = (object: KubernetesObject, isServed: IsServed): boolean => {
   if (isClusterScoped(kind) && kind !== 'Namespace') return false
   return apiVersionOf(kind) === apiVersion || !isOfNoAccess(object)
 }
-
-const groupIn = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '')
 
 const placed = (object: KubernetesObject, namespace: string | undefined): KubernetesObject => {
   const { kind, metadata } = object

@@ -73,11 +73,10 @@ const resources = {
 
 export type Kind = keyof typeof resources
 
-/** Returns the API group of a kind, or '' for the core group. */
-export const groupOf = (kind: Kind): string => {
-  const { apiVersion } = resources[kind]
-  return apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : ''
-}
+/** Returns the API group in an apiVersion, or '' for the core group. */
+export const groupIn = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '')
+
+export const groupOf = (kind: Kind): string => groupIn(resources[kind].apiVersion)
 
 export const isClusterScoped = (kind: Kind): boolean => 'clusterScoped' in resources[kind]
 
@@ -87,10 +86,10 @@ export const isKind = (kind: string): kind is Kind => Object.hasOwn(resources, k
 export type Reference = { kind: Kind; namespace?: string | undefined; name?: string | undefined }
 
 /** Returns the group and the plural of a kind, as in RBAC rules. */
-export const resourceOf = (kind: Kind): { group: string; resource: string } => {
-  const { apiVersion, plural } = resources[kind]
-  return { group: apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '', resource: plural }
-}
+export const resourceOf = (kind: Kind): { group: string; resource: string } => ({
+  group: groupOf(kind),
+  resource: resources[kind].plural,
+})
 
 export const apiVersionOf = (kind: Kind): string => resources[kind].apiVersion
 
