@@ -298,6 +298,10 @@ export const counting = (kubernetes: Kubernetes, keep: Kubernetes['keep']): Kube
   list: (kind, namespace, selector, options) => kubernetes.list(kind, namespace, selector, { ...options, keep }),
 })
 
+/** Names a list, as a key for its answer. */
+export const nameOfList = (...[kind, namespace, selector, options]: Parameters<Kubernetes['list']>): string =>
+  `${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''} ${options?.trim?.name ?? ''}`
+
 /** Creates a client that reads each object once. A step sees one snapshot, with its own creations and patches. */
 export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   const reads = new Map<string, Promise<unknown>>()
@@ -321,9 +325,7 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
     patch: (reference, operations, manager) => renewing(kubernetes.patch(reference, operations, manager)),
     find: (reference) => once(nameOf(reference), () => kubernetes.find(reference)),
     list: (kind, namespace, selector, options) =>
-      once(`${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''} ${options?.trim?.name ?? ''}`, () =>
-        kubernetes.list(kind, namespace, selector, options),
-      ),
+      once(nameOfList(kind, namespace, selector, options), () => kubernetes.list(kind, namespace, selector, options)),
   }
 }
 
