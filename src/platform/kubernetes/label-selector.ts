@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ownValue } from '../base/own-value.ts'
+import type { KubernetesObject } from './objects.ts'
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements */
 export const LabelSelector = z.object({
@@ -28,3 +29,16 @@ export const selects = (
     if (operator === 'DoesNotExist') return value === undefined
     return (value !== undefined && values.includes(value)) === (operator === 'In')
   })
+
+/** Splits the text of a selector into requirements, `key=value` or `key`. Returns undefined for other forms. */
+export const requirementsIn = (selector: string | undefined): string[] | undefined => {
+  const requirements = selector?.split(',') ?? []
+  return requirements.every((one) => /^[^\s!=()]+(=[^\s!=()]*)?$/.test(one)) ? requirements : undefined
+}
+
+/** Tells if an object meets a requirement. */
+export const isMet = (requirement: string, { metadata: { labels } }: KubernetesObject): boolean => {
+  const [key = '', value] = requirement.split('=')
+  const own = ownValue(labels, key)
+  return own !== undefined && (value === undefined || own === value)
+}
