@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { describeIssues } from '../../platform/base/issues.ts'
+import { isRecord } from '../../platform/base/own-value.ts'
 import { Failure } from '../failure.ts'
 import { documentsOf, type File, valuesIn } from '../input.ts'
 
@@ -240,10 +241,9 @@ const parsed = (text: string): unknown => {
 
 /** Reads a status, or units, or both. */
 const partsIn = (path: string, value: unknown): Part[] => {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const all = isObject ? Object.entries(value) : []
+  const all = isRecord(value) ? Object.entries(value) : []
   const units = all.filter(([name]) => UNIT.test(name))
-  const isStatus = isObject && 'applications' in value
+  const isStatus = isRecord(value) && 'applications' in value
   if (!isStatus && (units.length === 0 || units.length < all.length)) throw new Failure(`${path}: ${EXPECTED}`)
   return [
     ...(isStatus ? [{ status: checked(path, Status, value) }] : []),

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '../base/own-value.ts'
 import type { KubernetesObject, ManagedFields } from './objects.ts'
 
 type Fields = { readonly [element: string]: Fields }
@@ -49,7 +50,7 @@ const isSame = (live: unknown, desired: unknown, fields: Fields): boolean => {
   const elements = Object.keys(fields).filter((element) => element !== '.')
   if (elements.length === 0) return isDeepStrictEqual(live, desired)
   if (Array.isArray(desired)) return isSameList(live, desired, fields, elements)
-  if (!isMap(live) || !isMap(desired)) return false
+  if (!isRecord(live) || !isRecord(desired)) return false
   const names = elements.map((element) => element.slice(2))
   return (
     names.length === Object.keys(desired).length &&
@@ -86,11 +87,8 @@ const placeIn = (items: readonly unknown[], element: string): number => {
 }
 
 const hasKey = (item: unknown, key: unknown, isDefaulted: boolean): boolean =>
-  isMap(item) &&
-  isMap(key) &&
+  isRecord(item) &&
+  isRecord(key) &&
   Object.entries(key).every(
     ([name, value]) => (isDefaulted && item[name] === undefined) || isDeepStrictEqual(item[name], value),
   )
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
