@@ -4,7 +4,8 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
-import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
+import { refsOf } from './attachment.ts'
+import { isForPods, specOf } from './authorization-policy.ts'
 import { discovers, findMeshConfigs, istiodHomes, meshConfigLookups, readMeshConfig } from './mesh-config.ts'
 import { namedWaypoint } from './names.ts'
 import { isOlder, LOWEST } from './version.ts'
@@ -70,7 +71,7 @@ const judgePolicy: Judge = (object, conditions, isWritten) => {
     ({ status, reason }) => status === 'False' || !['Accepted', 'no reason'].includes(reason),
   )
   if (problem) return refused(object, problem)
-  const type = isForPods((object.spec ?? {}) as AuthorizationPolicySpec) ? 'ZtunnelAccepted' : 'WaypointAccepted'
+  const type = isForPods(specOf(object)) ? 'ZtunnelAccepted' : 'WaypointAccepted'
   return isWritten.ambient && !isTakenAs(type, current) ? pending(object) : undefined
 }
 
@@ -130,14 +131,11 @@ const BOUND = ['is not led to its waypoint', 'is led to its waypoint in part'] a
 const REMEDIES: Readonly<Record<string, (policy: KubernetesObject) => string>> = {
   AncestorNotBound: () => 'it is enforced once the Service has a waypoint that is ready',
   // istiod does not know a Gateway without an address
-  TargetNotFound: ({ spec }) =>
-    refersToGateway((spec ?? {}) as AuthorizationPolicySpec)
+  TargetNotFound: (policy) =>
+    refsOf(specOf(policy)).some(({ kind }) => kind === 'Gateway')
       ? 'it is enforced once its Gateway has an address'
       : 'it is enforced once that is there',
 }
-
-const refersToGateway = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
-  [...targetRefs, ...(targetRef ? [targetRef] : [])].some(({ kind }) => kind === 'Gateway')
 
 const pending = (object: KubernetesObject): Unenforced => {
   const held = titleOf(object)
