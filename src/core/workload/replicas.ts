@@ -16,7 +16,7 @@ export const withPresentReplicas = (
     (entry) =>
       entry.manager === manager &&
       entry.operation === 'Apply' &&
-      Object.hasOwn((entry.fieldsV1?.['f:spec'] ?? {}) as object, 'f:replicas'),
+      entry.fieldsV1?.['f:spec']?.['f:replicas'] !== undefined,
   )
   return isHeld ? { ...desired, spec: { ...desired.spec, replicas: present?.spec?.replicas } } : desired
 }

@@ -36,8 +36,8 @@ export const isManagedBy = ({ metadata }: KubernetesObject, managers: readonly s
 
 /** Lists the keys at a path. fieldsV1 nests names with `f:`, and `.` is the map itself. */
 const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {
-  let fields: Record<string, unknown> = fieldsV1 ?? {}
-  for (const name of path) fields = (fields[`f:${name}`] ?? {}) as Record<string, unknown>
+  let fields = fieldsV1 ?? {}
+  for (const name of path) fields = fields[`f:${name}`] ?? {}
   return Object.keys(fields)
     .filter((name) => name.startsWith('f:'))
     .map((name) => name.slice(2))

@@ -30,9 +30,12 @@ export type ManagedFields = {
   manager: string
   operation: 'Apply' | 'Update'
   subresource?: string
-  fieldsV1?: Record<string, unknown>
+  fieldsV1?: FieldSet
   [field: string]: unknown
 }
+
+/** The fields that a manager holds, as `f:name`, `k:{keys}` or `v:value`; `.` is the field itself. */
+export type FieldSet = { readonly [element: string]: FieldSet }
 
 /** The resource of each kind that is used. `plural` is its name in API paths and RBAC rules. */
 const resources = {
