@@ -152,11 +152,8 @@ const portsAt = (policy: AuthorizationPolicy, cluster: Cluster): WaypointPort[] 
 
 type Listener = { readonly port: number; readonly protocol: string }
 
-const listenersOf = ({ spec }: KubernetesObject): WaypointPort[] =>
-  ((spec?.listeners ?? []) as Listener[]).map(({ port, protocol }) => ({
-    port,
-    protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp',
-  }))
+const listenersOf = ({ spec }: { spec?: { listeners?: Listener[] } }): WaypointPort[] =>
+  spec?.listeners?.map(({ port, protocol }) => ({ port, protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp' })) ?? []
 
 const portsOf = (service: KubernetesObject): WaypointPort[] =>
   tcpPorts(service).map((one) => ({ port: one.port, protocol: detectProtocol(one) }))

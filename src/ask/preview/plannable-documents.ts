@@ -95,7 +95,7 @@ type Typed = Pick<KubernetesObject, 'apiVersion' | 'kind'>
 /** Returns the type of the objects that go with a CustomResourceDefinition. */
 const servedBy = ({ kind, spec }: KubernetesObject): Typed | undefined => {
   if (kind !== 'CustomResourceDefinition') return undefined
-  const { group, names } = (spec ?? {}) as { group?: unknown; names?: { kind?: unknown } }
+  const { group, names }: { group?: unknown; names?: { kind?: unknown } } = spec ?? {}
   return { apiVersion: `${group}/v1`, kind: String(names?.kind) }
 }
 

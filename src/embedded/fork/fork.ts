@@ -220,7 +220,7 @@ const isTold = ({ kind, metadata }: KubernetesObject): boolean =>
   kind !== 'Pod' &&
   kind !== 'Event' &&
   !(kind === 'ConfigMap' && metadata.name.startsWith('juju-service-mesh-')) &&
-  !((metadata.ownerReferences ?? []) as { kind: string }[]).some((owner) => owner.kind === 'Gateway')
+  !metadata.ownerReferences?.some((owner) => owner.kind === 'Gateway')
 
 /** Returns an object without its status and without the fields that the API server maintains. */
 const readable = ({ status: _, ...object }: KubernetesObject): KubernetesObject => {

@@ -31,7 +31,7 @@ const AMBIENT = ['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound'
 const isOfIstio = ({ reason }: Condition): boolean => reason !== 'Pending'
 
 const conditionsOf = ({ status }: KubernetesObject): readonly Condition[] => {
-  const { conditions } = (status ?? {}) as { conditions?: unknown }
+  const conditions = status?.conditions
   if (!Array.isArray(conditions)) return []
   return conditions.flatMap((condition) => Condition.safeParse(condition).data ?? []).filter(isOfIstio)
 }

@@ -6,6 +6,7 @@ export type KubernetesObject = {
   kind: string
   metadata: Metadata
   spec?: Record<string, unknown>
+  status?: Record<string, unknown>
   data?: Record<string, string>
   [field: string]: unknown
 }

@@ -201,7 +201,7 @@ const policiesIn = async (kubernetes: Kubernetes, homes: ReadonlySet<string>): P
 
 const conditionsOf = (objects: readonly KubernetesObject[]): string[] => {
   const all = objects.flatMap(
-    ({ status }) => (status as { conditions?: { type: string }[] } | undefined)?.conditions ?? [],
+    ({ status }: { status?: { conditions?: { type: string }[] } }) => status?.conditions ?? [],
   )
   return [...new Set(all.map(({ type }) => type))].toSorted()
 }

@@ -50,10 +50,8 @@ export const meshConfigs = async (
 }
 
 /** Conditions that are unknown are the API server's own, for a new object that waits for its controller. */
-const hasConditions = ({ status }: KubernetesObject): boolean => {
-  const { conditions } = (status ?? {}) as { conditions?: unknown }
-  return Array.isArray(conditions) && conditions.some((condition) => condition?.status !== 'Unknown')
-}
+const hasConditions = ({ status }: KubernetesObject): boolean =>
+  Array.isArray(status?.conditions) && status.conditions.some((condition) => condition?.status !== 'Unknown')
 
 /** Adds the reason why the mesh has not accepted objects. Each namespace is looked up once. */
 export const withCauses = async (
