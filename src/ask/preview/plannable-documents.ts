@@ -8,7 +8,7 @@ import {
   isClusterScoped,
   isKind,
   type KubernetesObject,
-  nameOf,
+  objectKey,
 } from '../../platform/kubernetes/objects.ts'
 
 /** Documents that a plan can follow, and remarks on the others. */
@@ -42,9 +42,9 @@ export const plannableDocuments = (
     incomplete: deciding.map(
       (one) =>
         refused(one) ??
-        `whether access changes by ${titleOf(one)} is not known: a plan follows no objects of ${typeOf(one)}`,
+        `whether access changes by ${objectKey(one)} is not known: a plan follows no objects of ${typeOf(one)}`,
     ),
-    messages: others.map((one) => `${titleOf(one)} is not planned: no access depends on objects of ${typeOf(one)}`),
+    messages: others.map((one) => `${objectKey(one)} is not planned: no access depends on objects of ${typeOf(one)}`),
   }
 }
 
@@ -54,7 +54,7 @@ const refusal = (object: KubernetesObject): string | undefined => {
   const reasons = read && 'policy' in read ? policyRefusals(read.policy) : []
   return reasons.length === 0
     ? undefined
-    : `${titleOf(object)} is not planned: ${reasons.join('; ')} (Istio refuses it)`
+    : `${objectKey(object)} is not planned: ${reasons.join('; ')} (Istio refuses it)`
 }
 
 /**
@@ -101,8 +101,5 @@ const servedBy = ({ kind, spec }: KubernetesObject): Typed | undefined => {
 
 const isOfNoAccess = ({ apiVersion, kind }: Typed): boolean =>
   [groupIn(apiVersion), `${groupIn(apiVersion)}/${kind}`].some((one) => DECIDES_NOTHING.has(one))
-
-/** Names an object as its document does, because an unknown kind may be outside of namespaces. */
-const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
 
 const typeOf = ({ apiVersion, kind }: KubernetesObject): string => `${apiVersion}, kind ${kind}`

@@ -3,7 +3,7 @@ import type { Unenforced } from '../../core/policies/unenforced.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
-import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, objectKey, type Reference } from '../../platform/kubernetes/objects.ts'
 import { refsOf } from './attachment.ts'
 import { isForPods, specOf } from './authorization-policy.ts'
 import { discovers, findMeshConfigs, istiodHomes, meshConfigLookups, readMeshConfig } from './mesh-config.ts'
@@ -111,10 +111,8 @@ const isCurrent =
 const isTakenAs = (type: string, current: readonly Condition[]): boolean =>
   current.some((condition) => condition.type === type && condition.observedGeneration !== undefined)
 
-const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
-
 const refused = (object: KubernetesObject, { status, reason, message, lastTransitionTime }: Condition): Unenforced => {
-  const held = titleOf(object)
+  const held = objectKey(object)
   const remedy = ownValue(REMEDIES, reason)?.(object)
   const [isNot, isPartly] = object.kind === 'Service' ? BOUND : ENFORCED
   const what = status === 'False' ? isNot : isPartly
@@ -138,7 +136,7 @@ const REMEDIES: Readonly<Record<string, (policy: KubernetesObject) => string>> =
 }
 
 const pending = (object: KubernetesObject): Unenforced => {
-  const held = titleOf(object)
+  const held = objectKey(object)
   const since = writtenAt(object)
   const message = `${notTaken(held)}: proxies enforce the previous state until istiod takes it; istiod may be away`
   return { object, is: 'pending', held, for: ['Istio'], ...(since !== undefined && { since }), message }

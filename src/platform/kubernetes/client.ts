@@ -13,7 +13,7 @@ import {
 } from './answer.ts'
 import { isNotFound } from './api-error.ts'
 import { isManagedBy } from './field-managers.ts'
-import { type Kind, type KubernetesObject, nameOf, pathOf, type Reference, referenceTo } from './objects.ts'
+import { type Kind, type KubernetesObject, nameOf, objectKey, pathOf, type Reference, referenceTo } from './objects.ts'
 import { listPages } from './pages.ts'
 import type { Keep, ShareLists } from './shared-lists.ts'
 
@@ -316,7 +316,7 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   }
   const renewing = async (writing: Promise<KubernetesObject>): Promise<KubernetesObject> => {
     const written = await writing
-    reads.set(nameOf({ kind: written.kind, ...written.metadata }), Promise.resolve(written))
+    reads.set(objectKey(written), Promise.resolve(written))
     return written
   }
   return {

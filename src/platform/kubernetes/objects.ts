@@ -119,6 +119,10 @@ export const nameOf = ({
   return name === undefined ? `${kind} ${namespace}` : `${kind} ${namespace}/${name}`
 }
 
+/** Names the object in messages. */
+export const objectKey = ({ kind, metadata: { namespace, name } }: KubernetesObject): string =>
+  nameOf({ kind, namespace, name })
+
 /** Returns the reference to an object. */
 export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({
   kind: kind as Kind,

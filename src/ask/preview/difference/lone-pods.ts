@@ -1,5 +1,5 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { type PodLike, podLabels } from '../../../platform/kubernetes/pod-like.ts'
 import { isSelecting } from '../../../platform/kubernetes/services.ts'
 import { type Account, accountsOf } from '../../authorization/accounts.ts'
@@ -19,9 +19,7 @@ export type LonePods = {
 
 export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
   const workloads = new Map(
-    objects
-      .filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment')
-      .map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]),
+    objects.filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment').map((one) => [objectKey(one), one]),
   )
   const workloadOf = (pod: KubernetesObject) => {
     const said = saidWorkload(pod)
