@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../base/own-value.ts'
-import type { FieldSet, KubernetesObject, ManagedFields } from './objects.ts'
+import { isApply } from './field-managers.ts'
+import type { FieldSet, KubernetesObject } from './objects.ts'
 
 /**
  * Tells if applying `desired` as `manager` would change nothing. The manager's last apply was the same, and the object still has these values. Fields of
@@ -11,7 +12,8 @@ export const isApplied = (object: KubernetesObject, desired: KubernetesObject, m
   return fields !== undefined && isSame(object, withoutIdentity(desired), fields)
 }
 
-const appliedFields = ({ metadata }: KubernetesObject, manager: string): FieldSet | undefined =>
+/** Returns the fields that the last server-side apply of `manager` set. */
+export const appliedFields = ({ metadata }: KubernetesObject, manager: string): FieldSet | undefined =>
   metadata.managedFields?.find((entry) => entry.manager === manager && isApply(entry))?.fieldsV1
 
 /**
@@ -34,9 +36,6 @@ const isAdding = (theirs: FieldSet, ours: FieldSet): boolean =>
     const same = ours[element]
     return element !== '.' && (same === undefined || isAdding(below, same))
   })
-
-const isApply = ({ operation, subresource }: ManagedFields): boolean =>
-  operation === 'Apply' && subresource === undefined
 
 /** Drops the identity of an object, which no manager holds. */
 const withoutIdentity = ({ apiVersion: _a, kind: _k, metadata, ...content }: KubernetesObject): unknown => {
