@@ -15,8 +15,9 @@ import { namedWaypoint } from '../../mesh/istio/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { perObjects } from '../../platform/base/per-object.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import { ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { ifServed } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import { type Lookups, lookupsOf, observeLookups } from '../../platform/kubernetes/lookups.ts'
 import { type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
@@ -149,14 +150,8 @@ export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>):
 export const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
   ownValue(labels, 'istio.io/waypoint-for') === undefined
 
-const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
-  try {
-    return (await listIfKnown(kubernetes, 'GatewayClass')) ?? []
-  } catch (error) {
-    if (isForbidden(error)) return 'unreadable'
-    throw error
-  }
-}
+const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> =>
+  (await listReadable(kubernetes, 'GatewayClass', undefined)) ?? 'unreadable'
 
 /** Lists a kind. Returns undefined if its CustomResourceDefinition is not installed. */
 const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> =>

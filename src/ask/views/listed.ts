@@ -1,5 +1,5 @@
 import { memoryOwner } from '../../core/state/memory.ts'
-import { isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
 import { isMet, requirementsIn } from '../../platform/kubernetes/label-selector.ts'
 import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -16,12 +16,8 @@ export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
     const key = `${kind} ${namespace}`
     const known = byName.get(key)
     if (known) return known
-    const reading = once.list(kind, namespace, selector).then(
-      (objects) => new Map(objects.map((object) => [object.metadata.name, object])),
-      (error: unknown) => {
-        if (isForbidden(error)) return undefined
-        throw error
-      },
+    const reading = ifPermitted(once.list(kind, namespace, selector)).then(
+      (objects) => objects && new Map(objects.map((object) => [object.metadata.name, object])),
     )
     byName.set(key, reading)
     return reading

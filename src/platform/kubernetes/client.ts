@@ -11,7 +11,7 @@ import {
   unavailableError,
   withinBound,
 } from './answer.ts'
-import { isNotFound } from './api-error.ts'
+import { ifServed, isNotFound } from './api-error.ts'
 import { isManagedBy } from './field-managers.ts'
 import { type Kind, type KubernetesObject, nameOf, objectKey, pathOf, type Reference, referenceTo } from './objects.ts'
 import { listPages } from './pages.ts'
@@ -217,14 +217,7 @@ export const createKubernetes = ({
     memo,
     yieldTurn: clock.yieldTurn,
     answered: () => answered,
-    find: async (reference) => {
-      try {
-        return await call('GET', reference)
-      } catch (error) {
-        if (isNotFound(error)) return undefined
-        throw error
-      }
-    },
+    find: async (reference) => await ifServed(call('GET', reference)),
     list: async (kind, namespace, labelSelector, options) => {
       // lists of all namespaces are read a few at a time, because a page of each is in memory
       const read = namespace === undefined ? pages : listed
