@@ -97,7 +97,8 @@ const describe = (found: unknown): string => {
 /** Longer texts are hashed, because each answer keeps some. */
 const MOST_PLAIN = 64
 
-const versionOfObject = ({ metadata: { uid, resourceVersion } }: KubernetesObject): string =>
+/** Names the version of an object: no two objects have the same uid. */
+export const versionOfObject = ({ metadata: { uid, resourceVersion } }: KubernetesObject): string =>
   `${uid} ${resourceVersion}`
 
 const failure = (error: unknown): string => `failed: ${error}`
