@@ -6,7 +6,7 @@ import { createEmbeddedApi, type EmbeddedApi } from '../../src/embedded/api/api.
 import { features } from '../../src/features.ts'
 import type { Event } from '../../src/platform/cloudevents/cloud-event.ts'
 import { createKubernetes, type Transport, type TransportRequest } from '../../src/platform/kubernetes/client.ts'
-import { type KubernetesObject, nameOf } from '../../src/platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../src/platform/kubernetes/objects.ts'
 import { fakeClock } from '../helpers/clock.ts'
 import { functions } from '../helpers/functions.ts'
 import { relationsById } from '../helpers/relations.ts'
@@ -182,7 +182,7 @@ const watchForeign = (api: EmbeddedApi, foreign: Foreign): string[] => {
   const touched: string[] = []
   api.subscribe(({ object }) => {
     const isUntouched = subset(labelsOn(object), foreignOn(object.kind, foreign))
-    if (!isUntouched) touched.push(nameOf({ kind: object.kind, ...object.metadata }))
+    if (!isUntouched) touched.push(objectKey(object))
   })
   return touched
 }
@@ -192,7 +192,7 @@ const watchMoments = (api: EmbeddedApi, { never }: Scenario): string[] => {
   const wrong: string[] = []
   api.subscribe(({ object }) => {
     const problem = never?.(api.objects())
-    if (problem) wrong.push(`${problem}, after ${nameOf({ kind: object.kind, ...object.metadata })}`)
+    if (problem) wrong.push(`${problem}, after ${objectKey(object)}`)
   })
   return wrong
 }

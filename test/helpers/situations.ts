@@ -5,16 +5,14 @@ import { emptyState } from '../../src/core/state/state.ts'
 import { workloadManager } from '../../src/core/workload/objects.ts'
 import { features } from '../../src/features.ts'
 import { TEMPLATE_LABELS } from '../../src/platform/kubernetes/apply-labels.ts'
-import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import type { FieldSet, KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { fieldManager, ownerLabels } from '../../src/platform/kubernetes/ownership-labels.ts'
 import { SUBJECT } from './world.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-type Fields = Record<string, unknown>
-
-const owns = (path: readonly string[], keys: readonly string[]): Fields =>
-  path.reduceRight<Fields>(
+const owns = (path: readonly string[], keys: readonly string[]): FieldSet =>
+  path.reduceRight<FieldSet>(
     (inner, name) => ({ [`f:${name}`]: inner }),
     Object.fromEntries(keys.map((key) => [`f:${key}`, {}])),
   )
@@ -31,7 +29,7 @@ export const owned = (object: KubernetesObject, kind = object.kind): KubernetesO
   )
 }
 
-const withFields = (object: KubernetesObject, manager: string, fieldsV1: Fields): KubernetesObject => ({
+const withFields = (object: KubernetesObject, manager: string, fieldsV1: FieldSet): KubernetesObject => ({
   ...object,
   metadata: {
     ...object.metadata,

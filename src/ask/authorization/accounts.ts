@@ -1,6 +1,6 @@
 import { gatewayAccount } from '../../mesh/istio/names.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
+import { podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import type { Identity } from './evaluate/request-context.ts'
 
 export type Account = Pick<Identity, 'namespace' | 'serviceAccount'>
@@ -15,7 +15,7 @@ export const accountsOf = (object: KubernetesObject): Account[] => {
     const names = new Set(usual.map((name) => gatewayAccount(metadata.annotations, name)))
     return [...names].map((serviceAccount) => ({ namespace, serviceAccount }))
   }
-  if (kind === 'Pod') return [{ namespace, serviceAccount: serviceAccountName(object as PodLike) }]
+  if (kind === 'Pod') return [{ namespace, serviceAccount: serviceAccountName(object) }]
   const isWorkload = kind === 'StatefulSet' || kind === 'Deployment'
   return isWorkload ? [{ namespace, serviceAccount: serviceAccountName(podTemplate(object)) }] : []
 }

@@ -2,10 +2,11 @@ import { Refused } from '../../platform/base/errors.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { describeWait } from '../../platform/base/wait.ts'
+import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { isHeadless, isSelecting } from '../../platform/kubernetes/services.ts'
-import { hasLabels } from './evaluate/cluster-snapshot.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 import type { AccessRequest, ServiceSnapshot, WorkloadSnapshot } from './evaluate.ts'
 import { findIngress, findListener } from './ingress.ts'
 import type { ObservedCluster } from './observe.ts'
@@ -70,9 +71,9 @@ const nameDoubt = (service: KubernetesObject | undefined): string | undefined =>
     : undefined
 
 /** Returns the reason why the pods behind a Service are unknown, if they are. */
-const podsDoubt = (service: KubernetesObject, pod: PodLike | undefined, to: Subject): string | undefined => {
-  const { selector = {} } = (service.spec ?? {}) as { selector?: Readonly<Record<string, string>> }
-  if (Object.keys(selector).length === 0) return 'the Service has no selector: where it leads to is not known here'
+const podsDoubt = (service: Typed<'Service'>, pod: PodLike | undefined, to: Subject): string | undefined => {
+  if (Object.keys(service.spec?.selector ?? {}).length === 0)
+    return 'the Service has no selector: where it leads to is not known here'
   if (pod === undefined) return 'the Service selects no pods'
   return isSelecting(service, podLabels(pod))
     ? undefined
@@ -185,18 +186,18 @@ const serviceSnapshot = ({
   waypoint,
   canary,
   bypassed,
-}: { service: KubernetesObject } & WaypointResult): ServiceSnapshot => ({
+}: { service: KubernetesObject & Typed<'Service'> } & WaypointResult): ServiceSnapshot => ({
   namespace: service.metadata.namespace ?? '',
   name: service.metadata.name,
-  selector: service.spec?.selector as ServiceSnapshot['selector'],
+  selector: service.spec?.selector,
   waypoint,
   ...(canary !== undefined && { canary }),
   bypassed,
 })
 
 /** Tells if a Service is the requested one, or selects the same pods, so that its waypoint may close them. */
-const isAbout = (one: KubernetesObject, asked: KubernetesObject | undefined, pod: PodLike | undefined): boolean =>
-  one === asked || (pod !== undefined && hasLabels(podLabels(pod), one.spec?.selector as ServiceSnapshot['selector']))
+const isAbout = (one: Typed<'Service'>, asked: KubernetesObject | undefined, pod: PodLike | undefined): boolean =>
+  one === asked || (pod !== undefined && hasLabels(podLabels(pod), one.spec?.selector))
 
 const workloadSnapshots = (
   { to: { namespace, application } }: Query,

@@ -8,7 +8,7 @@ import { authorPolicies } from '../../features/service-mesh/consumer.ts'
 import { relatedPolicies } from '../../features/service-mesh/related.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
-import { isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Requesters } from './evaluate.ts'
 
@@ -20,14 +20,9 @@ export const findState = async (
 ): Promise<State | undefined> => {
   if (subject === undefined) return undefined
   const { namespace, application } = subject
-  try {
-    const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
-    const state = stored && memories.read(stored, kubernetes.memo)
-    return state instanceof Error ? undefined : state
-  } catch (error) {
-    if (isForbidden(error)) return undefined
-    throw error
-  }
+  const stored = await ifPermitted(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
+  const state = stored && memories.read(stored, kubernetes.memo)
+  return state instanceof Error ? undefined : state
 }
 
 /** The beacon that an application is related to. */

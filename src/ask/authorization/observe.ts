@@ -15,12 +15,14 @@ import { namedWaypoint } from '../../mesh/istio/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { perObjects } from '../../platform/base/per-object.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import { ifServed, isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { ifServed } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import { type Lookups, lookupsOf, observeLookups } from '../../platform/kubernetes/lookups.ts'
 import { type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
+import { podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import { formatSelector, isLive, isPodOf } from '../../platform/kubernetes/pods.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 import { findIngress, gatewayPods } from './ingress.ts'
 import { findBeacon, findMesh, findState } from './memories.ts'
 import { GATEWAY_NAME, isLonePod, lonePodName, type ObservedPods, saidWorkload } from './pods.ts'
@@ -148,14 +150,8 @@ export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>):
 export const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
   ownValue(labels, 'istio.io/waypoint-for') === undefined
 
-const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> => {
-  try {
-    return (await listIfKnown(kubernetes, 'GatewayClass')) ?? []
-  } catch (error) {
-    if (isForbidden(error)) return 'unreadable'
-    throw error
-  }
-}
+const listClasses = async (kubernetes: Kubernetes): Promise<GatewayClasses> =>
+  (await listReadable(kubernetes, 'GatewayClass', undefined)) ?? 'unreadable'
 
 /** Lists a kind. Returns undefined if its CustomResourceDefinition is not installed. */
 const listIfKnown = async (kubernetes: Kubernetes, kind: Kind): Promise<KubernetesObject[] | undefined> =>
@@ -177,7 +173,7 @@ export const withMarks = async (
 
 /** Tells if pods of a namespace carry the mark of Istio's CNI. */
 export const hasMarks = async (kubernetes: Pick<Kubernetes, 'list'>, namespace: string | undefined): Promise<boolean> =>
-  (await kubernetes.list('Pod', namespace)).some((pod) => isMarked(pod as PodLike))
+  (await kubernetes.list('Pod', namespace)).some((pod) => isMarked(pod))
 
 /** Finds the pods of a side by its name: those of a workload, else of a Service, else of a Gateway. A side may also name pods without a workload. */
 export const findSide = async (
@@ -240,7 +236,7 @@ const findLonePods = async (kubernetes: Reader, side: Side): Promise<ObservedPod
 
 /** Finds the pods without a workload that run as a ServiceAccount. If there are none, returns a pod on the mesh that would. */
 const findAccount = async (kubernetes: Reader, { namespace, application }: Side): Promise<ObservedPods> => {
-  const runsAs = (pod: KubernetesObject) => serviceAccountName(pod as PodLike) === application
+  const runsAs = (pod: KubernetesObject) => serviceAccountName(pod) === application
   const running = await listLonePods(kubernetes, namespace, runsAs)
   const next = { metadata: { labels: { [ENROLMENT_LABEL]: 'ambient' } }, spec: { serviceAccountName: application } }
   return { running: running.length > 0 ? running : [next] }
@@ -263,10 +259,10 @@ const saidName = (pod: KubernetesObject): string => {
   return said ? nameOf(said) : ''
 }
 
-const listServicePods = async (kubernetes: Reader, { metadata, spec }: KubernetesObject): Promise<ObservedPods> => {
-  const matchLabels = (spec?.selector ?? {}) as Record<string, string>
+const listServicePods = async (kubernetes: Reader, { metadata, spec }: Typed<'Service'>): Promise<ObservedPods> => {
+  const matchLabels = spec?.selector ?? {}
   if (Object.keys(matchLabels).length === 0) return { running: [] }
-  return { running: await listPods(kubernetes, metadata.namespace ?? '', matchLabels) }
+  return { running: await listPods(kubernetes, metadata?.namespace ?? '', matchLabels) }
 }
 
 /** Lists the pods of a Gateway of that name. Returns undefined if there is no such Gateway. */
@@ -284,13 +280,8 @@ const findProxies = async (
 const listPods = async (
   kubernetes: Reader,
   namespace: string,
-  matchLabels: Record<string, string>,
+  matchLabels: Readonly<Record<string, string>>,
 ): Promise<KubernetesObject[]> => {
-  const selector = formatSelector({
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: { name: '' },
-    spec: { selector: { matchLabels } },
-  })
+  const selector = formatSelector({ spec: { selector: { matchLabels } } })
   return (await kubernetes.list('Pod', namespace, selector)).filter(isLive)
 }

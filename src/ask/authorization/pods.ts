@@ -111,7 +111,7 @@ export const saidWorkload = (pod: KubernetesObject): Reference | undefined => {
 
 /** Tells if a pod is live and belongs to no workload or Gateway: it is of a job or a DaemonSet, or alone. `workload` is the one that the pod claims. */
 export const isLonePod = (pod: KubernetesObject, workload: KubernetesObject | undefined): boolean =>
-  isLive(pod) && !isGateway(pod as PodLike) && !(workload && isPodOf(workload, pod))
+  isLive(pod) && !isGateway(pod) && !(workload && isPodOf(workload, pod))
 
 /** The name for a pod without a workload: that of its controller, else its own. */
 export const lonePodName = (pod: KubernetesObject): string => controllerNamed(pod)?.name ?? pod.metadata.name

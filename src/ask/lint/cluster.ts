@@ -94,7 +94,7 @@ const readIstio = async (
 
 /** Makes the next pod of a workload from its template. The workload may have no pods at the moment. */
 export const nextPod = ({ metadata: { name, namespace }, spec }: KubernetesObject): KubernetesObject => {
-  const { metadata = {}, ...rest } = (spec?.template ?? {}) as Partial<KubernetesObject>
+  const { metadata, ...rest }: Partial<KubernetesObject> = spec?.template ?? {}
   return { ...rest, apiVersion: 'v1', kind: 'Pod', metadata: { ...metadata, name, ...(namespace && { namespace }) } }
 }
 

@@ -1,5 +1,5 @@
 import { nearestName } from '../../platform/base/nearest-name.ts'
-import { ownValue } from '../../platform/base/own-value.ts'
+import { isRecord, ownValue } from '../../platform/base/own-value.ts'
 import { readDocumentsAtOnce } from '../../platform/base/text-documents.ts'
 import { itemsIn } from '../../platform/kubernetes/list-items.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -43,7 +43,7 @@ export const otherDocuments = (text: string): number[] =>
   )
 
 const hasKind = (value: unknown): value is { apiVersion?: unknown; kind: unknown } =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, 'kind')
+  isRecord(value) && Object.hasOwn(value, 'kind')
 
 /** Names a kind that Istio's group for policies does not have. */
 const kindProblem = (value: unknown): string | undefined => {
@@ -69,9 +69,7 @@ const PODS = ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Pod', 'Na
 
 /** Reads an object. One without metadata is kept, because that is a finding. */
 const objectIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] => {
-  const { kind, metadata, ...rest } = (
-    typeof value === 'object' && value !== null ? value : {}
-  ) as Partial<KubernetesObject>
+  const { kind, metadata, ...rest } = (isRecord(value) ? value : {}) as Partial<KubernetesObject>
   return kind !== undefined && kinds.includes(kind)
     ? [{ apiVersion: '', ...rest, kind, metadata: metadata ?? NO_METADATA }]
     : []

@@ -1,5 +1,5 @@
 import { ownValue } from '../../platform/base/own-value.ts'
-import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
 import { RULE_IDS, type RuleId } from './rule-ids.ts'
 
 /** A probable mistake: its id, the application or object concerned, and the remedy. */
@@ -9,7 +9,7 @@ export type Finding = { readonly rule: RuleId; readonly about: string; readonly 
 export type Found = Finding & { readonly in?: KubernetesObject }
 
 export const foundIn = (object: KubernetesObject, rule: RuleId, message: string): Found => ({
-  ...{ rule, about: nameOf({ kind: object.kind, ...object.metadata }), message },
+  ...{ rule, about: objectKey(object), message },
   in: object,
 })
 

@@ -12,9 +12,9 @@ import type { WaypointPort } from '../../mesh/istio/tcp-mistakes.ts'
 import { policyRefusals } from '../../mesh/istio/validation.ts'
 import { isOlder, LOWEST, versionName } from '../../mesh/istio/version.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
+import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isHeadless } from '../../platform/kubernetes/services.ts'
-import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { GATEWAY_NAME, ownProxy } from '../authorization/pods.ts'
 import { detectProtocol, lacksPort, tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
@@ -89,7 +89,7 @@ export const enforcersOf = (
   const { matchLabels = {} } = spec.selector ?? {}
   if (!isForPods(spec)) return 'ztunnels'
   if (Object.hasOwn(matchLabels, GATEWAY_NAME)) return 'Envoys'
-  const reached = pods.filter(({ metadata: { labels = {} } }) => hasLabels(labels, matchLabels)).filter(isNoWaypoint)
+  const reached = pods.filter(({ metadata }) => hasLabels(metadata.labels, matchLabels)).filter(isNoWaypoint)
   if (reached.length === 0) return Object.keys(matchLabels).length > 0 ? 'unknown' : 'ztunnels'
   const isOwn = (pod: KubernetesObject) => ownProxy(pod, labelsOf(pod.metadata.namespace)) !== undefined
   return reached.every(isOwn) ? 'Envoys' : 'ztunnels'
@@ -152,11 +152,8 @@ const portsAt = (policy: AuthorizationPolicy, cluster: Cluster): WaypointPort[] 
 
 type Listener = { readonly port: number; readonly protocol: string }
 
-const listenersOf = ({ spec }: KubernetesObject): WaypointPort[] =>
-  ((spec?.listeners ?? []) as Listener[]).map(({ port, protocol }) => ({
-    port,
-    protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp',
-  }))
+const listenersOf = ({ spec }: { spec?: { listeners?: Listener[] } }): WaypointPort[] =>
+  spec?.listeners?.map(({ port, protocol }) => ({ port, protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp' })) ?? []
 
 const portsOf = (service: KubernetesObject): WaypointPort[] =>
   tcpPorts(service).map((one) => ({ port: one.port, protocol: detectProtocol(one) }))
@@ -194,7 +191,7 @@ const selecting = (policy: AuthorizationPolicy, cluster: Cluster): Found[] => {
   const { namespace, istio } = cluster
   const { selector } = policy.spec
   const isElsewhere = istio.unknown !== undefined || namespace === istio.rootNamespace
-  const isMatched = podsAndNext(cluster).some(({ metadata }) => hasLabels(metadata.labels ?? {}, selector?.matchLabels))
+  const isMatched = podsAndNext(cluster).some(({ metadata }) => hasLabels(metadata.labels, selector?.matchLabels))
   return selector && !isElsewhere && !isMatched
     ? [foundIn(policy, 'policy-unmatched', `it selects no pod of ${namespace}: no request can match it`)]
     : []

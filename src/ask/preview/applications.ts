@@ -7,7 +7,7 @@ export const applicationsIn = (objects: readonly KubernetesObject[]): Side[] => 
   const found = objects.flatMap(({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
     ['StatefulSet', 'Deployment', 'Service'].includes(kind) &&
     namespace !== undefined &&
-    !(ownerReferences as { kind: string }[]).some((owner) => owner.kind === 'Gateway')
+    !ownerReferences.some((owner) => owner.kind === 'Gateway')
       ? [{ kind: 'application' as const, namespace, application: name }]
       : [],
   )

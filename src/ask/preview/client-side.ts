@@ -1,11 +1,9 @@
-import type { KubernetesObject, ManagedFields } from '../../platform/kubernetes/objects.ts'
+import type { FieldSet, KubernetesObject, ManagedFields } from '../../platform/kubernetes/objects.ts'
 
 /** The field manager of `kubectl apply --server-side`. */
 export const KUBECTL = 'kubectl'
 
 const LAST_APPLIED = 'f:kubectl.kubernetes.io/last-applied-configuration'
-
-type Fields = { readonly [element: string]: Fields }
 
 /**
  * Returns the field managers of an object after `kubectl apply --server-side` has migrated fields from client-side apply. Without this, fields that are
@@ -24,20 +22,20 @@ export const takenOver = ({ metadata: { managedFields = [] } }: KubernetesObject
   ]
 }
 
-const fieldsOf = ({ fieldsV1 = {} }: ManagedFields): Fields => fieldsV1 as Fields
+const fieldsOf = ({ fieldsV1 = {} }: ManagedFields): FieldSet => fieldsV1
 
-const annotationsOf = (one: ManagedFields): Fields => fieldsOf(one)['f:metadata']?.['f:annotations'] ?? {}
+const annotationsOf = (one: ManagedFields): FieldSet => fieldsOf(one)['f:metadata']?.['f:annotations'] ?? {}
 
 const keepsLastApplied = (one: ManagedFields): boolean => Object.hasOwn(annotationsOf(one), LAST_APPLIED)
 
 /** Removes the last-applied annotation: it stays with its manager, because no server-side apply sets it. */
-const withoutLastApplied = (one: ManagedFields): Fields => {
+const withoutLastApplied = (one: ManagedFields): FieldSet => {
   const { [LAST_APPLIED]: _, ...annotations } = annotationsOf(one)
   const { 'f:metadata': metadata, ...others } = fieldsOf(one)
   return { ...others, 'f:metadata': { ...metadata, 'f:annotations': annotations } }
 }
 
-const union = (some: Fields, others: Fields): Fields => ({
+const union = (some: FieldSet, others: FieldSet): FieldSet => ({
   ...some,
   ...Object.fromEntries(Object.entries(others).map(([key, members]) => [key, union(some[key] ?? {}, members)])),
 })

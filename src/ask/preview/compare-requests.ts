@@ -1,7 +1,7 @@
 import { type AuthorizationPolicy, targetsOf } from '../../mesh/istio/authorization-policy.ts'
 import { Refused } from '../../platform/base/errors.ts'
+import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
-import { hasLabels } from '../authorization/evaluate/cluster-snapshot.ts'
 import { seesHttp } from '../authorization/evaluate/proxy-chain.ts'
 import { type AccessRequest, eachPods, evaluate } from '../authorization/evaluate.ts'
 import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'

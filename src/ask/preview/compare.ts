@@ -1,8 +1,7 @@
 import type { Memories } from '../../core/state/memory.ts'
 import { isMeshConfig } from '../../mesh/istio/mesh-config.ts'
-import { objectKey } from '../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import { isKind, type KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { isKind, type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
 import { isPodOf } from '../../platform/kubernetes/pods.ts'
 import { sideName } from '../authorization/side.ts'
 import {

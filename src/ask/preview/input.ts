@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { describeIssues, parseInput } from '../../platform/base/issues.ts'
+import { isRecord } from '../../platform/base/own-value.ts'
 import { readDocuments, type TextDocument } from '../../platform/base/text-documents.ts'
 import { type Event, readEvent } from '../../platform/cloudevents/cloud-event.ts'
 import { itemsIn } from '../../platform/kubernetes/list-items.ts'
@@ -103,8 +104,6 @@ const partOf = (value: unknown, place: string): Part => {
     'expected a CloudEvent (specversion), a Kubernetes object (apiVersion, kind, metadata.name) or an expect list',
   )
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 const eventOf = (value: Record<string, unknown>): Event =>
   readEvent({ headers: { 'content-type': STRUCTURED }, body: Buffer.from(JSON.stringify(value)) })

@@ -3,11 +3,12 @@ import { policyRefusals } from '../../mesh/istio/validation.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import {
   apiVersionOf,
+  groupIn,
   groupOf,
   isClusterScoped,
   isKind,
   type KubernetesObject,
-  nameOf,
+  objectKey,
 } from '../../platform/kubernetes/objects.ts'
 
 /** Documents that a plan can follow, and remarks on the others. */
@@ -41,9 +42,9 @@ export const plannableDocuments = (
     incomplete: deciding.map(
       (one) =>
         refused(one) ??
-        `whether access changes by ${titleOf(one)} is not known: a plan follows no objects of ${typeOf(one)}`,
+        `whether access changes by ${objectKey(one)} is not known: a plan follows no objects of ${typeOf(one)}`,
     ),
-    messages: others.map((one) => `${titleOf(one)} is not planned: no access depends on objects of ${typeOf(one)}`),
+    messages: others.map((one) => `${objectKey(one)} is not planned: no access depends on objects of ${typeOf(one)}`),
   }
 }
 
@@ -53,7 +54,7 @@ const refusal = (object: KubernetesObject): string | undefined => {
   const reasons = read && 'policy' in read ? policyRefusals(read.policy) : []
   return reasons.length === 0
     ? undefined
-    : `${titleOf(object)} is not planned: ${reasons.join('; ')} (Istio refuses it)`
+    : `${objectKey(object)} is not planned: ${reasons.join('; ')} (Istio refuses it)`
 }
 
 /**
@@ -66,8 +67,6 @@ const isKnown = (object: KubernetesObject, isServed: IsServed): boolean => {
   if (isClusterScoped(kind) && kind !== 'Namespace') return false
   return apiVersionOf(kind) === apiVersion || !isOfNoAccess(object)
 }
-
-const groupIn = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '')
 
 const placed = (object: KubernetesObject, namespace: string | undefined): KubernetesObject => {
   const { kind, metadata } = object
@@ -96,14 +95,11 @@ type Typed = Pick<KubernetesObject, 'apiVersion' | 'kind'>
 /** Returns the type of the objects that go with a CustomResourceDefinition. */
 const servedBy = ({ kind, spec }: KubernetesObject): Typed | undefined => {
   if (kind !== 'CustomResourceDefinition') return undefined
-  const { group, names } = (spec ?? {}) as { group?: unknown; names?: { kind?: unknown } }
+  const { group, names }: { group?: unknown; names?: { kind?: unknown } } = spec ?? {}
   return { apiVersion: `${group}/v1`, kind: String(names?.kind) }
 }
 
 const isOfNoAccess = ({ apiVersion, kind }: Typed): boolean =>
   [groupIn(apiVersion), `${groupIn(apiVersion)}/${kind}`].some((one) => DECIDES_NOTHING.has(one))
-
-/** Names an object as its document does, because an unknown kind may be outside of namespaces. */
-const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
 
 const typeOf = ({ apiVersion, kind }: KubernetesObject): string => `${apiVersion}, kind ${kind}`

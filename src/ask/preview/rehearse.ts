@@ -13,7 +13,7 @@ import { Refused } from '../../platform/base/errors.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { ApiError } from '../../platform/kubernetes/api-error.ts'
 import { createKubernetes, type Kubernetes } from '../../platform/kubernetes/client.ts'
-import { isKind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { isKind, type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
 import { KUBECTL, takenOver } from './client-side.ts'
 import { forkTransport } from './fork-transport.ts'
 import type { Proposal } from './input.ts'
@@ -88,14 +88,14 @@ export const rehearse = async (
       return undefined
     } catch (error) {
       if (!(error instanceof Refused) || error.status === 403) throw error
-      return reasonIn(error, titleOf(object))
+      return reasonIn(error, objectKey(object))
     }
   }
 
   for (const object of proposal.objects) {
     await sender?.authorize(namespaceOf(object))
     const refusal = await take(object)
-    if (refusal !== undefined) incomplete.add(`${titleOf(object)} is not planned: ${refusal}`)
+    if (refusal !== undefined) incomplete.add(`${objectKey(object)} is not planned: ${refusal}`)
     await settle()
   }
   for (const event of proposal.events) {
@@ -142,8 +142,6 @@ const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject):
   if (namespace === undefined) throw new Refused(400, `${kind} ${name}: expected metadata.namespace`)
   return { namespace }
 }
-
-const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
 
 /** Applies or deletes an object as kubectl does. Rejects with Refused, 400, if the API server would refuse it. */
 const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletion: boolean): Promise<void> => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ObjectChange } from '../../embedded/fork/fork.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 
 /** The kinds whose specs the API server checks by more than their schemas. */
 const RULED = ['Deployment', 'StatefulSet', 'Service']
@@ -19,7 +19,7 @@ const isUnasked = ({ before, after }: ObjectChange): boolean =>
   after !== undefined && RULED.includes(after.kind) && !isDeepStrictEqual(checkedSpec(before), checkedSpec(after))
 
 /** Returns the spec without the labels and annotations of pods, whose rules a plan knows. */
-const checkedSpec = (object: KubernetesObject | undefined): unknown => {
-  const { template, ...spec } = (object?.spec ?? {}) as { template?: { spec?: unknown } }
+const checkedSpec = (object: Typed<'Workload'> | undefined): unknown => {
+  const { template, ...spec } = object?.spec ?? {}
   return { ...spec, pods: template?.spec }
 }

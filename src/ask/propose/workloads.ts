@@ -1,7 +1,7 @@
 import { isMarked } from '../../mesh/istio/capture.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import { type PodLike, podLabels, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
+import { podLabels, podTemplate, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isLive } from '../../platform/kubernetes/pods.ts'
 import { isHeadless, isSelecting, isServiceOf } from '../../platform/kubernetes/services.ts'
 import { countEnrolled, isGateway, lonePodName, loneProxy, uncertainCaptures } from '../authorization/pods.ts'
@@ -24,14 +24,14 @@ export type Workloads = {
 
 export const workloadsIn = ({ labels, workloads, services, pods }: Objects): Workloads => {
   const live = pods.filter(isLive)
-  const isMarking = (live as readonly PodLike[]).some(isMarked)
+  const isMarking = live.some(isMarked)
   const byController = Map.groupBy(live, (pod) => keyOf(controllerNamed(pod)))
   // a StatefulSet goes before a Deployment of the same name
   const byName = new Map(workloads.toReversed().map((object) => [object.metadata.name, object]))
   const lone = live.filter((pod) => !['StatefulSet', 'Deployment'].includes(controllerNamed(pod)?.kind ?? ''))
   const users = [
     ...workloads.map((one) => ({ name: one.metadata.name, account: serviceAccountName(podTemplate(one)) })),
-    ...lone.map((pod) => ({ name: lonePodName(pod), account: serviceAccountName(pod as PodLike) })),
+    ...lone.map((pod) => ({ name: lonePodName(pod), account: serviceAccountName(pod) })),
   ]
   const describe = (object: KubernetesObject): Workload => {
     const template = podTemplate(object)

@@ -1,6 +1,5 @@
 import { captureOf, isMarked } from '../../mesh/istio/capture.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { PodLike } from '../../platform/kubernetes/pod-like.ts'
 import { isLive } from '../../platform/kubernetes/pods.ts'
 import { isSelecting } from '../../platform/kubernetes/services.ts'
 import { lonePodName } from '../authorization/pods.ts'
@@ -14,9 +13,9 @@ export const targetsOnMesh = (
   pods: readonly KubernetesObject[],
   services: readonly KubernetesObject[],
 ): string[] => {
-  const home = { labels: namespace?.metadata.labels, isMarking: (pods as readonly PodLike[]).some(isMarked) }
+  const home = { labels: namespace?.metadata.labels, isMarking: pods.some(isMarked) }
   const live = pods.filter(isLive).map((pod) => ({
-    isOn: captureOf(pod as PodLike, home).is === 'on',
+    isOn: captureOf(pod, home).is === 'on',
     names: namesOf(pod, services),
   }))
   const off = new Set(live.flatMap(({ isOn, names }) => (isOn ? [] : names)))

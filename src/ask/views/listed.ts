@@ -1,13 +1,11 @@
 import { memoryOwner } from '../../core/state/memory.ts'
-import { isForbidden } from '../../platform/kubernetes/api-error.ts'
+import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
+import { isMet, requirementsIn } from '../../platform/kubernetes/label-selector.ts'
 import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
 
 const LISTED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service']
-
-/** A selector with equalities only, such as `app=web,tier=front`. */
-const EQUALITIES = /^[^=!,()\s]+=[^=!,()\s]+(,[^=!,()\s]+=[^=!,()\s]+)*$/
 
 /** Wraps a client for a map with many applications: it lists a namespace once instead of reading objects one by one. */
 export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
@@ -18,12 +16,8 @@ export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
     const key = `${kind} ${namespace}`
     const known = byName.get(key)
     if (known) return known
-    const reading = once.list(kind, namespace, selector).then(
-      (objects) => new Map(objects.map((object) => [object.metadata.name, object])),
-      (error: unknown) => {
-        if (isForbidden(error)) return undefined
-        throw error
-      },
+    const reading = ifPermitted(once.list(kind, namespace, selector)).then(
+      (objects) => objects && new Map(objects.map((object) => [object.metadata.name, object])),
     )
     byName.set(key, reading)
     return reading
@@ -42,13 +36,11 @@ export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
       return all ? all.get(name) : await once.find(reference)
     },
     list: async (kind, namespace, selector) => {
-      if (kind !== 'Pod' || namespace === undefined || !EQUALITIES.test(selector ?? ''))
+      const wanted = selector ? requirementsIn(selector) : undefined
+      if (kind !== 'Pod' || namespace === undefined || wanted === undefined)
         return await once.list(kind, namespace, selector)
-      const wanted = (selector ?? '').split(',').map((one) => one.split('=') as [string, string])
-      const pods = (await listed(kind, namespace)) ?? new Map()
-      return [...pods.values()].filter(({ metadata: { labels = {} } }) =>
-        wanted.every(([name, value]) => labels[name] === value),
-      )
+      const pods = (await listed(kind, namespace))?.values() ?? []
+      return [...pods].filter((pod) => wanted.every((one) => isMet(one, pod)))
     },
   }
 }

@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { describeIssues } from '../../platform/base/issues.ts'
+import { isRecord } from '../../platform/base/own-value.ts'
+import { parseJson } from '../../platform/base/structured-text.ts'
 import { Failure } from '../failure.ts'
 import { documentsOf, type File, valuesIn } from '../input.ts'
 
@@ -152,14 +154,14 @@ const add = ({ units, rows }: Model, part: Part): void => {
 
 /** Reads a status alone. Throws Failure for other input. */
 export const readStatus = ({ path, text }: File): Model => {
-  const [part] = partsIn(path, parsed(text))
+  const [part] = partsIn(path, parseJson(text))
   if (part !== undefined && 'status' in part) return modelOf(part.status)
   throw new Failure(`${path}: ${EXPECTED}`)
 }
 
 /** Reads which model it is, by `juju show-model --format json`: others may have the same name. Throws Failure for other input. */
 export const readWhich = ({ path, text }: File): Pick<Model, 'address' | 'uuid'> => {
-  const [shown] = Object.values(checked(path, Shown, parsed(text)))
+  const [shown] = Object.values(checked(path, Shown, parseJson(text)))
   if (shown === undefined) throw new Failure(`${path}: it shows no model`)
   const { name, 'model-uuid': uuid, 'controller-name': controller } = shown
   return { uuid, address: name.includes('/') ? addressOn(controller, name) : undefined }
@@ -171,7 +173,7 @@ export const addressOn = (controller: string, model: string): string =>
 
 /** Adds the units that a text has to the model. Throws Failure for other input. */
 export const addUnits = (model: Model, { path, text }: File): void => {
-  const [part] = partsIn(path, parsed(text))
+  const [part] = partsIn(path, parseJson(text))
   if (part === undefined || !('units' in part)) throw new Failure(`${path}: ${EXPECTED}`)
   add(model, part)
 }
@@ -183,8 +185,8 @@ export const addTable = ({ rows }: Model, text: string): void => {
 
 /** Reads the connections in `juju offers --format json`, and names their models by `juju models --format json`. Throws Failure for other input. */
 export const readConnections = (offers: File, models: File): Connection[] => {
-  const known = checked(models.path, Models, parsed(models.text)).models
-  return Object.values(checked(offers.path, Offers, parsed(offers.text))).flatMap(({ connections }) =>
+  const known = checked(models.path, Models, parseJson(models.text)).models
+  return Object.values(checked(offers.path, Offers, parseJson(offers.text))).flatMap(({ connections }) =>
     connections.flatMap(({ 'source-model-uuid': uuid, 'relation-id': id }) =>
       known.filter((one) => one['model-uuid'] === uuid).map(({ name }) => ({ id, model: name })),
     ),
@@ -195,10 +197,10 @@ const EXPECTED = 'expected what juju status and juju show-unit print with --form
 
 /** Parses a text: one JSON value, or outputs behind each other. Each is one JSON value on its line, YAML, or a table. */
 const partsOf = ({ path, text }: File): Part[] => {
-  const whole = parsed(text)
+  const whole = parseJson(text)
   if (whole !== undefined) return partsIn(path, whole)
   const parts = outputsIn(text).flatMap(({ form, lines, before }): Part[] => {
-    if (form === 'json') return partsIn(path, parsed(lines.join('\n')))
+    if (form === 'json') return partsIn(path, parseJson(lines.join('\n')))
     // as many lines come before, so that the place of a problem is that in the file
     const own = documentsOf([{ path, text: `${'\n'.repeat(before)}${lines.join('\n')}` }])
     if (form === 'yaml') return valuesIn(own).flatMap((value) => (value === null ? [] : partsIn(path, value)))
@@ -230,20 +232,11 @@ const outputsIn = (text: string): Output[] => {
   return outputs
 }
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** Reads a status, or units, or both. */
 const partsIn = (path: string, value: unknown): Part[] => {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const all = isObject ? Object.entries(value) : []
+  const all = isRecord(value) ? Object.entries(value) : []
   const units = all.filter(([name]) => UNIT.test(name))
-  const isStatus = isObject && 'applications' in value
+  const isStatus = isRecord(value) && 'applications' in value
   if (!isStatus && (units.length === 0 || units.length < all.length)) throw new Failure(`${path}: ${EXPECTED}`)
   return [
     ...(isStatus ? [{ status: checked(path, Status, value) }] : []),

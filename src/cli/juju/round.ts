@@ -1,8 +1,7 @@
 import { DOCUMENT_LABEL } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal } from '../../platform/kubernetes/api-error.ts'
-import { objectKey } from '../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
 import { Failure } from '../failure.ts'
 import {
   type ApplySet,

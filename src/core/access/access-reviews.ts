@@ -5,6 +5,7 @@ import { Refused, Unavailable } from '../../platform/base/errors.ts'
 import { createExpiringCache } from '../../platform/base/expiring-cache.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { type Kind, nameOf as printName, type Reference, resourceOf } from '../../platform/kubernetes/objects.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 import type { Effect, Use } from '../feature/feature.ts'
 
 /** The application, or whole namespace, that a permission is for. */
@@ -149,12 +150,11 @@ const reviewAccess = async (
   { username, uid, groups, extra }: User,
   resourceAttributes: Attributes,
 ): Promise<Verdict> => {
-  const { status } = await kubernetes.create({
+  const { status }: Typed<'SubjectAccessReview'> = await kubernetes.create({
     apiVersion: 'authorization.k8s.io/v1',
     kind: 'SubjectAccessReview',
     metadata: { name: '' },
     spec: { user: username, uid, groups, extra, resourceAttributes },
   })
-  const { allowed, evaluationError } = (status ?? {}) as { allowed?: boolean; evaluationError?: string }
-  return { allowed: allowed === true, failure: evaluationError }
+  return { allowed: status?.allowed === true, failure: status?.evaluationError }
 }

@@ -83,7 +83,7 @@ const reviewToken = async (kubernetes: Kubernetes, token: string, audience: stri
     metadata: { name: '' },
     spec: { token, audiences: [audience] },
   })
-  const { authenticated, user, audiences = [], error } = (answer.status ?? {}) as TokenStatus
+  const { authenticated, user, audiences = [], error }: TokenStatus = answer.status ?? {}
   // an authenticator without audiences returns none; its token is only valid for the API server itself
   if (authenticated === true && user && audiences.includes(audience)) return user
   throw new Refused(

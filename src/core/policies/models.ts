@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { chosenSchema } from '../../platform/base/chosen-schema.ts'
+import { isRecord } from '../../platform/base/own-value.ts'
 import { labelProblem } from '../../platform/kubernetes/label-syntax.ts'
 import { Endpoint, httpFields, MeshEndpoint, Ports } from './endpoint.ts'
 
@@ -40,9 +41,6 @@ export type Policies = z.infer<typeof Policies>
 /** Returns the policies that a config lists. With `related` it lists none. */
 export const listedPolicies = (policies: Policies | undefined): readonly Policy[] =>
   policies === undefined || policies === RELATED ? [] : policies
-
-const isRecord = (value: unknown): value is Record<string, string> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The labels of a selector, checked key by key in place: a copy would lose a key named `__proto__`, and so select more. */
 const SelectorLabels = z

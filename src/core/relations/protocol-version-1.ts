@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { DEEPEST, isTooDeep } from '../../platform/base/depth.ts'
-import { ownValue } from '../../platform/base/own-value.ts'
+import { isRecord, ownValue } from '../../platform/base/own-value.ts'
 import { printValue } from '../../platform/base/printed.ts'
 import { parseJson, readText } from '../../platform/base/structured-text.ts'
 import type { Databag } from '../state/relation.ts'
@@ -22,9 +22,6 @@ export const documentIn = (databag: Databag): DatabagValue<Record<string, unknow
   if (isTooDeep(read.value)) return { unreadable: `${DOCUMENT_KEY}: expected at most ${DEEPEST} levels` }
   return { value: read.value }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Parses a flat value: the object, list or string of its JSON, or else the text itself. A number stays text, like the ports in `k8s-service`. */
 export const meaningOf = (text: string): unknown => {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { V1ServicePort } from '@kubernetes/client-node'
 import * as z from 'zod'
 import { chosenSchema } from '../../platform/base/chosen-schema.ts'
 import { DNS_SUBDOMAIN } from '../../platform/base/names.ts'
@@ -95,7 +96,7 @@ export const effectiveDeployment = (workload: PodWorkload): EffectiveDeployment 
 }
 
 /** The ports of the Service: the configured ones, or else those of all containers. */
-export const exposedPorts = ({ podSpec, service }: PodWorkload): readonly object[] =>
+export const exposedPorts = ({ podSpec, service }: PodWorkload): readonly V1ServicePort[] =>
   service?.ports ?? servicePorts(podSpec).map((port) => ({ ...port, targetPort: port.port }))
 
 const serviceAsked = ({ deployment, 'kubernetes-service-type': wished }: PodWorkload) => wished ?? deployment?.service

@@ -1,29 +1,15 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 import { LONGEST_MESSAGE, type Report } from '../units/report.ts'
 
-/** A condition of a workload or a pod; other fields are ignored. */
-type Condition = { type?: string; status?: string; reason?: string; message?: string }
-type Container = { name?: string; state?: { waiting?: { reason?: string; message?: string } } }
-type Status = {
-  observedGeneration?: number
-  replicas?: number
-  availableReplicas?: number
-  updatedReplicas?: number
-  conditions?: Condition[]
-  containerStatuses?: Container[]
-  initContainerStatuses?: Container[]
-}
-
-const statusOf = ({ status }: KubernetesObject): Status => (typeof status === 'object' && status) || {}
-
 /** The desired number of pods. */
-export const desiredReplicas = ({ spec }: KubernetesObject): number => Number(spec?.replicas ?? 1)
+export const desiredReplicas = ({ spec }: Typed<'Workload'>): number => Number(spec?.replicas ?? 1)
 
 /** Tells if all pods have the current template and are available, so that none has a problem to report. */
-export const isAvailable = (workload: KubernetesObject): boolean => {
-  const { observedGeneration = 0, replicas = 0, availableReplicas = 0, updatedReplicas = 0 } = statusOf(workload)
+export const isAvailable = (workload: Typed<'Workload'>): boolean => {
+  const { observedGeneration = 0, replicas = 0, availableReplicas = 0, updatedReplicas = 0 } = workload.status ?? {}
   const wanted = desiredReplicas(workload)
-  const isSeen = observedGeneration >= Number(workload.metadata.generation ?? 0)
+  const isSeen = observedGeneration >= (workload.metadata?.generation ?? 0)
   return isSeen && availableReplicas >= wanted && updatedReplicas >= Math.max(wanted, replicas)
 }
 
@@ -33,12 +19,12 @@ export const reportHealth = (
   pods: readonly KubernetesObject[] = [],
 ): Report[] => [...pods.flatMap(podReports), ...(workload ? workloadReports(workload) : [])]
 
-const workloadReports = (workload: KubernetesObject): Report[] => {
-  const { availableReplicas = 0, conditions = [] } = statusOf(workload)
+const workloadReports = (workload: Typed<'Workload'>): Report[] => {
+  const { availableReplicas = 0, conditions = [] } = workload.status ?? {}
   const wanted = desiredReplicas(workload)
   const failed = conditions.filter(isFailure)
   return [
-    ...failed.map(({ message }) => told('error', `${workload.kind} ${workload.metadata.name}`, message)),
+    ...failed.map(({ message }) => told('error', `${workload.kind} ${workload.metadata?.name}`, message)),
     ...(availableReplicas < wanted
       ? [told('waiting', `${availableReplicas} of ${wanted} pods are available`, undefined)]
       : []),
@@ -46,22 +32,25 @@ const workloadReports = (workload: KubernetesObject): Report[] => {
 }
 
 /** See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#failed-deployment */
-const isFailure = ({ type, status, reason }: Condition): boolean =>
+const isFailure = ({ type, status, reason }: Partial<Record<'type' | 'status' | 'reason', string>>): boolean =>
   (type === 'ReplicaFailure' && status === 'True') ||
   (type === 'Progressing' && status === 'False' && reason === 'ProgressDeadlineExceeded')
 
-const podReports = (pod: KubernetesObject): Report[] => {
-  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = statusOf(pod)
-  const { name } = pod.metadata
+const podReports = ({ metadata, status }: Typed<'Pod'>): Report[] => {
+  const { conditions = [], containerStatuses = [], initContainerStatuses = [] } = status ?? {}
   const failing = [...initContainerStatuses, ...containerStatuses].filter(
     ({ state }) => state?.waiting?.reason !== undefined && !STARTING.includes(state.waiting.reason),
   )
   const unscheduled = conditions.filter(({ type, status }) => type === 'PodScheduled' && status === 'False')
   return [
     ...failing.map(({ name: container, state }) =>
-      told('error', `pod ${name}, container ${container}: ${state?.waiting?.reason}`, state?.waiting?.message),
+      told(
+        'error',
+        `pod ${metadata?.name}, container ${container}: ${state?.waiting?.reason}`,
+        state?.waiting?.message,
+      ),
     ),
-    ...unscheduled.map(({ message }) => told('blocked', `pod ${name} cannot be scheduled`, message)),
+    ...unscheduled.map(({ message }) => told('blocked', `pod ${metadata?.name} cannot be scheduled`, message)),
   ]
 }
 

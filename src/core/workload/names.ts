@@ -68,7 +68,7 @@ export const withOwnFiles = (application: string, workload: PodWorkload): PodWor
       ? `${application}-${name}`
       : name
   const volumes = podSpec.volumes?.map((volume) => {
-    const source = volume.configMap as { readonly name?: unknown } | undefined
+    const { configMap: source }: { name: string; configMap?: { name?: unknown } } = volume
     return typeof source?.name === 'string'
       ? { ...volume, configMap: { ...source, name: renamed(source.name) } }
       : volume

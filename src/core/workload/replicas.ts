@@ -1,3 +1,4 @@
+import { appliedFields } from '../../platform/kubernetes/applied.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 /**
@@ -12,11 +13,6 @@ export const withPresentReplicas = (
   if (desired.kind !== 'Deployment' && desired.kind !== 'StatefulSet') return desired
   if (desired.spec?.replicas !== undefined) return desired
   const present = live.find(({ metadata }) => metadata.name === desired.metadata.name)
-  const isHeld = present?.metadata.managedFields?.some(
-    (entry) =>
-      entry.manager === manager &&
-      entry.operation === 'Apply' &&
-      Object.hasOwn((entry.fieldsV1?.['f:spec'] ?? {}) as object, 'f:replicas'),
-  )
-  return isHeld ? { ...desired, spec: { ...desired.spec, replicas: present?.spec?.replicas } } : desired
+  const isHeld = present && appliedFields(present, manager)?.['f:spec']?.['f:replicas'] !== undefined
+  return isHeld ? { ...desired, spec: { ...desired.spec, replicas: present.spec?.replicas } } : desired
 }

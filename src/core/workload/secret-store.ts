@@ -2,7 +2,8 @@ import { Refused } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { isRefusal } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
+import { type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
 import { fieldManager, ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
 import type { Config } from '../state/config.ts'
 import { createIn } from '../state/memory.ts'
@@ -106,12 +107,12 @@ const foreignProblem = (subject: Subject, found: KubernetesObject): Error | unde
     ? undefined
     : new Refused(
         400,
-        `${nameOf({ kind: found.kind, ...found.metadata })} is somebody else's, and has the name under which secret values are kept: delete it, or rename it`,
+        `${objectKey(found)} is somebody else's, and has the name under which secret values are kept: delete it, or rename it`,
       )
 
 /** Tells if meshstep created the Secret for this application. A copy by another program does not count. */
 export const isStoreOf = (subject: Subject, { metadata }: KubernetesObject): boolean =>
-  Object.entries(ownerLabels(subject)).every(([key, value]) => metadata.labels?.[key] === value) &&
+  hasLabels(metadata.labels, ownerLabels(subject)) &&
   (metadata.managedFields ?? []).some(({ manager }) => manager === fieldManager(subject.application))
 
 /** The values of a Secret, as text. */

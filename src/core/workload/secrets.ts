@@ -136,7 +136,7 @@ export const referredKeys = (workload: PodWorkload | undefined, application: str
 }
 
 const storedKey = ({ valueFrom }: Variable, store: string): string | undefined => {
-  const { secretKeyRef } = (valueFrom ?? {}) as { secretKeyRef?: { name?: unknown; key?: unknown } }
+  const { secretKeyRef }: { secretKeyRef?: { name?: unknown; key?: unknown } } = valueFrom ?? {}
   return secretKeyRef?.name === store && typeof secretKeyRef.key === 'string' ? secretKeyRef.key : undefined
 }
 

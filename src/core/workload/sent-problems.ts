@@ -63,11 +63,7 @@ const imageProblems = ({ podSpec }: PodWorkload): Problem[] =>
 /** Finds repeated ports of a Service. They are unique by number and protocol, and by name. */
 const portProblems = (workload: PodWorkload): Problem[] => {
   if (workload.service?.ports === undefined) return []
-  const ports = exposedPorts(workload) as readonly {
-    readonly port: number
-    readonly protocol: string
-    readonly name: string
-  }[]
+  const ports = exposedPorts(workload)
   const keys = ports.map(({ port, protocol }) => `${port}/${protocol}`)
   return ports.flatMap(({ name }, index) => {
     const isAgain = keys.indexOf(keys[index] ?? '') < index

@@ -1,13 +1,9 @@
+import type { V1ContainerPort } from '@kubernetes/client-node'
+
 /** A port of a Service, with the same number on the pod. */
 export type NamedServicePort = { readonly name: string; readonly port: number; readonly protocol: string }
 
-type Port = {
-  readonly containerPort: number
-  readonly name?: string | undefined
-  readonly protocol?: string | undefined
-}
-
-type Pod = { readonly containers: readonly { readonly ports?: readonly Port[] | undefined }[] }
+type Pod = { readonly containers: readonly { readonly ports?: readonly V1ContainerPort[] | undefined }[] }
 
 /**
  * Computes the ports of a Service for these containers, in order, each number and protocol once. Every port has a name, because a Service

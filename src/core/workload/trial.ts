@@ -12,7 +12,7 @@ import {
 } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { listAppliers } from '../../platform/kubernetes/field-managers.ts'
-import { type KubernetesObject, nameOf, referenceTo } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey, referenceTo } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { accountOf, isAccountOurs, type PodWorkload } from './config.ts'
 import { nameProblem } from './names.ts'
@@ -92,7 +92,7 @@ const tryObject = async (
 }
 
 const untried = (object: KubernetesObject, error: unknown): string =>
-  `${nameOf({ kind: object.kind, ...object.metadata })} could not be tried before it was remembered: ${(error as Error).message}`
+  `${objectKey(object)} could not be tried before it was remembered: ${(error as Error).message}`
 
 /** Formats the HTTP status and reason, so that people can search for them. */
 const status = ({ status, reason }: ApiError): string =>

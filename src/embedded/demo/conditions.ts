@@ -31,13 +31,13 @@ export const demoConditions = (object: KubernetesObject, find: Find): ConditionS
 type Target = { readonly group?: string; readonly kind: string; readonly name: string }
 
 const targetsOf = ({ spec = {} }: KubernetesObject): Target[] => {
-  const { targetRefs = [], targetRef } = spec as { targetRefs?: Target[]; targetRef?: Target }
+  const { targetRefs = [], targetRef }: { targetRefs?: Target[]; targetRef?: Target } = spec
   return targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
 }
 
 const ofPods = ({ spec = {}, metadata }: KubernetesObject): Condition => {
   const type = 'ZtunnelAccepted'
-  const { action = 'ALLOW' } = spec as { action?: string }
+  const { action = 'ALLOW' }: { action?: string } = spec
   const unsupported = { type, status: 'False', reason: 'UnsupportedValue' } as const
   if (metadata.annotations?.['istio.io/dry-run'] === 'true')
     return { ...unsupported, message: 'ztunnel does not support dry runs' }
@@ -113,7 +113,7 @@ const waypointOf = ({ metadata }: KubernetesObject, find: Find): string | undefi
 const hasAddress = (key: string, find: Find): boolean => {
   const [namespace, name = ''] = key.split('/')
   const gateway = find({ apiVersion: 'gateway.networking.k8s.io/v1', kind: 'Gateway', metadata: { name, namespace } })
-  const { addresses = [] } = (gateway?.status ?? {}) as { addresses?: unknown[] }
+  const { addresses = [] }: { addresses?: unknown[] } = gateway?.status ?? {}
   return addresses.length > 0
 }
 

@@ -82,7 +82,7 @@ const writeConditions = (api: EmbeddedApi, named: Reference, find: EmbeddedApi['
 type Fields = Readonly<Record<string, unknown>>
 
 const isWritten = ({ status }: KubernetesObject, wanted: readonly Fields[]): boolean => {
-  const { conditions: live = [] } = (status ?? {}) as { conditions?: Fields[] }
+  const { conditions: live = [] }: { conditions?: Fields[] } = status ?? {}
   if (wanted.length === 0) return !live.some(({ type }) => type === 'istio.io/WaypointBound')
   return wanted.every((condition) => live.some((one) => isSame(one, condition)))
 }
@@ -91,11 +91,10 @@ const isSame = (live: Fields, wanted: Fields): boolean =>
   Object.entries(wanted).every(([key, value]) => live[key] === value)
 
 /** Of the Gateway that an object is, belongs to, or, as an autoscaler, scales. */
-const gatewayName = ({ kind, metadata }: KubernetesObject): string | undefined => {
-  if (kind === GATEWAY.kind || kind === AUTOSCALER.kind) return metadata.name
-  const owners = (metadata.ownerReferences ?? []) as { kind: string; name: string }[]
-  return owners.find((owner) => owner.kind === GATEWAY.kind)?.name
-}
+const gatewayName = ({ kind, metadata }: KubernetesObject): string | undefined =>
+  kind === GATEWAY.kind || kind === AUTOSCALER.kind
+    ? metadata.name
+    : metadata.ownerReferences?.find((owner) => owner.kind === GATEWAY.kind)?.name
 
 /** The Gateway is read as it is now: it may be gone since the change that is told. */
 const settle = (api: EmbeddedApi, namespace: string | undefined, name: string): void => {

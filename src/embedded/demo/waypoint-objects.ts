@@ -8,8 +8,8 @@ const NAME_LABEL = 'gateway.networking.k8s.io/gateway-name'
  * `spec.infrastructure` names others.
  */
 export const demoWaypointObjects = (gateway: KubernetesObject, replicas: number): KubernetesObject[] => {
-  const { name, namespace = '', uid } = gateway.metadata
-  const infrastructure = gateway.spec?.infrastructure as { labels?: Record<string, string> } | undefined
+  const { name, namespace = '', uid = '' } = gateway.metadata
+  const { infrastructure }: { infrastructure?: { labels?: Record<string, string> } } = gateway.spec ?? {}
   const labels = {
     ...(infrastructure?.labels ?? gateway.metadata.labels),
     [NAME_LABEL]: name,

@@ -1,7 +1,7 @@
 import { createTwoFilesPatch } from 'diff'
 import { stringify } from 'yaml'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
-import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
 import { type Answer, createEmbeddedApi, type EmbeddedApi, type Request } from '../api/api.ts'
 import { type Target, targetOf } from '../api/route.ts'
 import { MARK, startCapture } from '../demo/capture.ts'
@@ -81,8 +81,8 @@ const createLoader = (
 
   const adopt = (objects: readonly KubernetesObject[]): void => {
     // one that was read, and is gone since, must not come back
-    const unseen = objects.filter((object) => !seen.has(keyOf(object)))
-    for (const object of unseen) seen.add(keyOf(object))
+    const unseen = objects.filter((object) => !seen.has(objectKey(object)))
+    for (const object of unseen) seen.add(objectKey(object))
     for (const api of apis) api.adopt(unseen)
     tell(unseen)
   }
@@ -161,11 +161,9 @@ const unserved = (): Answer => ({ status: 404, headers: {}, body: JSON.stringify
 const isAbsent = ({ status, body }: Answer, { name }: Target): boolean =>
   status === 404 && name !== undefined && body.startsWith('{') && JSON.parse(body).details?.name === name
 
-const keyOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
-
 const changesBetween = (before: readonly KubernetesObject[], after: readonly KubernetesObject[]): ObjectChange[] => {
   const [old, now] = [before, after].map(
-    (objects) => new Map(objects.filter(isTold).map((object) => [keyOf(object), readable(object)])),
+    (objects) => new Map(objects.filter(isTold).map((object) => [objectKey(object), readable(object)])),
   )
   const keys = [...new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])].toSorted()
   return keys.flatMap((key) => {
@@ -220,7 +218,7 @@ const isTold = ({ kind, metadata }: KubernetesObject): boolean =>
   kind !== 'Pod' &&
   kind !== 'Event' &&
   !(kind === 'ConfigMap' && metadata.name.startsWith('juju-service-mesh-')) &&
-  !((metadata.ownerReferences ?? []) as { kind: string }[]).some((owner) => owner.kind === 'Gateway')
+  !metadata.ownerReferences?.some((owner) => owner.kind === 'Gateway')
 
 /** Returns an object without its status and without the fields that the API server maintains. */
 const readable = ({ status: _, ...object }: KubernetesObject): KubernetesObject => {

@@ -5,6 +5,7 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { findLookup } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import { isOver } from '../../platform/kubernetes/pods.ts'
 import { endpointNames } from './settings.ts'
 
 /** The annotation of the coordinator's pods with the hash of the nginx.conf that they loaded. */
@@ -53,15 +54,9 @@ export const findSurroundings = (
     ...environment,
     modelUuid: findModelUuid(findLookup(lookups, nameOf({ kind: 'Namespace', name: namespace }))),
     nginxHashes: isReloading
-      ? pods?.filter(isServing).map(({ metadata }) => ownValue(metadata.annotations, NGINX_HASH))
+      ? pods?.filter((pod) => !isOver(pod)).map(({ metadata }) => ownValue(metadata.annotations, NGINX_HASH))
       : undefined,
   }
-}
-
-/** Tells if a pod may load a new file. An evicted pod remains as an object, and never does. */
-const isServing = ({ status }: KubernetesObject): boolean => {
-  const { phase } = (status ?? {}) as { phase?: string }
-  return phase !== 'Failed' && phase !== 'Succeeded'
 }
 
 /** Finds the model's UUID. Juju writes it on the namespace. */

@@ -4,9 +4,9 @@ import type { EffectiveState } from '../../core/state/state.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isOnHost, type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
-import { isSelecting, NAME_LABEL, type Spec } from '../../platform/kubernetes/services.ts'
+import { isSelecting, NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 
 /** The pods of an application, as far as they were observed. */
 export type SeenPods = Pick<ClusterView, 'template' | 'pods'>
@@ -39,8 +39,8 @@ export const arePodsGuarded = (subject: Subject, state: EffectiveState, seen: Se
   unselectedPods(subject, state, seen).length === 0 && !podsIn(seen).some(isOnHost)
 
 /** Tells if a Service leads to other pods than those of the application, or to none. */
-export const leadsElsewhere = (service: KubernetesObject, seen: SeenPods): boolean =>
-  Object.keys((service.spec as Spec | undefined)?.selector ?? {}).length > 0 &&
+export const leadsElsewhere = (service: Typed<'Service'>, seen: SeenPods): boolean =>
+  Object.keys(service.spec?.selector ?? {}).length > 0 &&
   podsIn(seen).some((pod) => !isSelecting(service, podLabels(pod)))
 
 /** Returns the template of the pods. Pods without one count themselves. */

@@ -3,8 +3,9 @@ import type { Unenforced } from '../../core/policies/unenforced.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
-import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
-import { type AuthorizationPolicySpec, isForPods } from './authorization-policy.ts'
+import { type KubernetesObject, nameOf, objectKey, type Reference } from '../../platform/kubernetes/objects.ts'
+import { refsOf } from './attachment.ts'
+import { isForPods, specOf } from './authorization-policy.ts'
 import { discovers, findMeshConfigs, istiodHomes, meshConfigLookups, readMeshConfig } from './mesh-config.ts'
 import { namedWaypoint } from './names.ts'
 import { isOlder, LOWEST } from './version.ts'
@@ -30,7 +31,7 @@ const AMBIENT = ['WaypointAccepted', 'ZtunnelAccepted', 'istio.io/WaypointBound'
 const isOfIstio = ({ reason }: Condition): boolean => reason !== 'Pending'
 
 const conditionsOf = ({ status }: KubernetesObject): readonly Condition[] => {
-  const { conditions } = (status ?? {}) as { conditions?: unknown }
+  const conditions = status?.conditions
   if (!Array.isArray(conditions)) return []
   return conditions.flatMap((condition) => Condition.safeParse(condition).data ?? []).filter(isOfIstio)
 }
@@ -70,7 +71,7 @@ const judgePolicy: Judge = (object, conditions, isWritten) => {
     ({ status, reason }) => status === 'False' || !['Accepted', 'no reason'].includes(reason),
   )
   if (problem) return refused(object, problem)
-  const type = isForPods((object.spec ?? {}) as AuthorizationPolicySpec) ? 'ZtunnelAccepted' : 'WaypointAccepted'
+  const type = isForPods(specOf(object)) ? 'ZtunnelAccepted' : 'WaypointAccepted'
   return isWritten.ambient && !isTakenAs(type, current) ? pending(object) : undefined
 }
 
@@ -110,10 +111,8 @@ const isCurrent =
 const isTakenAs = (type: string, current: readonly Condition[]): boolean =>
   current.some((condition) => condition.type === type && condition.observedGeneration !== undefined)
 
-const titleOf = ({ kind, metadata }: KubernetesObject): string => nameOf({ kind, ...metadata })
-
 const refused = (object: KubernetesObject, { status, reason, message, lastTransitionTime }: Condition): Unenforced => {
-  const held = titleOf(object)
+  const held = objectKey(object)
   const remedy = ownValue(REMEDIES, reason)?.(object)
   const [isNot, isPartly] = object.kind === 'Service' ? BOUND : ENFORCED
   const what = status === 'False' ? isNot : isPartly
@@ -130,17 +129,14 @@ const BOUND = ['is not led to its waypoint', 'is led to its waypoint in part'] a
 const REMEDIES: Readonly<Record<string, (policy: KubernetesObject) => string>> = {
   AncestorNotBound: () => 'it is enforced once the Service has a waypoint that is ready',
   // istiod does not know a Gateway without an address
-  TargetNotFound: ({ spec }) =>
-    refersToGateway((spec ?? {}) as AuthorizationPolicySpec)
+  TargetNotFound: (policy) =>
+    refsOf(specOf(policy)).some(({ kind }) => kind === 'Gateway')
       ? 'it is enforced once its Gateway has an address'
       : 'it is enforced once that is there',
 }
 
-const refersToGateway = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): boolean =>
-  [...targetRefs, ...(targetRef ? [targetRef] : [])].some(({ kind }) => kind === 'Gateway')
-
 const pending = (object: KubernetesObject): Unenforced => {
-  const held = titleOf(object)
+  const held = objectKey(object)
   const since = writtenAt(object)
   const message = `${notTaken(held)}: proxies enforce the previous state until istiod takes it; istiod may be away`
   return { object, is: 'pending', held, for: ['Istio'], ...(since !== undefined && { since }), message }

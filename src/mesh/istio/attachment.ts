@@ -1,9 +1,8 @@
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { AuthorizationPolicySpec, TargetRef } from './authorization-policy.ts'
+import { type AuthorizationPolicySpec, specOf, type TargetRef } from './authorization-policy.ts'
 
-const specOf = ({ spec }: KubernetesObject): AuthorizationPolicySpec => spec ?? {}
-
-const refsOf = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): TargetRef[] => [
+/** The target references of a policy, of both forms. */
+export const refsOf = ({ targetRef, targetRefs = [] }: AuthorizationPolicySpec): TargetRef[] => [
   ...(targetRef ? [targetRef] : []),
   ...targetRefs,
 ]

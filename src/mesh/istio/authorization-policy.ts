@@ -79,6 +79,9 @@ export type AuthorizationPolicy = KubernetesObject & {
   spec: AuthorizationPolicySpec
 }
 
+/** The spec of a live policy, which nothing has checked. */
+export const specOf = ({ spec }: KubernetesObject): AuthorizationPolicySpec => spec ?? {}
+
 type Content = { metadata: AuthorizationPolicy['metadata']; spec: AuthorizationPolicySpec }
 
 export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationPolicy => ({
@@ -92,9 +95,9 @@ export const authorizationPolicy = ({ metadata, spec }: Content): AuthorizationP
  * Tells if the policy denies requests of all clients: DENY, CUSTOM, or an ALLOW without rules. A guard of a Service or of pods does not count, because it
  * denies nothing to those granted there, and is applied before enrolment. A dry run denies nothing.
  */
-export const isDenying = ({ kind, metadata, spec }: KubernetesObject): boolean => {
-  const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = (spec ?? {}) as AuthorizationPolicySpec
-  if (kind !== 'AuthorizationPolicy' || isDryRun({ metadata })) return false
+export const isDenying = (object: KubernetesObject): boolean => {
+  const { action = 'ALLOW', rules = [], selector, targetRefs = [] } = specOf(object)
+  if (object.kind !== 'AuthorizationPolicy' || isDryRun(object)) return false
   const isGuard = selector !== undefined || (targetRefs.length > 0 && targetRefs.every((one) => one.kind === 'Service'))
   return action === 'DENY' || action === 'CUSTOM' || (rules.length === 0 && !isGuard)
 }

@@ -10,7 +10,7 @@ import { ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
 import { causeIn, causeLookups, unenforced, withCause } from './acceptance.ts'
 import { attachmentKey, isForAll, isForPods, isGuarding } from './attachment.ts'
 import { auditPolicies } from './audit.ts'
-import { type AuthorizationPolicySpec, isDenying, type Rule } from './authorization-policy.ts'
+import { isDenying, type Rule, specOf } from './authorization-policy.ts'
 import { captureOf, isMarked } from './capture.ts'
 import { isDryRun } from './dry-run.ts'
 import { authorizationPolicies } from './grant.ts'
@@ -23,7 +23,7 @@ import { isServing } from './waypoint.ts'
 
 const isPolicy = ({ kind }: KubernetesObject): boolean => kind === 'AuthorizationPolicy'
 
-const rulesOf = ({ spec }: KubernetesObject): readonly Rule[] => (spec as AuthorizationPolicySpec).rules ?? []
+const rulesOf = (policy: KubernetesObject): readonly Rule[] => specOf(policy).rules ?? []
 
 /** Istio in ambient mode. */
 export const istio = {

@@ -1,6 +1,7 @@
 import type { Subject } from '../../platform/base/subject.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 import type { MeshConfig } from './beacon-config.ts'
 import { principal, telemetryLabels, waypointName } from './names.ts'
 import { findTrustDomains } from './trust-domains.ts'
@@ -58,18 +59,16 @@ export const isServing = (subject: Subject, mesh: MeshConfig, lookups: Lookups):
     .map(nameOf)
     .every((name) => isUnreadable(lookups, name) || readyReplicas(findLookup(lookups, name)) > 0)
 
-const readyReplicas = (deployment: KubernetesObject | undefined): number =>
-  ((deployment?.status ?? {}) as { readyReplicas?: number }).readyReplicas ?? 0
+const readyReplicas = (deployment: Typed<'Deployment'> | undefined): number => deployment?.status?.readyReplicas ?? 0
 
 /** Returns the reason why the waypoint is not ready. Returns undefined if all its units are. */
 export const waypointProblem = (
   name: string,
   { units = 1 }: MeshConfig,
-  deployment: KubernetesObject | undefined,
+  deployment: Typed<'Deployment'> | undefined,
 ): string | undefined => {
   const next = 'checked again with the next event'
   if (deployment === undefined) return `the waypoint is not ready, ${name} does not exist: is Istio installed? ${next}`
-  const { replicas = 0 } = (deployment.status ?? {}) as { replicas?: number }
-  const [ready, wanted] = [readyReplicas(deployment), Math.max(units, replicas)]
+  const [ready, wanted] = [readyReplicas(deployment), Math.max(units, deployment.status?.replicas ?? 0)]
   return ready >= wanted ? undefined : `the waypoint is not ready, ${ready} of ${wanted} pods of ${name} are: ${next}`
 }

@@ -1,5 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 
+/** Tells if a value is a record, as opposed to a list. */
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** Returns the record's own value under `key`. Keys come from input, and may be `constructor`. */
 export const ownValue = <T>(record: Readonly<Record<string, T>> | undefined, key: string): T | undefined =>
   record !== undefined && Object.hasOwn(record, key) ? record[key] : undefined

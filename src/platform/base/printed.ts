@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { isRecord } from './own-value.ts'
 
 /** Prints a value in a few words, without descending into it. */
 export const printValue = (value: unknown): string => {
@@ -17,7 +18,7 @@ export const describeProblem = ({ issues }: z.ZodError, input: unknown, name: st
 
 const described = ({ path, message, code }: z.core.$ZodIssue, input: unknown, name: string): string => {
   const value = path.reduce(member, input)
-  const isAboutTheWhole = path.length === 0 && typeof value === 'object' && value !== null && !Array.isArray(value)
+  const isAboutTheWhole = path.length === 0 && isRecord(value)
   const isClear = isAboutTheWhole || code === 'unrecognized_keys'
   return `${name}${path.map(step).join('')}: ${message}${isClear ? '' : `, got ${printValue(value)}`}`
 }

@@ -1,3 +1,4 @@
+import { isRecord } from '../base/own-value.ts'
 import { type Attributes, checkAttributeName, isCore, type Message } from './attributes.ts'
 import { describeValue, InvalidEvent } from './invalid-event.ts'
 import { isJson, mediaType } from './media-type.ts'
@@ -10,7 +11,7 @@ export const readStructured = (body: Uint8Array): Message => {
   const members = parseJsonBytes('body', body)
   // an event that was encoded twice is a string with all its data, which must not be quoted
   const got = typeof members === 'string' ? 'a string' : describeValue(members)
-  if (!isObject(members)) throw new InvalidEvent('body', 'a JSON object', got)
+  if (!isRecord(members)) throw new InvalidEvent('body', 'a JSON object', got)
   const attributes: Attributes = new Map()
   for (const [name, value] of Object.entries(members)) {
     if (name === 'data' || name === 'data_base64') continue
@@ -22,9 +23,6 @@ export const readStructured = (body: Uint8Array): Message => {
   }
   return { attributes, data: () => readData(members, attributes.get('datacontenttype')) }
 }
-
-const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Returns CloudEvents' string form (1.0.2 §3.2) of a String, a Boolean or a 32-bit Integer. */
 const canonical = (name: string, value: unknown): string => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '../base/own-value.ts'
 
 /** Fields of Juju's own form of a pod spec, version 2 or 3. See https://discourse.charmhub.io/t/k8s-spec-v3-changes/2698 */
 
@@ -14,7 +15,7 @@ const OWN_KEYS = ['envConfig', 'imageDetails', 'volumeConfig']
 
 /** Tells if a pod spec is in Juju's form. */
 const isJujuForm = (podSpec: unknown): boolean =>
-  isFields(podSpec) &&
+  isRecord(podSpec) &&
   ('version' in podSpec ||
     'kubernetesResources' in podSpec ||
     listOf(podSpec.containers).some((container) => OWN_KEYS.some((key) => key in container)))
@@ -22,7 +23,7 @@ const isJujuForm = (podSpec: unknown): boolean =>
 /** Converts a workload to the form of Kubernetes. One in that form stays the same. */
 export const fromJuju = (workload: Fields): Converted => {
   const { podSpec } = workload
-  if (!isFields(podSpec) || !isJujuForm(podSpec)) return { workload, problems: [] }
+  if (!isRecord(podSpec) || !isJujuForm(podSpec)) return { workload, problems: [] }
   const { version, containers, service, configMaps, kubernetesResources, ...others } = podSpec
   const all = listOf(containers)
   const converted = all.map((container, index) => ({
@@ -176,7 +177,7 @@ const containerOf = (container: Fields, index: number): Part => {
 
 /** Converts a variable: its text, or its source. */
 const variableOf = (name: string, value: unknown): Fields => {
-  if (!isFields(value)) return { name, value: typeof value === 'string' ? value : JSON.stringify(value) }
+  if (!isRecord(value)) return { name, value: typeof value === 'string' ? value : JSON.stringify(value) }
   const field = fieldsOf(value.field)
   const resource = fieldsOf(value.resource)
   const valueFrom = {
@@ -251,9 +252,6 @@ const uniqueByName = (volumes: readonly Fields[]): Fields[] => [
   ...new Map(volumes.map((volume) => [volume.name, volume])).values(),
 ]
 
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {})
 
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
-
-const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isFields) : [])
+const listOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isRecord) : [])

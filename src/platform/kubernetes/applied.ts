@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { KubernetesObject, ManagedFields } from './objects.ts'
-
-type Fields = { readonly [element: string]: Fields }
+import { isRecord } from '../base/own-value.ts'
+import { isApply } from './field-managers.ts'
+import type { FieldSet, KubernetesObject } from './objects.ts'
 
 /**
  * Tells if applying `desired` as `manager` would change nothing. The manager's last apply was the same, and the object still has these values. Fields of
@@ -12,8 +12,9 @@ export const isApplied = (object: KubernetesObject, desired: KubernetesObject, m
   return fields !== undefined && isSame(object, withoutIdentity(desired), fields)
 }
 
-const appliedFields = ({ metadata }: KubernetesObject, manager: string): Fields | undefined =>
-  metadata.managedFields?.find((entry) => entry.manager === manager && isApply(entry))?.fieldsV1 as Fields | undefined
+/** Returns the fields that the last server-side apply of `manager` set. */
+export const appliedFields = ({ metadata }: KubernetesObject, manager: string): FieldSet | undefined =>
+  metadata.managedFields?.find((entry) => entry.manager === manager && isApply(entry))?.fieldsV1
 
 /**
  * Lists the managers that added fields to the spec besides those that `manager` applied. Others may set the fields in `open`. Defaults of the API server
@@ -22,7 +23,7 @@ const appliedFields = ({ metadata }: KubernetesObject, manager: string): Fields 
 export const listAdders = (object: KubernetesObject, manager: string, open: readonly string[]): string[] => {
   const ours = appliedFields(object, manager)?.['f:spec'] ?? {}
   const adders = (object.metadata.managedFields ?? []).filter((entry) => {
-    const theirs = Object.entries((entry.fieldsV1 as Fields | undefined)?.['f:spec'] ?? {})
+    const theirs = Object.entries(entry.fieldsV1?.['f:spec'] ?? {})
     const counted = theirs.filter(([element]) => !open.includes(element.slice(2)))
     return entry.manager !== manager && entry.subresource === undefined && isAdding(Object.fromEntries(counted), ours)
   })
@@ -30,14 +31,11 @@ export const listAdders = (object: KubernetesObject, manager: string, open: read
 }
 
 /** Tells if `theirs` has elements that `ours` lacks. */
-const isAdding = (theirs: Fields, ours: Fields): boolean =>
+const isAdding = (theirs: FieldSet, ours: FieldSet): boolean =>
   Object.entries(theirs).some(([element, below]) => {
     const same = ours[element]
     return element !== '.' && (same === undefined || isAdding(below, same))
   })
-
-const isApply = ({ operation, subresource }: ManagedFields): boolean =>
-  operation === 'Apply' && subresource === undefined
 
 /** Drops the identity of an object, which no manager holds. */
 const withoutIdentity = ({ apiVersion: _a, kind: _k, metadata, ...content }: KubernetesObject): unknown => {
@@ -45,11 +43,11 @@ const withoutIdentity = ({ apiVersion: _a, kind: _k, metadata, ...content }: Kub
   return JSON.parse(JSON.stringify({ ...content, ...(Object.keys(owned).length > 0 && { metadata: owned }) }))
 }
 
-const isSame = (live: unknown, desired: unknown, fields: Fields): boolean => {
+const isSame = (live: unknown, desired: unknown, fields: FieldSet): boolean => {
   const elements = Object.keys(fields).filter((element) => element !== '.')
   if (elements.length === 0) return isDeepStrictEqual(live, desired)
   if (Array.isArray(desired)) return isSameList(live, desired, fields, elements)
-  if (!isMap(live) || !isMap(desired)) return false
+  if (!isRecord(live) || !isRecord(desired)) return false
   const names = elements.map((element) => element.slice(2))
   return (
     names.length === Object.keys(desired).length &&
@@ -61,7 +59,7 @@ const isSame = (live: unknown, desired: unknown, fields: Fields): boolean => {
 const isSameList = (
   live: unknown,
   desired: readonly unknown[],
-  fields: Fields,
+  fields: FieldSet,
   elements: readonly string[],
 ): boolean => {
   if (!Array.isArray(live) || elements.length !== desired.length) return false
@@ -86,11 +84,8 @@ const placeIn = (items: readonly unknown[], element: string): number => {
 }
 
 const hasKey = (item: unknown, key: unknown, isDefaulted: boolean): boolean =>
-  isMap(item) &&
-  isMap(key) &&
+  isRecord(item) &&
+  isRecord(key) &&
   Object.entries(key).every(
     ([name, value]) => (isDefaulted && item[name] === undefined) || isDeepStrictEqual(item[name], value),
   )
-
-const isMap = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

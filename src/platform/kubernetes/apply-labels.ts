@@ -10,7 +10,7 @@ import {
   type WantedLabels,
 } from './label-difference.ts'
 import type { LabelTarget } from './label-target.ts'
-import { type Kind, type KubernetesObject, nameOf } from './objects.ts'
+import { type Kind, type KubernetesObject, objectKey } from './objects.ts'
 import { livePods } from './pods.ts'
 
 /** A label conflict, and the object that has it. */
@@ -79,7 +79,7 @@ export const writeLabels = async (
   const isRemoving = Object.keys(remove).length > 0
   const object = isRemoving ? await removeLabels(kubernetes, place, remove, manager) : place.object
   const applied = apply === undefined ? NOTHING : await applyLabels(kubernetes, { ...place, object }, apply, manager)
-  const name = nameOf({ kind: object.kind, ...object.metadata })
+  const name = objectKey(object)
   return {
     ...((isRemoving || applied.changed) && { written: name }),
     conflicts: applied.conflicts.map((conflict) => ({ object: name, ...conflict })),

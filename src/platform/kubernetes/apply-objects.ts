@@ -1,7 +1,7 @@
 import { isApplied, listAdders } from './applied.ts'
 import type { Kubernetes } from './client.ts'
 import { listAppliers, withStringsAt } from './field-managers.ts'
-import { type KubernetesObject, nameOf } from './objects.ts'
+import { type KubernetesObject, objectKey } from './objects.ts'
 
 /** A conflict: an object of another owner with our object's name, or a field in our object that another manager holds. */
 export type ObjectConflict = { readonly object: string; readonly manager: string; readonly key?: string }
@@ -47,9 +47,6 @@ export const objectDifference = (
     conflicts: same.flatMap(({ live: found, desired: object }) => addition(found, object, manager) ?? []),
   }
 }
-
-/** Names the object in messages. */
-export const objectKey = (object: KubernetesObject): string => nameOf({ kind: object.kind, ...object.metadata })
 
 /**
  * Kinds with a spec that is entirely ours, and the fields in it that their controllers set. Server-side apply keeps entries and fields that others add.

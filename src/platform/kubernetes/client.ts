@@ -11,9 +11,9 @@ import {
   unavailableError,
   withinBound,
 } from './answer.ts'
-import { isNotFound } from './api-error.ts'
+import { ifServed, isNotFound } from './api-error.ts'
 import { isManagedBy } from './field-managers.ts'
-import { type Kind, type KubernetesObject, nameOf, pathOf, type Reference, referenceTo } from './objects.ts'
+import { type Kind, type KubernetesObject, nameOf, objectKey, pathOf, type Reference, referenceTo } from './objects.ts'
 import { listPages } from './pages.ts'
 import type { Keep, ShareLists } from './shared-lists.ts'
 
@@ -217,14 +217,7 @@ export const createKubernetes = ({
     memo,
     yieldTurn: clock.yieldTurn,
     answered: () => answered,
-    find: async (reference) => {
-      try {
-        return await call('GET', reference)
-      } catch (error) {
-        if (isNotFound(error)) return undefined
-        throw error
-      }
-    },
+    find: async (reference) => await ifServed(call('GET', reference)),
     list: async (kind, namespace, labelSelector, options) => {
       // lists of all namespaces are read a few at a time, because a page of each is in memory
       const read = namespace === undefined ? pages : listed
@@ -298,6 +291,10 @@ export const counting = (kubernetes: Kubernetes, keep: Kubernetes['keep']): Kube
   list: (kind, namespace, selector, options) => kubernetes.list(kind, namespace, selector, { ...options, keep }),
 })
 
+/** Names a list, as a key for its answer. */
+export const nameOfList = (...[kind, namespace, selector, options]: Parameters<Kubernetes['list']>): string =>
+  `${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''} ${options?.trim?.name ?? ''}`
+
 /** Creates a client that reads each object once. A step sees one snapshot, with its own creations and patches. */
 export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   const reads = new Map<string, Promise<unknown>>()
@@ -312,7 +309,7 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
   }
   const renewing = async (writing: Promise<KubernetesObject>): Promise<KubernetesObject> => {
     const written = await writing
-    reads.set(nameOf({ kind: written.kind, ...written.metadata }), Promise.resolve(written))
+    reads.set(objectKey(written), Promise.resolve(written))
     return written
   }
   return {
@@ -321,9 +318,7 @@ export const readingOnce = (kubernetes: Kubernetes): Kubernetes => {
     patch: (reference, operations, manager) => renewing(kubernetes.patch(reference, operations, manager)),
     find: (reference) => once(nameOf(reference), () => kubernetes.find(reference)),
     list: (kind, namespace, selector, options) =>
-      once(`${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''} ${options?.trim?.name ?? ''}`, () =>
-        kubernetes.list(kind, namespace, selector, options),
-      ),
+      once(nameOfList(kind, namespace, selector, options), () => kubernetes.list(kind, namespace, selector, options)),
   }
 }
 

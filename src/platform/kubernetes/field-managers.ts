@@ -17,18 +17,19 @@ export const fieldManagersAt = ({ metadata }: KubernetesObject, path: FieldPath,
   const others = new Map<string, string[]>()
   for (const entry of metadata.managedFields ?? [])
     for (const key of keysAt(entry, path)) {
-      if (entry.manager === manager && isApplied(entry)) own.add(key)
+      if (entry.manager === manager && isApply(entry)) own.add(key)
       else others.set(key, [...(others.get(key) ?? []), entry.manager])
     }
   return { own, others }
 }
 
-const isApplied = ({ operation, subresource }: ManagedFields): boolean =>
+/** Tells if the entry is of a server-side apply of the object itself. */
+export const isApply = ({ operation, subresource }: ManagedFields): boolean =>
   operation === 'Apply' && subresource === undefined
 
 /** Lists the field managers with a server-side apply on the object. */
 export const listAppliers = ({ metadata }: KubernetesObject): string[] =>
-  (metadata.managedFields ?? []).filter(isApplied).map(({ manager }) => manager)
+  (metadata.managedFields ?? []).filter(isApply).map(({ manager }) => manager)
 
 /** Tells if any of the field managers wrote a part of the object. */
 export const isManagedBy = ({ metadata }: KubernetesObject, managers: readonly string[]): boolean =>
@@ -36,8 +37,8 @@ export const isManagedBy = ({ metadata }: KubernetesObject, managers: readonly s
 
 /** Lists the keys at a path. fieldsV1 nests names with `f:`, and `.` is the map itself. */
 const keysAt = ({ fieldsV1 }: ManagedFields, path: FieldPath): string[] => {
-  let fields: Record<string, unknown> = fieldsV1 ?? {}
-  for (const name of path) fields = (fields[`f:${name}`] ?? {}) as Record<string, unknown>
+  let fields = fieldsV1 ?? {}
+  for (const name of path) fields = fields[`f:${name}`] ?? {}
   return Object.keys(fields)
     .filter((name) => name.startsWith('f:'))
     .map((name) => name.slice(2))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createBoundedMap } from '../base/bounded-map.ts'
 import type { Clock } from '../base/clock.ts'
-import type { Kubernetes } from './client.ts'
+import { type Kubernetes, nameOfList } from './client.ts'
 import { type KubernetesObject, nameOf } from './objects.ts'
 
 /** The time for which an answer is kept, in milliseconds. Answers may also depend on the time, and on permissions. */
@@ -77,10 +77,7 @@ const recording = (kubernetes: Kubernetes, note: (read: Read) => Promise<void>):
     return await again(kubernetes)
   }
   const list: Kubernetes['list'] = (kind, namespace, selector, options) =>
-    noted(
-      `${nameOf({ kind, namespace })}?${selector} ${options?.managers ?? ''} ${options?.trim?.name ?? ''}`,
-      (client) => client.list(kind, namespace, selector, options),
-    )
+    noted(nameOfList(kind, namespace, selector, options), (client) => client.list(kind, namespace, selector, options))
   return {
     ...kubernetes,
     find: (reference) => noted(nameOf(reference), (client) => client.find(reference)),
@@ -100,7 +97,8 @@ const describe = (found: unknown): string => {
 /** Longer texts are hashed, because each answer keeps some. */
 const MOST_PLAIN = 64
 
-const versionOfObject = ({ metadata: { uid, resourceVersion } }: KubernetesObject): string =>
+/** Names the version of an object: no two objects have the same uid. */
+export const versionOfObject = ({ metadata: { uid, resourceVersion } }: KubernetesObject): string =>
   `${uid} ${resourceVersion}`
 
 const failure = (error: unknown): string => `failed: ${error}`

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ownValue } from '../base/own-value.ts'
+import type { KubernetesObject } from './objects.ts'
 
 /** https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#resources-that-support-set-based-requirements */
 export const LabelSelector = z.object({
@@ -10,15 +11,34 @@ export const LabelSelector = z.object({
 })
 export type LabelSelector = z.infer<typeof LabelSelector>
 
+/** Tells if labels include all of the wanted ones. */
+export const hasLabels = (
+  labels: Readonly<Record<string, string>> | undefined,
+  wanted: Readonly<Record<string, string>> = {},
+): boolean => Object.entries(wanted).every(([key, value]) => ownValue(labels, key) === value)
+
 /** Tells if a selector selects an object with these labels. An empty selector selects all. */
 export const selects = (
   { matchLabels, matchExpressions }: LabelSelector,
   labels: Readonly<Record<string, string>>,
 ): boolean =>
-  Object.entries(matchLabels).every(([key, value]) => ownValue(labels, key) === value) &&
+  hasLabels(labels, matchLabels) &&
   matchExpressions.every(({ key, operator, values }) => {
     const value = ownValue(labels, key)
     if (operator === 'Exists') return value !== undefined
     if (operator === 'DoesNotExist') return value === undefined
     return (value !== undefined && values.includes(value)) === (operator === 'In')
   })
+
+/** Splits the text of a selector into requirements, `key=value` or `key`. Returns undefined for other forms. */
+export const requirementsIn = (selector: string | undefined): string[] | undefined => {
+  const requirements = selector?.split(',') ?? []
+  return requirements.every((one) => /^[^\s!=()]+(=[^\s!=()]*)?$/.test(one)) ? requirements : undefined
+}
+
+/** Tells if an object meets a requirement. */
+export const isMet = (requirement: string, { metadata: { labels } }: KubernetesObject): boolean => {
+  const [key = '', value] = requirement.split('=')
+  const own = ownValue(labels, key)
+  return own !== undefined && (value === undefined || own === value)
+}

@@ -3,6 +3,7 @@ import { Unavailable } from '../base/errors.ts'
 import { memoizeLatest } from '../base/memoize-latest.ts'
 import { ownValue } from '../base/own-value.ts'
 import { type Kubernetes, keptOf, type ListOptions } from './client.ts'
+import { isMet, requirementsIn } from './label-selector.ts'
 import type { Kind, KubernetesObject, Reference } from './objects.ts'
 import { APPLICATION_LABEL, isMadeByMeshstep } from './ownership-labels.ts'
 import { NAME_LABEL } from './services.ts'
@@ -146,18 +147,6 @@ const indexed = (packed: readonly Packed[]): Pick<List, 'named' | 'labelled'> =>
 
 const nameIn = ({ namespace, name }: Pick<Reference, 'namespace' | 'name'>): string => `${namespace}/${name}`
 
-/** Splits a selector into requirements, `key=value` or `key`. Returns undefined for other forms. */
-const requirementsIn = (selector: string | undefined): string[] | undefined => {
-  const requirements = selector?.split(',') ?? []
-  return requirements.every((one) => /^[^\s!=()]+(=[^\s!=()]*)?$/.test(one)) ? requirements : undefined
-}
-
 /** Tells if the wanted requirements imply the others. */
 const isWithin = (wanted: readonly string[] = [], others: readonly string[] | undefined): boolean =>
   others?.every((other) => wanted.some((one) => one === other || one.startsWith(`${other}=`))) === true
-
-const isMet = (requirement: string, { metadata: { labels } }: KubernetesObject): boolean => {
-  const [key = '', value] = requirement.split('=')
-  const own = ownValue(labels, key)
-  return own !== undefined && (value === undefined || own === value)
-}

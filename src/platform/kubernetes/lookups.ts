@@ -1,6 +1,6 @@
 import { describeRefusal, isForbidden } from './api-error.ts'
 import type { Kubernetes } from './client.ts'
-import { type KubernetesObject, nameOf, type Reference, referenceTo } from './objects.ts'
+import { type KubernetesObject, nameOf, objectKey, type Reference } from './objects.ts'
 
 /** A foreign object. It is undefined if it does not exist, and has the reason if it cannot be read. */
 export type Lookup = KubernetesObject | { readonly problem: string } | undefined
@@ -42,7 +42,7 @@ const readAll = async (kubernetes: Pick<Kubernetes, 'find'>, references: readonl
 
 /** Makes lookups of objects that were read already. */
 export const lookupsOf = (objects: readonly KubernetesObject[]): Lookups =>
-  new Map(objects.map((object) => [nameOf(referenceTo(object)), object]))
+  new Map(objects.map((object) => [objectKey(object), object]))
 
 /** Finds a readable object by name. */
 export const findLookup = (lookups: Lookups, name: string): KubernetesObject | undefined => {

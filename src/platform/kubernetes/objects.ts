@@ -1,9 +1,12 @@
+import type { V1OwnerReference } from '@kubernetes/client-node'
+
 /** Any Kubernetes object, as JSON. */
 export type KubernetesObject = {
   apiVersion: string
   kind: string
   metadata: Metadata
   spec?: Record<string, unknown>
+  status?: Record<string, unknown>
   data?: Record<string, string>
   [field: string]: unknown
 }
@@ -13,6 +16,10 @@ export type Metadata = {
   namespace?: string
   uid?: string
   resourceVersion?: string
+  generation?: number
+  creationTimestamp?: string
+  deletionTimestamp?: string
+  ownerReferences?: V1OwnerReference[]
   labels?: Record<string, string>
   annotations?: Record<string, string>
   managedFields?: ManagedFields[]
@@ -24,9 +31,12 @@ export type ManagedFields = {
   manager: string
   operation: 'Apply' | 'Update'
   subresource?: string
-  fieldsV1?: Record<string, unknown>
+  fieldsV1?: FieldSet
   [field: string]: unknown
 }
+
+/** The fields that a manager holds, as `f:name`, `k:{keys}` or `v:value`; `.` is the field itself. */
+export type FieldSet = { readonly [element: string]: FieldSet }
 
 /** The resource of each kind that is used. `plural` is its name in API paths and RBAC rules. */
 const resources = {
@@ -67,11 +77,10 @@ const resources = {
 
 export type Kind = keyof typeof resources
 
-/** Returns the API group of a kind, or '' for the core group. */
-export const groupOf = (kind: Kind): string => {
-  const { apiVersion } = resources[kind]
-  return apiVersion.includes('/') ? (apiVersion.split('/', 1)[0] ?? '') : ''
-}
+/** Returns the API group in an apiVersion, or '' for the core group. */
+export const groupIn = (apiVersion: string): string => (apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '')
+
+export const groupOf = (kind: Kind): string => groupIn(resources[kind].apiVersion)
 
 export const isClusterScoped = (kind: Kind): boolean => 'clusterScoped' in resources[kind]
 
@@ -81,10 +90,10 @@ export const isKind = (kind: string): kind is Kind => Object.hasOwn(resources, k
 export type Reference = { kind: Kind; namespace?: string | undefined; name?: string | undefined }
 
 /** Returns the group and the plural of a kind, as in RBAC rules. */
-export const resourceOf = (kind: Kind): { group: string; resource: string } => {
-  const { apiVersion, plural } = resources[kind]
-  return { group: apiVersion.includes('/') ? apiVersion.replace(/\/.*/, '') : '', resource: plural }
-}
+export const resourceOf = (kind: Kind): { group: string; resource: string } => ({
+  group: groupOf(kind),
+  resource: resources[kind].plural,
+})
 
 export const apiVersionOf = (kind: Kind): string => resources[kind].apiVersion
 
@@ -109,6 +118,10 @@ export const nameOf = ({
   if (namespace === undefined) return name === undefined ? kind : `${kind} ${name}`
   return name === undefined ? `${kind} ${namespace}` : `${kind} ${namespace}/${name}`
 }
+
+/** Names the object in messages. */
+export const objectKey = ({ kind, metadata: { namespace, name } }: KubernetesObject): string =>
+  nameOf({ kind, namespace, name })
 
 /** Returns the reference to an object. */
 export const referenceTo = ({ kind, metadata: { namespace, name } }: KubernetesObject): Reference => ({

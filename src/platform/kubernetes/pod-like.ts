@@ -1,24 +1,11 @@
-import type { KubernetesObject } from './objects.ts'
+import type { Typed } from './typed.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-type Container = { readonly name?: string; readonly ports?: readonly { name?: string; containerPort: number }[] }
-
-type PodSpec = {
-  readonly serviceAccountName?: string
-  readonly hostNetwork?: boolean
-  readonly containers?: readonly Container[]
-  readonly initContainers?: readonly Container[]
-}
-
 /** A pod, or the template of a workload. */
-export type PodLike = {
-  readonly metadata?: { readonly labels?: Labels; readonly annotations?: Labels }
-  readonly spec?: PodSpec
-  readonly status?: { readonly phase?: string }
-}
+export type PodLike = Typed<'Pod'>
 
-export const podTemplate = ({ spec }: KubernetesObject): PodLike => (spec?.template ?? {}) as PodLike
+export const podTemplate = ({ spec }: Typed<'Workload'>): PodLike => spec?.template ?? {}
 
 export const podLabels = ({ metadata }: PodLike): Labels => metadata?.labels ?? {}
 

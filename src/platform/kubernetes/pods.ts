@@ -1,18 +1,12 @@
 import type { Kubernetes } from './client.ts'
 import type { KubernetesObject } from './objects.ts'
-
-type Owner = { kind: string; name: string; uid: string; controller?: boolean }
-
-type Selector = {
-  matchLabels?: Record<string, string>
-  matchExpressions?: { key: string; operator: string; values?: string[] }[]
-}
+import type { Typed } from './typed.ts'
 
 /** Formats the label selector of a workload for a list call. Each workload has a selector with at least one label. */
-export const formatSelector = ({ spec }: KubernetesObject): string => {
-  const { matchLabels = {}, matchExpressions = [] } = (spec?.selector ?? {}) as Selector
+export const formatSelector = ({ spec }: Typed<'Workload'>): string => {
+  const { matchLabels = {}, matchExpressions = [] } = spec?.selector ?? {}
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`)
-  const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
+  const expressions = matchExpressions.map(({ key, operator = '', values = [] }) => {
     if (operator === 'Exists') return key
     if (operator === 'DoesNotExist') return `!${key}`
     return `${key} ${operator.toLowerCase()} (${values.join(',')})`
@@ -20,8 +14,8 @@ export const formatSelector = ({ spec }: KubernetesObject): string => {
   return [...labels, ...expressions].join(',')
 }
 
-const controllerOf = ({ metadata }: KubernetesObject): Owner | undefined =>
-  ((metadata.ownerReferences ?? []) as Owner[]).find(({ controller }) => controller === true)
+const controllerOf = ({ metadata }: KubernetesObject) =>
+  (metadata.ownerReferences ?? []).find(({ controller }) => controller === true)
 
 /**
  * Tells if the workload controls the pod. A StatefulSet does so directly. A Deployment does so through a ReplicaSet with its name and the template's hash.
@@ -34,7 +28,7 @@ export const isPodOf = ({ kind, metadata }: KubernetesObject, pod: KubernetesObj
 }
 
 /** Names the controller of a pod, with a Deployment in place of its ReplicaSet. Returns undefined for a single pod. */
-export const controllerNamed = (pod: KubernetesObject): Pick<Owner, 'kind' | 'name'> | undefined => {
+export const controllerNamed = (pod: KubernetesObject): { kind: string; name: string } | undefined => {
   const owner = controllerOf(pod)
   const hash = `-${pod.metadata.labels?.['pod-template-hash']}`
   return owner?.kind === 'ReplicaSet' && owner.name.endsWith(hash)
@@ -42,15 +36,13 @@ export const controllerNamed = (pod: KubernetesObject): Pick<Owner, 'kind' | 'na
     : owner
 }
 
-type Seen = { readonly metadata?: object; readonly status?: unknown }
+type Seen = Pick<Typed<'Pod'>, 'metadata' | 'status'>
 
 /** Tells if the pod runs or will run. An evicted, ended or deleted pod remains an object for some time. */
-export const isLive = (pod: Seen): boolean =>
-  (pod.metadata as { deletionTimestamp?: unknown } | undefined)?.deletionTimestamp === undefined && !isOver(pod)
+export const isLive = (pod: Seen): boolean => pod.metadata?.deletionTimestamp === undefined && !isOver(pod)
 
 /** Tells if the pod was evicted or has ended. Other pods may still run, even while they are being deleted or wait for a node. */
-export const isOver = ({ status }: Seen): boolean =>
-  ['Failed', 'Succeeded'].includes((status as { phase?: string } | undefined)?.phase ?? '')
+export const isOver = ({ status }: Seen): boolean => ['Failed', 'Succeeded'].includes(status?.phase ?? '')
 
 /** The limit of pods that are read by name. More pods are listed. */
 const MOST_NAMED = 4
@@ -59,12 +51,12 @@ const MOST_NAMED = 4
  * Lists the possible names of a StatefulSet's pods, if they are few, and its controller is not removing others. Reads by name are faster: an API server
  * that lists from its cache (Kubernetes 1.31) waits up to 100 ms until the cache has all writes of the cluster.
  */
-const podNames = ({ kind, metadata, spec, status }: KubernetesObject): string[] | undefined => {
-  const { replicas = 1, ordinals } = (spec ?? {}) as { replicas?: number; ordinals?: object }
-  const { observedGeneration = 0, replicas: present = 0 } = (status ?? {}) as Partial<Record<string, number>>
-  const isSettled = observedGeneration >= Number(metadata.generation ?? 0) && present <= replicas
+const podNames = ({ kind, metadata, spec, status }: Typed<'StatefulSet'>): string[] | undefined => {
+  const { replicas = 1, ordinals } = spec ?? {}
+  const { observedGeneration = 0, replicas: present = 0 } = status ?? {}
+  const isSettled = observedGeneration >= (metadata?.generation ?? 0) && present <= replicas
   if (kind !== 'StatefulSet' || ordinals !== undefined || !isSettled || replicas > MOST_NAMED) return undefined
-  return Array.from({ length: replicas }, (_, ordinal) => `${metadata.name}-${ordinal}`)
+  return Array.from({ length: replicas }, (_, ordinal) => `${metadata?.name}-${ordinal}`)
 }
 
 const readPods = async (

@@ -1,11 +1,10 @@
 import { isSecret } from '../../core/workload/secrets.ts'
+import { isRecord } from '../../platform/base/own-value.ts'
 
 const HIDDEN = '…'
 
 /** The limit of levels in logged values. */
 const DEEPEST = 64
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Keys of a config that may hold secret values, if it, or a part of it, is text. */
 const HOLDERS = ['podSpec', 'containers', 'env', 'envConfig', 'secrets']
@@ -25,11 +24,10 @@ export const redacted = (
   if (typeof value === 'string') return mayHoldSecrets(value) || isSecret('', value) ? HIDDEN : value
   if (value instanceof Uint8Array || levels === 0) return HIDDEN
   if (Array.isArray(value)) return value.map((one) => redacted(one, secretEnv, levels - 1))
-  if (typeof value !== 'object' || value === null) return value
-  const fields = value as Fields
-  const rules = isFields(fields.secretEnv) ? (fields.secretEnv as Record<string, boolean>) : secretEnv
-  const { name } = fields
-  const entries = Object.entries(fields).map(([key, member]) => {
+  if (!isRecord(value)) return value
+  const rules = isRecord(value.secretEnv) ? (value.secretEnv as Record<string, boolean>) : secretEnv
+  const { name } = value
+  const entries = Object.entries(value).map(([key, member]) => {
     const isValue = key === 'value' && typeof name === 'string' && isSecret(name, String(member), rules)
     const isHidden =
       isValue || key === 'secrets' || (typeof member !== 'object' && isSecret(key, String(member), rules))
@@ -37,5 +35,3 @@ export const redacted = (
   })
   return Object.fromEntries(entries)
 }
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null

@@ -2,7 +2,9 @@ import type { Graph } from '../../ask/views/graph.ts'
 import { waypointOf } from '../../ask/views/waypoint.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { subjectName, subjectNamed } from '../../platform/base/subject.ts'
+import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 import type { ApplicationView, UnreadableView } from '../http/applications.ts'
 import type { MapNode } from './page-map.ts'
 
@@ -19,7 +21,7 @@ type Known = {
 
 /** Describes each application: its place on the mesh, and things to know at a glance. */
 export const nodesOf = ({ all, graph, untold, open, services }: Known): MapNode[] => {
-  const ports = new Map(services.map(({ metadata, spec }) => [`${metadata.namespace}/${metadata.name}`, portsOf(spec)]))
+  const ports = new Map(services.map((one) => [`${one.metadata.namespace}/${one.metadata.name}`, portsOf(one)]))
   const problems = new Map(all.flatMap((one) => ('problem' in one ? [[subjectName(one), one.problem] as const] : [])))
   const byId = new Map(all.flatMap((one) => ('problem' in one ? [] : [[subjectName(one), one] as const])))
   const kinds = new Map(graph.nodes.map(({ id, kind }) => [id, kind]))
@@ -37,8 +39,7 @@ export const nodesOf = ({ all, graph, untold, open, services }: Known): MapNode[
   })
 }
 
-const portsOf = (spec: KubernetesObject['spec']): number[] =>
-  ((spec?.ports ?? []) as { port: number }[]).map(({ port }) => port)
+const portsOf = ({ spec }: Typed<'Service'>): number[] => (spec?.ports ?? []).flatMap(({ port = [] }) => port)
 
 const describe = (id: string, view: ApplicationView | undefined, problem: string | undefined, isUntold: boolean) => {
   const named = { id, ...subjectNamed(id) }
@@ -58,7 +59,7 @@ const beaconOf = ({ relations }: ApplicationView): string | undefined =>
     ?.remote
 
 const marksOf = ({ config, labels, wanted, waiting, status }: ApplicationView): string[] => {
-  const isHeld = Object.entries(wanted).every(([key, value]) => labels[key] === value)
+  const isHeld = hasLabels(labels, wanted)
   const marks: Record<string, boolean> = {
     hardened: config.mesh?.hardened === true,
     audit: (config.mesh?.enforcement ?? config.enforcement) === 'audit',

@@ -18,7 +18,7 @@ import { Namespace } from '../../platform/base/names.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import { createKeptAnswers, type KeptAnswers } from '../../platform/kubernetes/kept-answers.ts'
+import { createKeptAnswers, type KeptAnswers, versionOfObject } from '../../platform/kubernetes/kept-answers.ts'
 import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import type { Kind, KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_SELECTOR, MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
@@ -201,7 +201,7 @@ const policiesIn = async (kubernetes: Kubernetes, homes: ReadonlySet<string>): P
 
 const conditionsOf = (objects: readonly KubernetesObject[]): string[] => {
   const all = objects.flatMap(
-    ({ status }) => (status as { conditions?: { type: string }[] } | undefined)?.conditions ?? [],
+    ({ status }: { status?: { conditions?: { type: string }[] } }) => status?.conditions ?? [],
   )
   return [...new Set(all.map(({ type }) => type))].toSorted()
 }
@@ -265,6 +265,3 @@ const versionOf = async (kubernetes: Kubernetes, namespaces: readonly string[], 
 }
 
 const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('base64url')
-
-const versionOfObject = ({ kind, metadata: { uid, resourceVersion } }: KubernetesObject): string =>
-  `${kind} ${uid} ${resourceVersion}`

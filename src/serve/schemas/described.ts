@@ -1,3 +1,4 @@
+import { isRecord } from '../../platform/base/own-value.ts'
 import type { Meanings } from './meanings.ts'
 
 type JsonSchema = Readonly<Record<string, unknown>>
@@ -8,7 +9,7 @@ type JsonSchema = Readonly<Record<string, unknown>>
  */
 export const described = (schema: JsonSchema, meanings: Meanings, path = ''): JsonSchema => {
   const inside = (key: string, at: string): JsonSchema =>
-    isObject(schema[key]) ? { [key]: described(schema[key], meanings, at) } : {}
+    isRecord(schema[key]) ? { [key]: described(schema[key], meanings, at) } : {}
   const members = (key: string): JsonSchema =>
     Array.isArray(schema[key]) ? { [key]: schema[key].map((member) => described(member, meanings, path)) } : {}
   return {
@@ -22,7 +23,7 @@ export const described = (schema: JsonSchema, meanings: Meanings, path = ''): Js
 }
 
 const properties = ({ properties: all }: JsonSchema, meanings: Meanings, path: string): JsonSchema => {
-  if (!isObject(all)) return {}
+  if (!isRecord(all)) return {}
   const place = path === '' ? '' : `${path}.`
   const given = Object.keys(all).length > 0 ? all : keysBelow(meanings, place)
   const entries = Object.entries(given).map(([key, value]) => {
@@ -39,6 +40,3 @@ const keysBelow = (meanings: Meanings, place: string): JsonSchema =>
       .filter((path) => path.startsWith(place))
       .map((path) => [path.slice(place.length), {}]),
   )
-
-const isObject = (value: unknown): value is JsonSchema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

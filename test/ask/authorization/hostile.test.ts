@@ -101,7 +101,7 @@ test('whatever the object of a policy holds, it makes no yes out of a no, and wh
 test('whatever the object of a Gateway holds, there is an answer', () => {
   fc.assert(
     fc.property(anything, anything, (content, status) => {
-      const odd = { ...waypoint(), spec: content as Record<string, unknown>, status }
+      const odd = { ...waypoint(), ...({ spec: content, status } as Partial<KubernetesObject>) }
       expect(answer(managed, [odd]).sentence).toMatch(/\.$/)
     }),
     { numRuns: runs(300) },

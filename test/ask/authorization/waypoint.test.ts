@@ -21,7 +21,10 @@ const ready = { addresses: [{ value: 'w.shop.svc.cluster.local' }] }
 
 const gateway = (
   { namespace = 'shop', name = 'w', ...metadata }: Partial<KubernetesObject['metadata']> = {},
-  { listeners = [listener({ from: 'All' })], status = ready }: { listeners?: unknown; status?: unknown } = {},
+  {
+    listeners = [listener({ from: 'All' })],
+    status = ready,
+  }: { listeners?: unknown; status?: Record<string, unknown> } = {},
 ): KubernetesObject => ({
   apiVersion: 'gateway.networking.k8s.io/v1',
   kind: 'Gateway',

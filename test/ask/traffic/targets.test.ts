@@ -12,7 +12,7 @@ const object = (kind: string, name: string, of: Partial<KubernetesObject['metada
 const pod = (owner: string, labels: Record<string, string>, status = {}): KubernetesObject => ({
   ...object('Pod', `${owner}-0`, {
     labels: { app: owner, ...labels },
-    ownerReferences: [{ kind: 'StatefulSet', name: owner, uid: 'x', controller: true }],
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'StatefulSet', name: owner, uid: 'x', controller: true }],
   }),
   status,
 })

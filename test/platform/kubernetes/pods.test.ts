@@ -5,9 +5,9 @@ import { livePods } from '../../../src/platform/kubernetes/pods.ts'
 import { workload } from '../../helpers/world.ts'
 
 const UID = 'uid-web'
-const CONTROLLED = [{ kind: 'StatefulSet', name: 'web', uid: UID, controller: true }]
+const OWNER = { apiVersion: 'apps/v1', kind: 'StatefulSet', name: 'web', uid: UID, controller: true }
 
-const podOf = (name: string, ownerReferences: object[] = CONTROLLED): KubernetesObject => ({
+const podOf = (name: string, ownerReferences = [OWNER]): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
   metadata: { name, namespace: 'shop', ownerReferences },
@@ -69,7 +69,7 @@ test.each([made({ replicas: 4 }), made({ replicas: 5 })])(
   async (of) => {
     const pods = [
       podOf('web-0'),
-      podOf('web-1', [{ ...CONTROLLED[0], uid: 'of a namesake' }]),
+      podOf('web-1', [{ ...OWNER, uid: 'of a namesake' }]),
       { ...podOf('web-2'), status: { phase: 'Failed' } },
     ]
     const { kubernetes } = createCluster(pods)

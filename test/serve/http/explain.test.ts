@@ -575,7 +575,7 @@ test('a Service without pods has none that could be reached', async () => {
 })
 
 describe('pods that no workload has', () => {
-  const pod = (name: string, labels: Record<string, string>, owner?: object): KubernetesObject => ({
+  const pod = (name: string, labels: Record<string, string>, owner?: typeof daemons): KubernetesObject => ({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace: 'shop', labels, ...(owner && { ownerReferences: [owner] }) },

@@ -9,7 +9,8 @@ import {
 import { principal } from '../../../mesh/istio/names.ts'
 import { isOlder, LOWEST } from '../../../mesh/istio/version.ts'
 import { createMemo } from '../../../platform/base/memo.ts'
-import { type ClusterSnapshot, hasLabels, type Waypoint, type WorkloadSnapshot } from './cluster-snapshot.ts'
+import { hasLabels } from '../../../platform/kubernetes/label-selector.ts'
+import type { ClusterSnapshot, Waypoint, WorkloadSnapshot } from './cluster-snapshot.ts'
 import type { EnforcementPoint } from './enforcement-point.ts'
 
 /** The policies of a point. */

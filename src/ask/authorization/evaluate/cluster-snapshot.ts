@@ -114,9 +114,3 @@ export type AccessRequest = {
   /** The content of the connection, if the port declares no protocol. @default HTTP if the request has HTTP attributes, else either */
   readonly carries?: 'tcp' | undefined
 }
-
-/** Tells if `labels` include all of `wanted`. */
-export const hasLabels = (
-  labels: Readonly<Record<string, string>>,
-  wanted: Readonly<Record<string, string>> = {},
-): boolean => Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)

@@ -1,6 +1,7 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { sortedGroups } from '../../../platform/base/sorted-groups.ts'
-import { hasLabels, type WorkloadSnapshot } from './cluster-snapshot.ts'
+import { hasLabels } from '../../../platform/kubernetes/label-selector.ts'
+import type { WorkloadSnapshot } from './cluster-snapshot.ts'
 
 export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
 

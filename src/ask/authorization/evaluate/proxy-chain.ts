@@ -1,14 +1,8 @@
 import { isOlder } from '../../../mesh/istio/version.ts'
+import { hasLabels } from '../../../platform/kubernetes/label-selector.ts'
 import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
 import { autoAllowPolicies, gatewayPolicies, waypointPolicies, ztunnelPolicies } from './attachment.ts'
-import {
-  type AccessRequest,
-  type ClusterSnapshot,
-  hasLabels,
-  type ServiceSnapshot,
-  type Waypoint,
-  type WorkloadSnapshot,
-} from './cluster-snapshot.ts'
+import type { AccessRequest, ClusterSnapshot, ServiceSnapshot, Waypoint, WorkloadSnapshot } from './cluster-snapshot.ts'
 import type { EnforcementPoint, TraceStep } from './enforcement-point.ts'
 import { refusesPlaintext } from './peer-authentication.ts'
 import type { RequestContext } from './request-context.ts'

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type PodLike, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 
 /** Reduces an object to the fields that results depend on, because thousands are held in memory at once. */
 export const decidingFields = (object: KubernetesObject): KubernetesObject => {
@@ -10,14 +11,10 @@ export const decidingFields = (object: KubernetesObject): KubernetesObject => {
     case 'AuthorizationPolicy':
       return object
     case 'Pod':
-      return {
-        ...plain,
-        spec: decidingSpec(spec),
-        status: { phase: (status as { phase?: string } | undefined)?.phase },
-      }
+      return { ...plain, ...decidingPod(object) }
     case 'StatefulSet':
     case 'Deployment': {
-      const template = (spec?.template ?? {}) as { metadata?: object; spec?: Fields }
+      const template = podTemplate(object)
       return {
         ...plain,
         spec: {
@@ -35,7 +32,14 @@ export const decidingFields = (object: KubernetesObject): KubernetesObject => {
 
 type Fields = Record<string, unknown>
 
-const decidingSpec = ({ serviceAccountName, hostNetwork, containers, initContainers }: Fields = {}): Fields => ({
+const decidingPod = ({ spec, status }: PodLike) => ({ spec: decidingSpec(spec), status: { phase: status?.phase } })
+
+const decidingSpec = ({
+  serviceAccountName,
+  hostNetwork,
+  containers,
+  initContainers,
+}: PodLike['spec'] = {}): Fields => ({
   ...(serviceAccountName !== undefined && { serviceAccountName }),
   ...(hostNetwork !== undefined && { hostNetwork }),
   ...(Array.isArray(containers) && { containers: containers.map(decidingContainer) }),

@@ -9,10 +9,10 @@ export const selectedKeys = (objects: readonly KubernetesObject[]): ReadonlySet<
   new Set(objects.flatMap((one) => Object.keys(selectorOf(one) ?? {})))
 
 const selectorOf = (object: KubernetesObject): object | undefined => {
-  const { kind, spec } = object
-  if (kind === 'Service') return spec?.selector as object | undefined
-  if (kind === 'PeerAuthentication') return (spec?.selector as { matchLabels?: object } | undefined)?.matchLabels
-  if (kind !== 'AuthorizationPolicy') return undefined
+  const { selector }: { selector?: { matchLabels?: object } } = object.spec ?? {}
+  if (object.kind === 'Service') return selector
+  if (object.kind === 'PeerAuthentication') return selector?.matchLabels
+  if (object.kind !== 'AuthorizationPolicy') return undefined
   const read = readAuthorizationPolicy(object)
   return ('policy' in read ? read.policy.spec : read.attachment)?.selector?.matchLabels
 }

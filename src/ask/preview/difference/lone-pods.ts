@@ -1,8 +1,8 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
-import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
+import { type KubernetesObject, nameOf, objectKey } from '../../../platform/kubernetes/objects.ts'
+import { type PodLike, podLabels } from '../../../platform/kubernetes/pod-like.ts'
+import { isSelecting } from '../../../platform/kubernetes/services.ts'
 import { type Account, accountsOf } from '../../authorization/accounts.ts'
-import { hasLabels } from '../../authorization/evaluate/cluster-snapshot.ts'
 import { isLonePod, lonePodName, saidWorkload } from '../../authorization/pods.ts'
 import type { Side } from '../../authorization/side.ts'
 import { indexOf } from './index-of.ts'
@@ -19,9 +19,7 @@ export type LonePods = {
 
 export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
   const workloads = new Map(
-    objects
-      .filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment')
-      .map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]),
+    objects.filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment').map((one) => [objectKey(one), one]),
   )
   const workloadOf = (pod: KubernetesObject) => {
     const said = saidWorkload(pod)
@@ -36,8 +34,8 @@ export const lonePods = (objects: readonly KubernetesObject[]): LonePods => {
       alike[0] && !isExposed(subjectOf(alike[0]), alike) ? [{ kind: 'pod', ...subjectOf(alike[0]) }] : [],
     ),
     accounts: [...byAccount.values()].flatMap(([pod]) => (pod ? accountsOf(pod) : [])),
-    named: (subject) => byName.get(subjectName(subject)) as readonly PodLike[] | undefined,
-    runningAs: (account) => byAccount.get(accountName(account)) as readonly PodLike[] | undefined,
+    named: (subject) => byName.get(subjectName(subject)),
+    runningAs: (account) => byAccount.get(accountName(account)),
   }
 }
 
@@ -52,9 +50,8 @@ const exposedIn = (objects: readonly KubernetesObject[]) => {
   const [services, workloads] = [named('Service'), named('StatefulSet', 'Deployment')]
   return (subject: Subject, pods: readonly KubernetesObject[]): boolean => {
     const name = subjectName(subject)
-    const selector = (services.get(name)?.spec?.selector ?? {}) as Readonly<Record<string, string>>
-    const isSelecting = Object.keys(selector).length > 0 && !workloads.has(name)
-    return isSelecting && pods.every(({ metadata: { labels = {} } }) => hasLabels(labels, selector))
+    const service = services.get(name)
+    return service !== undefined && !workloads.has(name) && pods.every((pod) => isSelecting(service, podLabels(pod)))
   }
 }
 

@@ -6,7 +6,7 @@ import {
 import { Gateway } from '../../authorization/gateway.ts'
 import { readPeerAuthentications } from '../../authorization/peer-authentications.ts'
 import { allPods, isGateway } from '../../authorization/pods.ts'
-import { type ServicePortSpec, tcpPorts } from '../../authorization/protocol.ts'
+import { type ServicePort, tcpPorts } from '../../authorization/protocol.ts'
 import type { Side } from '../../authorization/side.ts'
 import { portsIn } from '../witnesses.ts'
 import { isExternalName, ownService } from './external-names.ts'
@@ -41,7 +41,7 @@ export const portsOf = (to: Side, sides: readonly ObservedTarget[]): AskedPort[]
 const SPARE = Array.from({ length: 65_535 }, (_, index) => index + 1)
 
 /** Lists the ports of the target's Service. An ExternalName Service has none, because its requests go elsewhere. */
-const servicePorts = (to: Side, side: ObservedTarget): readonly ServicePortSpec[] => {
+const servicePorts = (to: Side, side: ObservedTarget): readonly ServicePort[] => {
   const service = ownService(to, side)
   return service === undefined || isExternalName(service) ? [] : tcpPorts(service)
 }
@@ -49,7 +49,7 @@ const servicePorts = (to: Side, side: ObservedTarget): readonly ServicePortSpec[
 const containerPorts = ({ to }: ObservedTarget): number[] =>
   (to ? allPods(to) : [])
     .flatMap(({ spec }) => spec?.containers ?? [])
-    .flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort))
+    .flatMap(({ ports = [] }) => ports.flatMap(({ containerPort = [] }) => containerPort))
 
 const namedPorts = ({ policies = [], peerAuthentications = [] }: ObservedTarget): number[] => [
   ...portsIn(

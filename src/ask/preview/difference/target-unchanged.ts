@@ -1,6 +1,5 @@
 import type { FoundMeshConfigs } from '../../../mesh/istio/mesh-config.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { ObservedPods } from '../../authorization/pods.ts'
 import { decidingText } from './deciding-fields.ts'
 import type { ObservedTarget, World } from './world.ts'

@@ -1,6 +1,5 @@
 import { readAuthorizationPolicy, targetsOf } from '../../../mesh/istio/authorization-policy.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
-import type { Kind, KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type Kind, type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { type Account, accountsOf } from '../../authorization/accounts.ts'
 import { accountClient, type Client, isChanged } from './clients.ts'
 import type { Cluster } from './cluster.ts'

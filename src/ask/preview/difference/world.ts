@@ -10,7 +10,13 @@ import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { LabelSelector, selects } from '../../../platform/kubernetes/label-selector.ts'
 import type { Lookup, Lookups } from '../../../platform/kubernetes/lookups.ts'
-import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../../platform/kubernetes/objects.ts'
+import {
+  type Kind,
+  type KubernetesObject,
+  nameOf,
+  objectKey,
+  type Reference,
+} from '../../../platform/kubernetes/objects.ts'
 import { podLabels } from '../../../platform/kubernetes/pod-like.ts'
 import { formatSelector } from '../../../platform/kubernetes/pods.ts'
 import { resolveMesh } from '../../authorization/evaluation-input.ts'
@@ -57,7 +63,7 @@ export type World = {
 
 /** Builds a world from a cluster that was read. */
 export const createWorld = ({ objects, said, absent, unread }: Cluster): World => {
-  const named = new Map(objects.map((one) => [nameOf({ kind: one.kind, ...one.metadata }), one]))
+  const named = new Map(objects.map((one) => [objectKey(one), one]))
   const find = ({ kind, namespace, name }: Reference) => named.get(nameOf({ kind, namespace, name }))
   const refused = [...unread.values()].flat()
   const lookups: Lookups = new Map<string, Lookup>([

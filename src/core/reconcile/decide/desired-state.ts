@@ -1,8 +1,7 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
-import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager, ownerLabels } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Contribution, DesiredLabels, FeatureInput, TakenPolicies } from '../../feature/feature.ts'
@@ -54,7 +53,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
   ].map((object) => labelled(object, ownerLabels(subject)))
   const audit = features.mesh.audited(objects, auditedIn(parts))
   const unserved = distinct([...blocked, ...problems, ...parts.flatMap((part) => part.unserved ?? [])])
-  const named = [...Map.groupBy(audit.objects, ({ kind, metadata }) => nameOf({ kind, ...metadata }))]
+  const named = [...Map.groupBy(audit.objects, objectKey)]
   return {
     labels,
     annotations: {

@@ -1,7 +1,6 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { labelDifference } from '../../../platform/kubernetes/label-difference.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../../relations/enrolment-labels.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'

@@ -1,7 +1,7 @@
 import { diffLabels, hasChanges, isTemplate, type LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { labelDifference, type WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
 import { isSameTarget } from '../../../platform/kubernetes/label-target.ts'
+import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { annotationsManager, heldByWorkload, readHeld } from '../../workload/pod-labels.ts'

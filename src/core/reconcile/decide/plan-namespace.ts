@@ -1,6 +1,6 @@
 import type { Wait } from '../../../platform/base/wait.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
+import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import type { Order } from './order.ts'

@@ -1,13 +1,8 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
-import {
-  namesakeConflict,
-  type ObjectPlan,
-  objectDifference,
-  objectKey,
-} from '../../../platform/kubernetes/apply-objects.ts'
+import { namesakeConflict, type ObjectPlan, objectDifference } from '../../../platform/kubernetes/apply-objects.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake, isOwnedBy, isTakenOver } from '../../../platform/kubernetes/ownership-labels.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'

@@ -1,6 +1,5 @@
 import type { Wait } from '../../../platform/base/wait.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { isWorkload } from '../../workload/objects.ts'
 import { applyOf, type Operation, objectIn, type Plan, removalOf, writeOf } from './operation.ts'
 import type { Order } from './order.ts'

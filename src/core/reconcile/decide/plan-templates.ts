@@ -1,9 +1,9 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { isTemplate, TEMPLATE_LABELS } from '../../../platform/kubernetes/apply-labels.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { stringsAt } from '../../../platform/kubernetes/field-managers.ts'
 import { labelsToHold, type SeenLabels } from '../../../platform/kubernetes/label-difference.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
+import { podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import { MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
@@ -119,12 +119,10 @@ const joined = (
 
 type Strings = Readonly<Record<string, string>>
 
-type Metadata = { readonly labels?: Strings; readonly annotations?: Strings }
-
 /** Adds labels and annotations to the pods of a workload. An annotation of the workload lists the added labels. */
 const withPods = (object: KubernetesObject, hold: Strings, added: Strings): KubernetesObject => {
-  const template = object.spec?.template as { readonly metadata: Metadata }
-  const { labels, ...metadata } = template.metadata
+  const template = podTemplate(object)
+  const { labels, ...metadata } = template.metadata ?? {}
   const annotations = { ...metadata.annotations, ...added }
   const listed = Object.keys(hold).filter((key) => !Object.hasOwn(labels ?? {}, key))
   const pods = {

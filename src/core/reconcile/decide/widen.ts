@@ -1,5 +1,5 @@
-import { type ObjectPlan, objectKey } from '../../../platform/kubernetes/apply-objects.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { ObjectPlan } from '../../../platform/kubernetes/apply-objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import { applyOf, idOf, type Operation, writeOf } from './operation.ts'
 import { liveIn, type Situation } from './situation.ts'

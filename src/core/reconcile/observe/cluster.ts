@@ -1,13 +1,12 @@
 import pMap from 'p-map'
 import type { Subject } from '../../../platform/base/subject.ts'
-import { describeRefusal, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
+import { describeRefusal, ifServed, isForbidden } from '../../../platform/kubernetes/api-error.ts'
 import { findLabels, type LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { stringsAt } from '../../../platform/kubernetes/field-managers.ts'
 import { isSameTarget, type LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import { type Lookups, observeLookups } from '../../../platform/kubernetes/lookups.ts'
-import { type KubernetesObject, nameOf, referenceTo } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, nameOf, objectKey, referenceTo } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager, isOwnedBy, ownerSelector } from '../../../platform/kubernetes/ownership-labels.ts'
 import { isOnHost, podLabels, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import { isServiceOf } from '../../../platform/kubernetes/services.ts'
@@ -265,19 +264,10 @@ export const listOwned = async <T>({
   selector,
   list,
 }: Query<T>): Promise<{ readonly live: readonly T[] | undefined; readonly problem?: string }> => {
-  const listIn = (where: string | undefined) => unlessForbidden(unlessUnknown(list(kind, where, selector)))
+  const listIn = (where: string | undefined) => unlessForbidden(ifServed(list(kind, where, selector)))
   const everywhere = kind === 'AuthorizationPolicy' && !isNear ? await listIn(undefined) : undefined
   const listed = everywhere === undefined || 'problem' in everywhere ? await listIn(namespace) : everywhere
   return 'problem' in listed ? { live: undefined, ...listed } : { live: listed.value }
-}
-
-const unlessUnknown = async <T>(listed: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await listed
-  } catch (error) {
-    if (isNotFound(error)) return undefined
-    throw error
-  }
 }
 
 /** Returns the value, or a problem if access is forbidden. Then the data are unknown, and the rest of the step goes on. */

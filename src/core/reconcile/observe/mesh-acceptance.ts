@@ -1,9 +1,8 @@
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { findLookup, observeLookups } from '../../../platform/kubernetes/lookups.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import type { Unenforced } from '../../policies/unenforced.ts'
 import { type Observed, placesOf } from './cluster.ts'
@@ -50,10 +49,8 @@ export const meshConfigs = async (
 }
 
 /** Conditions that are unknown are the API server's own, for a new object that waits for its controller. */
-const hasConditions = ({ status }: KubernetesObject): boolean => {
-  const { conditions } = (status ?? {}) as { conditions?: unknown }
-  return Array.isArray(conditions) && conditions.some((condition) => condition?.status !== 'Unknown')
-}
+const hasConditions = ({ status }: KubernetesObject): boolean =>
+  Array.isArray(status?.conditions) && status.conditions.some((condition) => condition?.status !== 'Unknown')
 
 /** Adds the reason why the mesh has not accepted objects. Each namespace is looked up once. */
 export const withCauses = async (

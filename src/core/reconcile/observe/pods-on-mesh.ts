@@ -5,9 +5,9 @@ import { isTemplate, type LabelLocation } from '../../../platform/kubernetes/app
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, referenceTo } from '../../../platform/kubernetes/objects.ts'
-import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
 import { controllerNamed, isOver, podsOfWorkload } from '../../../platform/kubernetes/pods.ts'
 import { NAME_LABEL } from '../../../platform/kubernetes/services.ts'
+import type { Typed } from '../../../platform/kubernetes/typed.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import type { Memory } from '../../state/memory.ts'
@@ -55,8 +55,7 @@ export const waitForRemainingPods = async (
   targets: Targets,
 ): Promise<Wait | undefined> => {
   // a pod without the label of the application is on the mesh by its namespace, and stays there
-  const isOn = (pod: KubernetesObject) =>
-    ownValue(pod.metadata.labels, key) === value && capture(pod as PodLike).is !== 'off'
+  const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && capture(pod).is !== 'off'
   const read = await unlessForbidden(podsOn(kubernetes, subject, targets, isOn))
   if ('problem' in read)
     return waitingFor(`${read.problem}: until it is known that no pod is on the mesh any more, its policies stay`)
@@ -120,20 +119,14 @@ const podsAt = async (
   return [(await kubernetes.find(referenceTo(object))) ?? []].flat()
 }
 
-type Counts = {
-  readonly observedGeneration?: number
-  readonly replicas?: number
-  readonly terminatingReplicas?: number
-}
-
 /**
  * Tells if a workload may have pods. False only if its controller has seen the current generation and counts none. A Deployment counts
  * terminating pods separately.
  */
-const hasPods = ({ kind, metadata: { generation = 0 }, status }: KubernetesObject): boolean => {
-  const { observedGeneration = 0, replicas = 0, terminatingReplicas } = (status ?? {}) as Counts
+const hasPods = ({ kind, metadata: { generation = 0 } = {}, status }: Typed<'Workload'>): boolean => {
+  const { observedGeneration = 0, replicas = 0, terminatingReplicas } = status ?? {}
   const isDeleting = kind === 'Deployment' && terminatingReplicas !== 0
-  return observedGeneration < Number(generation) || replicas > 0 || isDeleting
+  return observedGeneration < generation || replicas > 0 || isDeleting
 }
 
 /** Tells if some pods of the application still run without a label of their own that puts them on the mesh. Unknown counts as such. */

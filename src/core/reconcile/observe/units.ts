@@ -6,7 +6,6 @@ import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake } from '../../../platform/kubernetes/ownership-labels.ts'
-import type { PodLike } from '../../../platform/kubernetes/pod-like.ts'
 import { selectedPods } from '../../../platform/kubernetes/pods.ts'
 import type { Features } from '../../feature/combine.ts'
 import { ownedKinds } from '../../state/owned-kinds.ts'
@@ -71,11 +70,11 @@ const withMarks = async (
   running: Running,
   isWhole: boolean,
 ): Promise<Running> => {
-  const own = [...(running.pods ?? []), ...(running.unowned ?? [])] as readonly PodLike[]
+  const own = [...(running.pods ?? []), ...(running.unowned ?? [])]
   if (own.length === 0) return running
   const isOpen = isWhole && own.some((pod) => mesh.capture(pod, { isMarking: true }).is === 'unknown')
   const others = isOpen && !own.some(mesh.isMarked) ? await kubernetes.list('Pod', namespace) : []
-  return { ...running, isMarking: [...own, ...(others as readonly PodLike[])].some(mesh.isMarked) }
+  return { ...running, isMarking: [...own, ...others].some(mesh.isMarked) }
 }
 
 /** Lists pods. Without permission, the units stay as they were, and the step goes on. */

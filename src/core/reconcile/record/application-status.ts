@@ -1,7 +1,7 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
-import { nameOf } from '../../../platform/kubernetes/objects.ts'
+import { nameOf, objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import { isRemoved, type State, stands } from '../../state/state.ts'
@@ -47,7 +47,7 @@ export const applicationStatus = (
     badSpec,
     refused: [...Object.values(refused), problem ?? []].flat().filter((one) => one !== badSpec),
     health: reportHealth(workload, pods),
-    namesake: namesake && nameOf({ kind: namesake.kind, ...namesake.metadata }),
+    namesake: namesake && objectKey(namesake),
     incompatible: blocked[0],
     reports: features.reports(subject, resolved),
     pending: pending?.at(-1),

@@ -1,7 +1,7 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
-import { objectKey } from '../../../platform/kubernetes/apply-objects.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
+import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Content, Memory } from '../../state/memory.ts'
 import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'

@@ -3,6 +3,8 @@ import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
+import { podLabels, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
+import type { Typed } from '../../../platform/kubernetes/typed.ts'
 import { isAvailable } from '../../workload/health.ts'
 import { workloadManager } from '../../workload/objects.ts'
 import type { Running } from '../observe/units.ts'
@@ -25,7 +27,7 @@ export const unlabelledWaits = (
   desired: Labels,
 ): Wait[] => {
   if (workload === undefined) return pods.flatMap((pod) => newPodWait(pod, desired))
-  const template = templateLabels(workload)
+  const template = podLabels(podTemplate(workload))
   const wanted = Object.entries(desired).filter(([key, value]) => ownValue(template, key) === value)
   const left = [...pods, ...unowned].flatMap((pod): Left[] => {
     const lacks = wanted.filter(([key, value]) => ownValue(pod.metadata.labels, key) !== value)
@@ -43,15 +45,6 @@ const newPodWait = ({ kind, metadata }: KubernetesObject, desired: Labels): Wait
   return lacks.length === 0 ? [] : [{ held: `the labels of ${name}`, for: [name], message }]
 }
 
-const templateLabels = ({ spec }: KubernetesObject): Labels =>
-  (spec?.template as { metadata?: { labels?: Labels } } | undefined)?.metadata?.labels ?? {}
-
-type Spec = {
-  readonly paused?: boolean
-  readonly ordinals?: { readonly start?: number }
-  readonly updateStrategy?: { readonly type?: string; readonly rollingUpdate?: { readonly partition?: number } }
-}
-
 const UNOWNED: Reason = { why: 'no workload controls them', end: 'delete them, or give them the labels' }
 
 const CHANGED: Reason = {
@@ -59,8 +52,8 @@ const CHANGED: Reason = {
   end: 'delete them; if new ones lack the labels as well, an admission webhook takes them off',
 }
 
-const rolloutOf = ({ spec }: KubernetesObject) => {
-  const { paused, ordinals, updateStrategy } = (spec ?? {}) as Spec
+const rolloutOf = ({ spec }: Typed<'Workload'>) => {
+  const { paused, ordinals, updateStrategy } = spec ?? {}
   return {
     paused,
     updateStrategy,

@@ -563,7 +563,7 @@ describe('the running application', () => {
       isWhole,
     )
   }
-  const found = (status: object = available, more: object = {}): Found => ({
+  const found = (status: Record<string, unknown> = available, more: object = {}): Found => ({
     target: { kind: 'StatefulSet', name: 'web' },
     places: [{ object: { ...workload(), ...more, status }, path: [] }],
   })
