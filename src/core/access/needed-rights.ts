@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../../platform/base/own-value.ts'
-import type { Subject } from '../../platform/base/subject.ts'
+import type { RemoteName, Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect, Use } from '../feature/feature.ts'
 import type { Config } from '../state/config.ts'
@@ -9,9 +9,7 @@ import type { About } from './access-reviews.ts'
 
 /** The parts of a state that may affect other applications. */
 export type Said = Pick<State, 'config' | 'pending' | 'removed'> & {
-  readonly relations: Readonly<
-    Record<string, { readonly remote: { readonly application: string; readonly namespace?: string | undefined } }>
-  >
+  readonly relations: Readonly<Record<string, { readonly remote: RemoteName }>>
 }
 
 export const NOTHING_SAID: Said = { relations: {} }

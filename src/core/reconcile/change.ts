@@ -1,3 +1,4 @@
+import type { RemoteName } from '../../platform/base/subject.ts'
 import type { Trace } from '../../platform/base/trace.ts'
 import type { Gone } from '../../platform/cloudevents/knative/knative.ts'
 import type { About } from '../access/access-reviews.ts'
@@ -6,12 +7,9 @@ import type { SpecSource } from '../state/config.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/secret-store.ts'
 
-/** A reference to another application. Without a namespace, it is in the same one. */
-type Remote = { readonly application: string; readonly namespace?: string | undefined }
-
 /** The memories and documents that a step reads because of an event, in addition to its own memory. */
 export type Look = {
-  readonly remotes?: readonly Remote[]
+  readonly remotes?: readonly RemoteName[]
   /** The document of the event. */
   readonly document?: string
   /** The event announces the document. */

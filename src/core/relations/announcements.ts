@@ -1,17 +1,17 @@
 import { advance, type Late, type Mark, mergeMarks, type Position, withEvent } from '../../platform/base/event-order.ts'
 import { defined, ownValue } from '../../platform/base/own-value.ts'
+import type { RemoteName } from '../../platform/base/subject.ts'
 import { hasData, isToldLast, type RelationEntry, type RelationIdentity, relationKey } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { type AnnouncedRelation, type AnnouncementResult, ended, toldAt, withEnded, withEntry } from './entries.ts'
 import { lastReadableValues } from './last-readable.ts'
-import type { Named } from './peer-entry.ts'
 import { withToldBeforeRemoval } from './removal.ts'
 import { findTombstone, tombstoneKey, withoutTombstone, withTombstones } from './tombstones.ts'
 
 /** Returns the peers' marks of a relation, or of every relation with its id. A new announcement must be later than all of them. */
 export type KnownMarks = (
   id: number,
-  relation?: { readonly interface?: string | undefined; readonly remote: Named },
+  relation?: { readonly interface?: string | undefined; readonly remote: RemoteName },
   /** Adds the removal of the peer, which an announcement without a time comes after. */
   withRemoval?: boolean,
 ) => readonly Mark[]
@@ -119,7 +119,7 @@ type Ended = {
   readonly relation: Pick<RelationIdentity, 'id'> & {
     readonly [K in keyof RelationIdentity]?: RelationIdentity[K] | undefined
   }
-  readonly remote?: Named | undefined
+  readonly remote?: RemoteName | undefined
   /** The document that declared it, whatever its last content was. */
   readonly document?: string | undefined
 }

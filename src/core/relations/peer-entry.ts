@@ -1,5 +1,5 @@
 import { ownValue } from '../../platform/base/own-value.ts'
-import { isSameSubject, type Subject } from '../../platform/base/subject.ts'
+import { isSameSubject, type RemoteName, type Subject } from '../../platform/base/subject.ts'
 import { endpointOpposite } from '../state/interfaces.ts'
 import type { RelationEntry } from '../state/relation.ts'
 import { relationKey } from '../state/relation.ts'
@@ -15,11 +15,8 @@ export const oppositeIdentity = ({ id, endpoint, interface: name, role, remote }
   role: OPPOSITE[role],
 })
 
-/** A reference to an application in a relation. `namespace` is set only if it is another one. */
-export type Named = { readonly application: string; readonly namespace?: string | undefined }
-
 /** Returns the remote application of a relation of `subject`. */
-export const remoteSubject = ({ namespace }: Subject, { remote }: { readonly remote: Named }): Subject => ({
+export const remoteSubject = ({ namespace }: Subject, { remote }: { readonly remote: RemoteName }): Subject => ({
   namespace: remote.namespace ?? namespace,
   application: remote.application,
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { Application, Namespace, ObjectName } from '../../platform/base/names.ts'
 import { changed } from '../../platform/base/own-value.ts'
+import type { RemoteName } from '../../platform/base/subject.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 
 /** A databag. Its values are JSON values or, as in Juju, strings that hold JSON. `databag.ts` reads both. */
@@ -111,9 +112,7 @@ export const RelationEntry = z.strictObject({
 
 export type RelationEntry = z.infer<typeof RelationEntry>
 
-type Named = Pick<RelationIdentity, 'interface' | 'role'> & {
-  readonly remote: { readonly application: string; readonly namespace?: string | undefined }
-}
+type Named = Pick<RelationIdentity, 'interface' | 'role'> & { readonly remote: RemoteName }
 
 /** Returns the key of a relation in a memory: `{id}/{role}/{interface}/[{namespace}/]{application}`. The namespace is that of a peer in another one. */
 export const relationKey = ({ id, role, interface: name, remote: { namespace, application } }: Identified): string =>

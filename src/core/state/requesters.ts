@@ -1,10 +1,10 @@
-import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
+import { isSameSubject, type RemoteName, type Subject, subjectName } from '../../platform/base/subject.ts'
 import { type Relation, relationName } from './relation.ts'
 
 /** Names the requester of a policy, in messages and on the objects made for it. */
 export const requesterName = (
   { namespace: own }: Subject,
-  relation: Pick<Relation, 'id' | 'endpoint'> & { readonly remote: Named },
+  relation: Pick<Relation, 'id' | 'endpoint'> & { readonly remote: RemoteName },
 ): string => {
   const { namespace = own, application } = relation.remote
   return `${relationName(relation)} of ${namespace}/${application}`
@@ -27,8 +27,6 @@ export const configRequester = (subject: Subject): string => `${CONFIG_OF}${subj
 export const isConfigRequester = (name: string): boolean => name.startsWith(CONFIG_OF)
 
 const CONFIG_OF = 'config of '
-
-type Named = { readonly application: string; readonly namespace?: string | undefined }
 
 /** The name of a requester on a policy: `relation 7 (service-mesh) of shop/details`. */
 const REQUESTER = /^relation (\d+) \(.*\) of ([^/]+)\/([^/]+)$/

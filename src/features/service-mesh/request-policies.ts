@@ -2,6 +2,7 @@ import { meshEndpoint } from '../../core/policies/endpoint.ts'
 import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
 import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
 import { relationName } from '../../core/state/relation.ts'
+import type { RemoteName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 
 /** A relation as one side sees it. `remote.application` may be an alias. `remote.namespace` comes from the platform. */
@@ -10,7 +11,7 @@ export type PolicyRelation = {
   readonly endpoint: string
   readonly interface?: string
   readonly role?: 'provides' | 'requires' | 'peers'
-  readonly remote: { readonly application: string; readonly namespace?: string | undefined }
+  readonly remote: RemoteName
   /** The name is an alias of an application in another namespace, which the platform may not know. */
   readonly isAlias?: boolean
   /** The identity of the peer, as it says over `cross_model_mesh`. */

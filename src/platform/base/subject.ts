@@ -1,6 +1,9 @@
 /** The application that a step reconciles. */
 export type Subject = { readonly namespace: string; readonly application: string }
 
+/** A reference to an application. `namespace` is set only if it is another one than that of whoever refers to it. */
+export type RemoteName = { readonly application: string; readonly namespace?: string | undefined }
+
 export const isSameSubject = (one: Subject, other: Subject): boolean =>
   isSameNamespace(one, other) && one.application === other.application
 

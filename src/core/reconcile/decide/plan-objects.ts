@@ -13,7 +13,7 @@ import type { Order } from './order.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import { planStaying } from './plan-staying.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
-import { inParts } from './widen.ts'
+import { inParts, type Pair } from './widen.ts'
 
 /** `isHolding`: stale objects are kept for the consumers. */
 type PlannedObjects = Omit<Plan, 'problems' | 'awaiting'> & { readonly isHolding: boolean }
@@ -56,8 +56,6 @@ export const planObjects = (
     isConfigAwaited: staying.isConfigAwaited,
   }
 }
-
-type Pair = ObjectPlan['apply'][number]
 
 type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
   Pick<PlannedObjects, 'blocked' | 'waiting'> & {

@@ -4,7 +4,8 @@ import type { Mesh } from '../../feature/mesh.ts'
 import { applyOf, idOf, type Operation, writeOf } from './operation.ts'
 import { liveIn, type Situation } from './situation.ts'
 
-type Pair = ObjectPlan['apply'][number]
+/** An object as it is desired, and as it is found. */
+export type Pair = ObjectPlan['apply'][number]
 
 /** An apply of one object, or its widening before that. `after` lists its dependencies among the operations of its target. */
 export type Draft = Pair & { readonly id: string; readonly needs: readonly string[] }
