@@ -63,7 +63,7 @@ export type Changes = Omit<Partial<Situation>, 'desired' | 'observed'> & {
 /** What nobody desires, waits for or says. */
 export const NOTHING_DESIRED = {
   annotations: { labels: {}, unknown: [], inherited: {} },
-  ...{ objects: [], formerly: new Map(), leaving: [], unknown: [] },
+  ...{ objects: [], formerly: new Map(), carried: [], unknown: [] },
   ...{ waiting: [], unserved: [], messages: [], awaiting: undefined },
 } satisfies Partial<Situation['desired']>
 

@@ -25,7 +25,7 @@ const isEnded = (last: Word, told: readonly Word[], removals: readonly Word[]): 
 const requirerOf = ({ fact }: Word): string => ('relation' in fact ? fact.relation.requirer.application : '')
 
 /** What was told last of each relation with an id, unless it is over. */
-const standingOf = (words: readonly Word[], removals: readonly Word[]): Word[] =>
+const wordOf = (words: readonly Word[], removals: readonly Word[]): Word[] =>
   [...Map.groupBy(words, requirerOf).values()].flatMap((same) => {
     const told = same.filter(({ fact }) => fact.kind === 'told')
     return lastOf(told).filter(
@@ -41,7 +41,7 @@ const holderOf = (words: readonly Word[], removals: readonly Word[]): Word[] => 
     .reduce<readonly Word[]>((holder, _, index, all) => {
       const sofar = all.slice(0, index + 1)
       const until = all[index + 1]?.at ?? Number.POSITIVE_INFINITY
-      const standing = standingOf(
+      const standing = wordOf(
         sofar,
         removals.filter(({ at }) => at < until),
       )
@@ -49,7 +49,7 @@ const holderOf = (words: readonly Word[], removals: readonly Word[]): Word[] => 
       const kept = standing.filter((word) => before && requirerOf(word) === requirerOf(before))
       return kept.length > 0 ? kept : standing.slice(0, 1)
     }, [])
-  return first ? standingOf(words, removals).filter((word) => requirerOf(word) === requirerOf(first)) : []
+  return first ? wordOf(words, removals).filter((word) => requirerOf(word) === requirerOf(first)) : []
 }
 
 export const findTruth = ({ said: { words, documents } }: Platform): Truth => {

@@ -2,7 +2,7 @@ import { INTERFACES } from '../../core/state/interfaces.ts'
 import type { Application } from './cluster.ts'
 import { freeName } from './free-name.ts'
 import type { Seen } from './seen.ts'
-import { listedPolicies, type Standing, standingOf } from './standing.ts'
+import { listedPolicies, type Standing, wordOf } from './standing.ts'
 
 /** An endpoint that a policy names, and the clients that are related to it already. */
 export type Endpoint = Pick<Standing, 'interface' | 'role'> & {
@@ -25,7 +25,7 @@ export const endpointFor = (
 ): Endpoint => {
   const names = new Set(clients.map(({ from }) => from))
   const declared = listedPolicies(target).map(({ relation }) => relation)
-  const standing = standingOf(target)
+  const standing = wordOf(target)
   const used = new Set([...standing.map(({ endpoint }) => endpoint), ...declared, ...taken])
   const fitting = [...Map.groupBy(standing, ({ endpoint }) => endpoint)].filter(
     ([endpoint, relations]) =>

@@ -2,7 +2,7 @@ import { isSameNamespace, type Subject, subjectName, subjectNamed } from '../../
 import type { Application, ProposedCluster } from './cluster.ts'
 import type { ToldRelation } from './document-writer.ts'
 import { evidence, type Seen } from './seen.ts'
-import { beaconsOf, listedPolicies, standingOf } from './standing.ts'
+import { beaconsOf, listedPolicies, wordOf } from './standing.ts'
 import type { TargetDraft } from './target-draft.ts'
 import type { Setting } from './write-documents.ts'
 
@@ -42,7 +42,7 @@ export const crossModelRelations = (
 
 const tells = (known: Application | undefined, remote: Subject): boolean =>
   known !== undefined &&
-  standingOf(known).some((one) => one.interface === 'cross_model_mesh' && one.remote === subjectName(remote))
+  wordOf(known).some((one) => one.interface === 'cross_model_mesh' && one.remote === subjectName(remote))
 
 /** The relations by which targets and clients of the namespace join the mesh of the beacon. */
 export const meshRelations = (drafts: readonly TargetDraft[], { cluster, beacon }: Setting): ToldRelation[] => {

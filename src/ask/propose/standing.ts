@@ -15,7 +15,7 @@ export type Standing = Pick<RelationEntry, 'id' | 'endpoint' | 'interface' | 'ro
 }
 
 /** Lists the relations of an application that stand, by id. */
-export const standingOf = ({ subject, state }: Application): Standing[] =>
+export const wordOf = ({ subject, state }: Application): Standing[] =>
   state === undefined
     ? []
     : relationsIn(state)
@@ -27,7 +27,7 @@ export const standingOf = ({ subject, state }: Application): Standing[] =>
 
 /** Names the beacons that an application is related to, as a consumer. */
 export const beaconsOf = (known: Application): string[] =>
-  standingOf(known)
+  wordOf(known)
     .filter(({ interface: name, role }) => name === 'service_mesh' && role === 'requires')
     .map(({ remote }) => remote)
 
@@ -46,7 +46,7 @@ export const declaresClients = (known: Application): boolean => {
 
 /** Lists the types of the policies by which relations let a client in. */
 export const declaredTypes = (target: Application, client: string): PolicyType[] => {
-  const relations = standingOf(target).filter(({ remote }) => remote === client)
+  const relations = wordOf(target).filter(({ remote }) => remote === client)
   if (target.isRelated) {
     const own = relations.filter((one) => !isOfMesh(one))
     return own.flatMap(({ role }) => (role === 'requires' ? [] : [role === 'peers' ? 'unit' : 'app']))

@@ -2,7 +2,7 @@ import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import { peerView } from '../../core/relations/peer-view.ts'
 import type { Peers } from '../../core/relations/peers.ts'
 import { type Databag, relationsIn } from '../../core/state/relation.ts'
-import { publishedIn, type State, standingOf } from '../../core/state/state.ts'
+import { publishedIn, type State, wordOf } from '../../core/state/state.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 
@@ -39,7 +39,7 @@ export const relationViews = (subject: Subject, state: State, peers: Peers): Rel
   relationsIn(state).map(({ key, ...entry }) => {
     const { id, endpoint, interface: name, role, remote, document } = entry
     const own = publishedIn(state, entry)
-    const standing = standingOf(state, entry)
+    const standing = wordOf(state, entry)
     const { published, rival } = peerView(subject, state, key, peers)
     return defined({
       ...{ id, endpoint, interface: name, role },

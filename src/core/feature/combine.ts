@@ -50,7 +50,7 @@ export type Features = {
   desire(input: FeatureInput): readonly Contribution[]
   publications(input: FeatureInput): Publications
   keeps(resolved: ResolvedRelations, relation: Relation): boolean
-  leaves(state: EffectiveState, relation: Relation): boolean
+  withdrawsNothing(state: EffectiveState, relation: Relation): boolean
   dependsOnUnits(state: Related): boolean
   derive(state: State, derivation: Derivation): State
   plan(state: State, resolved: ResolvedRelations, now: Date): State
@@ -97,7 +97,7 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
       // if two features publish in one relation, the first counts
       Object.assign({}, ...features.map((feature) => feature.publications?.(input)).toReversed()),
     keeps: (resolved, relation) => features.some((feature) => feature.keeps?.(resolved, relation)),
-    leaves: (state, relation) => features.some((feature) => feature.leaves?.(state, relation)),
+    withdrawsNothing: (state, relation) => features.some((feature) => feature.withdrawsNothing?.(state, relation)),
     dependsOnUnits: (state) => features.some((feature) => feature.dependsOnUnits?.(state)),
     derive: (state, derivation) =>
       features.reduce((next, feature) => feature.derive?.(next, derivation) ?? next, state),

@@ -79,7 +79,7 @@ export type Contribution = {
   /** The policies that guard the application by what other applications offer. */
   readonly taken?: readonly TakenPolicies[]
   /** The same for relations that are over. What of them stands yet is kept so. */
-  readonly leaving?: readonly TakenPolicies[]
+  readonly carried?: readonly TakenPolicies[]
   /** Requesters with unknown requests. Objects made for them stay. */
   readonly unknown?: readonly string[]
   /** Requesters whose policies are written as dry runs. */
@@ -141,8 +141,8 @@ export type Related = Pick<State, 'config'> &
   }
 
 /**
- * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler knows
- * features only by this contract. Every hook is optional and pure.
+ * A feature: a folder that adds keys to the config and parts to the state, and derives the desired state from them. The reconciler calls
+ * features only by this contract; the interfaces that it knows itself are in `src/core/state/interfaces.ts`. Every hook is optional and pure.
  */
 export type Feature = {
   readonly name: string
@@ -173,7 +173,7 @@ export type Feature = {
   /** Tells if the relation's databag keeps its published data because something is unknown. */
   keeps?(resolved: ResolvedRelations, relation: Relation): boolean
   /** Tells if a databag without content withdraws nothing. */
-  leaves?(state: EffectiveState, relation: Relation): boolean
+  withdrawsNothing?(state: EffectiveState, relation: Relation): boolean
   /** Tells if published data or the desired state depend on the units. */
   dependsOnUnits?(state: Related): boolean
   /** Derives the consequences of a change. */

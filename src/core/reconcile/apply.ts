@@ -49,8 +49,8 @@ const GATHERING_MILLISECONDS = 150
 const RECENT_MILLISECONDS = 2_000
 
 /** Tells if other steps are writing, or wrote a moment ago. */
-const isGathering = ({ clock }: Context, { hasLost, memory }: Decision): boolean =>
-  hasLost || clock.now() - (savedAt(memory) ?? 0) < RECENT_MILLISECONDS
+const isGathering = ({ clock }: Context, { wasOvertaken, memory }: Decision): boolean =>
+  wasOvertaken || clock.now() - (savedAt(memory) ?? 0) < RECENT_MILLISECONDS
 
 /** Waits for other writers, then tells if the memory is still the saved one. A step that was overtaken must not restart pods. */
 const confirmCurrent = async (context: Context, decision: Decision, { stored }: Memory): Promise<boolean> => {
@@ -68,8 +68,8 @@ const executePlan = async (context: Context, decision: Decision, saved: Memory):
       ...{ failed, isFresh },
       confirmCurrent: () => confirmCurrent(context, decision, saved),
     })
-  const { reports: early, lost } = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
-  if (lost) return { ...withSkipped(decision, first, early), lost }
+  const { reports: early, overtaken } = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
+  if (overtaken) return { ...withSkipped(decision, first, early), overtaken }
   const { targets, waitForPods } = await observeAgain(context, decision, early)
   const second = plan({
     situation: { ...situation, waitForPods, observed: { ...situation.observed, targets } },

@@ -11,7 +11,7 @@ import type { Drift } from './decide/drift.ts'
 export type ObjectWrite = { readonly name: string; readonly drift: readonly Drift[]; readonly isGone: boolean }
 
 /** Another writer was faster. `cause` is the API server's answer, if there was one. */
-export type Lost = { readonly cause?: unknown }
+export type Overtaken = { readonly cause?: unknown }
 
 /** The part of an attempt that outlives it when another writer was faster: its changes, and everything written for them. */
 export type StepProgress = {
@@ -28,15 +28,15 @@ export type StepProgress = {
   /** This step replaced another step's token. Until an attempt ends, every object that the other step could still write is fenced. */
   readonly isFencing?: boolean
   /** Other steps are writing as well. */
-  readonly hasLost?: boolean
+  readonly wasOvertaken?: boolean
 }
 
-/** The progress of one attempt. `lost` is set if another writer was faster. */
+/** The progress of one attempt. `overtaken` is set if another writer was faster. */
 export type AttemptProgress = {
   readonly writes: readonly ObjectWrite[]
   /** With a write token, the memory is saved and contains the changes. */
   readonly writeToken?: string | undefined
-  readonly lost?: Lost | undefined
+  readonly overtaken?: Overtaken | undefined
 }
 
 /** The end of an attempt. Without `attempted`, another writer was faster. */
@@ -56,11 +56,11 @@ export const foreignToken = (
 export const carryOn = (
   carried: StepProgress,
   { taken, dropped }: { readonly taken: readonly ChangeResult[]; readonly dropped: readonly string[] },
-  { writes, writeToken, lost }: AttemptProgress,
+  { writes, writeToken, overtaken }: AttemptProgress,
   memory: Memory,
 ): StepProgress => ({
   ...carried,
-  taken: writeToken !== undefined || lost === undefined ? taken : carried.taken,
+  taken: writeToken !== undefined || overtaken === undefined ? taken : carried.taken,
   dropped: [...carried.dropped, ...dropped],
   writes: [...carried.writes, ...writes],
   ...(writeToken !== undefined && { writeToken, isFencing: foreignToken(memory, carried) !== undefined }),
@@ -110,7 +110,7 @@ type Attempts<T> = {
 }
 
 /** Repeats attempts until no other writer is faster. Rejects with Unavailable if that does not happen before the deadline. */
-export const retryOnLostRace = async <T>(
+export const retryWhenOvertaken = async <T>(
   { subject, clock, deadline, attempt }: Attempts<T>,
   before?: StepProgress,
 ): Promise<{ readonly carried: StepProgress; readonly attempted: T }> => {
@@ -118,15 +118,15 @@ export const retryOnLostRace = async <T>(
   for (let delay = FIRST_DELAY_MILLISECONDS; ; delay = Math.min(2 * delay, LONGEST_DELAY_MILLISECONDS)) {
     const end = await attempt(carried)
     if (end.attempted !== undefined) return { carried: end.carried, attempted: end.attempted }
-    carried = { ...end.carried, hasLost: true }
+    carried = { ...end.carried, wasOvertaken: true }
     cause = end.cause ?? cause
     const wait = delay * (0.5 + clock.random())
-    if (clock.now() + wait >= deadline) throw lostRace(subject, cause)
+    if (clock.now() + wait >= deadline) throw everOvertaken(subject, cause)
     await clock.sleep(wait)
   }
 }
 
-const lostRace = (subject: Subject, cause: unknown): Unavailable => {
+const everOvertaken = (subject: Subject, cause: unknown): Unavailable => {
   const last = cause instanceof Error ? ` (${cause.message})` : ''
   return new Unavailable(`${subjectName(subject)} is being written by others as well, every race was lost${last}`, {
     cause,

@@ -5,7 +5,7 @@ import type { FeatureInput } from '../feature/feature.ts'
 import { withClaims } from '../relations/claims.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import type { Peers } from '../relations/peers.ts'
-import { type ResolvedRelations, resolveRelations, withLeaving } from '../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations, withCarried } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { foreignToken, type StepProgress } from './attempts.ts'
@@ -18,7 +18,7 @@ import { dueIn, NOTHING_FAILED, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { type Observed, seenIn } from './observe/cluster.ts'
-import { withAwaited } from './observe/lost-memory.ts'
+import { withAwaited } from './observe/recover-memory.ts'
 import type { FoldedObservation, Observation } from './observe.ts'
 
 /** The decision of an attempt: the next memory, and the planned writes. */
@@ -42,7 +42,7 @@ export type Decision = {
   /** The units that the published data were computed from. */
   readonly units: State['units']
   /** Another writer was faster in an earlier attempt of this step. */
-  readonly hasLost: boolean
+  readonly wasOvertaken: boolean
 }
 
 /** Decides on the next memory and the plan, from the folded state and the cluster. Reads the objects that the plan needs in addition. */
@@ -59,7 +59,7 @@ export const decide = async (
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const publishable = recall('published', (given: PublishInput) => publishDatabags(features, given), {
-    ...{ subject, resolved: withLeaving(resolved), state: features.plan(state, resolved, now) },
+    ...{ subject, resolved: withCarried(resolved), state: features.plan(state, resolved, now) },
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
   const { state: published, problems } = limitDatabags(memory, state, publishable)
@@ -85,7 +85,7 @@ export const decide = async (
     ...{ ...about, situation, plan: planned, isWriting, problems, held },
     next: isWriting ? withClaims(offered, gated) : offered,
     units: state.units,
-    hasLost: carried.hasLost === true,
+    wasOvertaken: carried.wasOvertaken === true,
   }
 }
 

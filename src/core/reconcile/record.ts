@@ -76,7 +76,7 @@ export const record = async (
   const isStored = features.memories.isStored(saved, content) && !isDatedAnew(waitingSince, content.state)
   const dated = { ...content, state: changed(content.state, { waitingSince }) }
   const recorded = isStored ? { memory: saved } : await saveContent(context, saved, dated)
-  if ('lost' in recorded) return { writes: [], lost: recorded.lost }
+  if ('overtaken' in recorded) return { writes: [], overtaken: recorded.overtaken }
   const waiting = withBeginnings(waits, recorded.memory.state)
   const reconciled = reconciledOf(context, decision, applied, recorded.memory.state, {
     running,

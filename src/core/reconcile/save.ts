@@ -8,7 +8,7 @@ import { readPeers } from '../relations/peers.ts'
 import { labelsHandedElsewhere } from '../relations/worker-labels.ts'
 import { type Content, type Memory, memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { AttemptProgress, Lost, ObjectWrite } from './attempts.ts'
+import type { AttemptProgress, ObjectWrite, Overtaken } from './attempts.ts'
 import type { Change, ChangeResult } from './change.ts'
 import type { Context } from './context.ts'
 import type { Decision } from './decide.ts'
@@ -29,9 +29,9 @@ export const save = async (context: Context, decision: Decision): Promise<Saved>
   if (!isWriting) return { memory, writes: [] }
   const writeToken = context.clock.random().toString(36).slice(2, 12)
   const saved = await saveContent(context, memory, writeAheadContent(context, decision, next, writeToken))
-  if ('lost' in saved) return { memory, writes: [], lost: saved.lost }
+  if ('overtaken' in saved) return { memory, writes: [], overtaken: saved.overtaken }
   const progress = { memory: saved.memory, writeToken, writes: [memoryWrite(context)] }
-  return (await hasPeerMoved(context, decision, saved.memory)) ? { ...progress, lost: {} } : progress
+  return (await hasPeerMoved(context, decision, saved.memory)) ? { ...progress, overtaken: {} } : progress
 }
 
 /** Saves the memory, unless another writer was faster. */
@@ -39,12 +39,12 @@ export const saveContent = async (
   { features, kubernetes, subject }: Context,
   memory: Memory,
   content: Content,
-): Promise<{ readonly memory: Memory } | { readonly lost: Lost }> => {
+): Promise<{ readonly memory: Memory } | { readonly overtaken: Overtaken }> => {
   try {
     return { memory: await features.memories.save(kubernetes, subject, memory, content) }
   } catch (error) {
     if (!isVersionConflict(error)) throw error
-    return { lost: { cause: error } }
+    return { overtaken: { cause: error } }
   }
 }
 

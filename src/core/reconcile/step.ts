@@ -16,7 +16,7 @@ import {
   type AttemptProgress,
   carryOn,
   loadMemory,
-  retryOnLostRace,
+  retryWhenOvertaken,
   type StepProgress,
 } from './attempts.ts'
 import { type Change, type ChangeResult, isResync } from './change.ts'
@@ -85,9 +85,9 @@ export const createStep =
     }
     const attempts = { subject, clock, deadline, attempt }
     try {
-      const first = await retryOnLostRace(attempts)
+      const first = await retryWhenOvertaken(attempts)
       const isRepeated = isToBeRepeated(dependencies.features, subject, first.attempted)
-      const last = isRepeated ? await retryOnLostRace(attempts, first.carried) : first
+      const last = isRepeated ? await retryWhenOvertaken(attempts, first.carried) : first
       return await conclude(contextOf(), last)
     } finally {
       account.close()
@@ -136,18 +136,18 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   const decision = await decide(context, observation, observed, progress)
   const recorded = await carryOut(context, decision)
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
-  const { reconciled, isOfferDue, lost } = recorded
-  if (lost) return { carried, cause: lost.cause }
+  const { reconciled, isOfferDue, overtaken } = recorded
+  if (overtaken) return { carried, cause: overtaken.cause }
   return { carried, attempted: { reconciled, isOfferDue, peers: decision.peers, units: decision.units } }
 }
 
 /** Saves a decision, applies it, and records its progress, as long as no other writer is faster. */
 const carryOut = async (context: Context, decision: Decision): Promise<Recorded> => {
   const saved = await save(context, decision)
-  if (saved.lost) return saved
+  if (saved.overtaken) return saved
   const applied = await apply(context, decision, saved)
   const progress = joined(saved, applied)
-  if (applied.lost) return progress
+  if (applied.overtaken) return progress
   const recorded = await record(context, decision, saved.memory, applied)
   return { ...recorded, ...joined(progress, recorded) }
 }
@@ -155,7 +155,7 @@ const carryOut = async (context: Context, decision: Decision): Promise<Recorded>
 const joined = (before: AttemptProgress, after: AttemptProgress): AttemptProgress => ({
   writeToken: before.writeToken,
   writes: [...before.writes, ...after.writes],
-  lost: after.lost,
+  overtaken: after.overtaken,
 })
 
 /** Computes the outcome of each change, and the messages that follow from the step. */

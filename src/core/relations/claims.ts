@@ -12,10 +12,6 @@ import { versionOf } from './published-version.ts'
 import { labelsKey, requestedLabels, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
 
-/** Records the version that was sent to a peer without a memory. Null while it is on its way. */
-export const noteSent = (state: State, to: string, sent: string | null): State =>
-  withEntries(state, (entry, key) => (key === to ? { peer: { ...entry.peer, sent } } : undefined))
-
 /** Adds the claims that are saved before the first write of a step. */
 export const withClaims = (state: State, resolved: ResolvedRelations): State =>
   withEntries(state, (entry, key) =>
@@ -28,10 +24,10 @@ const seenOf = ({ state: { relations } }: ResolvedRelations, key: string): Sees 
   if (relation === undefined) return 'nothing'
   if (relation.source === 'unknown') return 'unknown'
   const isOffered =
-    relation.provider?.offer !== undefined
+    relation.provider?.version !== undefined
       ? Object.hasOwn(relation.remote.data, labelsKey(relation))
       : Object.keys(requestedLabels(relation)).length > 0
-  return isOffered ? { offer: relation.provider?.offer ?? '' } : 'nothing'
+  return isOffered ? { offer: relation.provider?.version ?? '' } : 'nothing'
 }
 
 /** The failures of a step: requesters whose policies do not stand, and labels that could not be written, or may remain. */

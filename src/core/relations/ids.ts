@@ -2,7 +2,7 @@ import { changed } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { type RelationEntry, relationKey, relationName } from '../state/relation.ts'
-import { idHolder, type State, standingOf } from '../state/state.ts'
+import { idHolder, type State, wordOf } from '../state/state.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
@@ -13,8 +13,8 @@ import type { Peers } from './peers.ts'
  */
 export const assignIds = (subject: Subject, state: State, peers: Peers): State => {
   const isOver = (entry: RelationEntry | undefined): boolean => {
-    if (entry === undefined || standingOf(state, entry) === 'over') return true
-    return peerView(subject, state, relationKey(entry), peers).standing === 'over'
+    if (entry === undefined || wordOf(state, entry) === 'over') return true
+    return peerView(subject, state, relationKey(entry), peers).word === 'over'
   }
   const waiting = Object.values(state.relations).filter((entry) => entry.waitsForId && !isOver(entry))
   return [...Map.groupBy(waiting, ({ id }) => id).values()].reduce((before, [first, ...others]) => {
@@ -37,7 +37,7 @@ const withId = (state: State, entry: RelationEntry, holder: RelationEntry | unde
 /** Lists the waits of relations whose id another relation has, on either side. */
 export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
-    if (entry.told === undefined || standingOf(state, entry) === 'over') return []
+    if (entry.told === undefined || wordOf(state, entry) === 'over') return []
     const own = idHolder(state, entry)
     const remote = remoteSubject(subject, entry)
     const holder = own ?? peerView(subject, state, key, peers).rival

@@ -2,7 +2,7 @@ import { compareMarks, mergeMarks } from '../../platform/base/event-order.ts'
 import { defined, ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { isToldLast, type RelationEntry, relationKey } from '../state/relation.ts'
-import { type PublicState, type State, standingOf } from '../state/state.ts'
+import { type PublicState, type State, wordOf } from '../state/state.ts'
 import { ended, toldAt, withEntry } from './entries.ts'
 import { isBetween, peerEntry } from './peer-entry.ts'
 import { sinceRemoval } from './removal.ts'
@@ -30,7 +30,7 @@ const mergeOne = (state: State, peer: Subject, other: RelationEntry, now: Date):
 const mergeStatus = (state: State, key: string, own: RelationEntry, other: RelationEntry, now: Date): State => {
   const { status } = other
   // where both sides stand, the place of the last word counts only since a removal
-  if (own.status === status && (status === 'ended' || standingOf(state, own) !== 'over'))
+  if (own.status === status && (status === 'ended' || wordOf(state, own) !== 'over'))
     return withEntry(state, key, withDocumentOf(own, other))
   const order = compareMarks(own.position, other.position)
   const isLater = order < 0 || (order === 0 && status === 'ended')

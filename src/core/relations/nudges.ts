@@ -4,7 +4,7 @@ import { applicationSource } from '../../platform/cloudevents/source.ts'
 import { protocolOf } from '../state/interfaces.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
-import { noteSent } from './claims.ts'
+import { withEntries } from './entries.ts'
 import { oppositeIdentity, remoteSubject } from './peer-entry.ts'
 import { hasPublished, peerView } from './peer-view.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
@@ -64,6 +64,10 @@ export const withSending = (subject: Subject, state: State, peers: Peers): State
   const sending = relationsIn(state).filter(({ key, ...entry }) => isUntold(key, entry))
   return sending.reduce((before, { key }) => noteSent(before, key, null), state)
 }
+
+/** Records the version that was sent to a peer without a memory. Null while it is on its way. */
+export const noteSent = (state: State, to: string, sent: string | null): State =>
+  withEntries(state, (entry, key) => (key === to ? { peer: { ...entry.peer, sent } } : undefined))
 
 const NO_RESYNC = { isResync: false, isNamespaceResync: false }
 
@@ -155,13 +159,13 @@ const nudge = (
       time: now.toISOString(),
       datacontenttype: 'application/json',
       extensions: { partitionkey: subjectName(to) },
-      data: { ...to, ...(isStanding ? standing(subject, state, entry) : ended(subject, entry)) },
+      data: { ...to, ...(isStanding ? established(subject, state, entry) : ended(subject, entry)) },
     },
   }
 }
 
 /** Builds the relation and this side's data, for receivers that do not read memories. */
-const standing = ({ namespace, application }: Subject, state: State, entry: RelationEntry) => {
+const established = ({ namespace, application }: Subject, state: State, entry: RelationEntry) => {
   const { data = {}, units } = publishedIn(state, entry) ?? {}
   const remote = { application, namespace, endpoint: entry.endpoint, data, ...(units && { units }) }
   return { relation: oppositeIdentity(entry), remote }

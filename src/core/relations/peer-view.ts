@@ -1,7 +1,7 @@
 import { ownValue } from '../../platform/base/own-value.ts'
 import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { PublishedData, RelationEntry } from '../state/relation.ts'
-import { type PublicState, publishedIn, type Standing, type State, standingOf, stands } from '../state/state.ts'
+import { type PublicState, publishedIn, type State, stands, type Word, wordOf } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { findPeerEntry, remoteSubject } from './peer-entry.ts'
 import type { Peer, Peers, ReadablePeer } from './peers.ts'
@@ -12,7 +12,7 @@ export type PeerView = {
   readonly entry?: RelationEntry | undefined
   readonly published?: PublishedData | undefined
   /** The word of the peer's memory on the relation: established where it says nothing. */
-  readonly standing: Standing
+  readonly word: Word
   /** The other relation that has its id there, so that this one is waiting. */
   readonly rival?: RelationEntry | undefined
   /** The peer has a memory that can be read. */
@@ -33,8 +33,8 @@ export type PeerView = {
 const unknownView = (own: RelationEntry | undefined, peer?: Extract<Peer, { readonly unknown: string }>): PeerView => {
   const mayCarry = own !== undefined && hasPublished(own) && !peer?.isGone
   return peer?.unknown === 'unreadable'
-    ? { standing: 'established', mayCarry: true, problem: peer.problem }
-    : { standing: 'established', mayCarry }
+    ? { word: 'established', mayCarry: true, problem: peer.problem }
+    : { word: 'established', mayCarry }
 }
 
 /** Reads the peer of the relation `key` from its memory. Empty for an alias, or without a memory. */
@@ -47,16 +47,16 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
   const { labels } = peer
   const isSame = isSameNamespace(subject, peer.subject)
   const rival = isSame ? rivalOf(entry, own.id, peer.state) : undefined
-  const standing = rival ? 'waiting' : standingAt(peer.state, entry, isSame)
+  const word = rival ? 'waiting' : wordAt(peer.state, entry, isSame)
   // only an application with a lost memory may carry labels of a relation that it does not know
-  if (entry === undefined) return { isKnown: true, standing, rival, labels, mayCarry: peer.state.lost?.labels === true }
+  if (entry === undefined) return { isKnown: true, word, rival, labels, mayCarry: peer.state.lost?.labels === true }
   return {
     isKnown: true,
     entry,
     rival,
     labels,
     published: publishedOf(peer, entry, isSame && own.status === 'established'),
-    standing,
+    word,
     mayCarry: entry.claim !== undefined,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
     get shows() {
@@ -76,8 +76,8 @@ const publishedOf = (
 ): PublishedData | undefined => (isEstablished && entry.status === 'ended' ? undefined : publishedIn(state, entry))
 
 /** Returns what a peer says that has the relation under no other's id. Within the namespace the own status counts, as both are merged. */
-const standingAt = (state: PublicState, entry: RelationEntry | undefined, isSame: boolean): Standing =>
-  entry && standingOf(state, isSame ? { ...entry, status: 'established' } : entry) === 'over' ? 'over' : 'established'
+const wordAt = (state: PublicState, entry: RelationEntry | undefined, isSame: boolean): Word =>
+  entry && wordOf(state, isSame ? { ...entry, status: 'established' } : entry) === 'over' ? 'over' : 'established'
 
 /** Returns the relation that has an id in a state, if it is another one than `entry`. */
 const rivalOf = (entry: RelationEntry | undefined, id: number, state: PublicState): RelationEntry | undefined => {

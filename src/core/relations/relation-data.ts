@@ -31,12 +31,12 @@ export const readData = (
 
 /** Tells an offer of another version apart. A program that offers what an earlier one could not read raises the version. */
 const withReadableOffer = (name: Interface, read: RelationData): RelationData => {
-  const { key, version } = INTERFACES[name].offer?.document ?? {}
+  const { key, format } = INTERFACES[name].labels?.offer ?? {}
   const raw = 'data' in read && key !== undefined ? ownValue(read.data, key) : undefined
   if (raw === undefined) return read
   const offered = (typeof raw === 'string' ? jsonOrText(raw) : raw) as { readonly version?: unknown } | null
-  if (offered?.version === version) return read
-  return { unreadable: `${key}: expected version ${version}, got ${printValue(offered?.version)}` }
+  if (offered?.version === format) return read
+  return { unreadable: `${key}: expected version ${format}, got ${printValue(offered?.version)}` }
 }
 
 export const isVersioned = (name: string): name is Interface => Object.hasOwn(INTERFACES, name)

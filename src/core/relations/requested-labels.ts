@@ -4,10 +4,10 @@ import type { Relation, RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { readValue } from './databag.ts'
 
-const offerOf = ({ interface: name }: Pick<Relation, 'interface'>) => protocolOf(name)?.offer
+const labelsOf = ({ interface: name }: Pick<Relation, 'interface'>) => protocolOf(name)?.labels
 
 /** Tells if the relation enrols its requirer, with labels and policies. */
-export const isEnrolling = (relation: Pick<Relation, 'interface'>): boolean => offerOf(relation) !== undefined
+export const isEnrolling = (relation: Pick<Relation, 'interface'>): boolean => labelsOf(relation) !== undefined
 
 /** Tells if this side is to carry the relation's labels. */
 export const takesLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): boolean =>
@@ -19,11 +19,11 @@ export const offersLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): 
 
 /** Tells if the config makes the application the beacon or the coordinator of the relation. */
 export const runsProvider = ({ config }: Pick<State, 'config'>, entry: Pick<RelationEntry, 'interface'>): boolean =>
-  Boolean(config?.[offerOf(entry)?.by ?? 'mesh'])
+  Boolean(config?.[labelsOf(entry)?.by ?? 'mesh'])
 
 const Labels = z.record(z.string(), z.unknown())
 
-export const labelsKey = (relation: Pick<Relation, 'interface'>): string => offerOf(relation)?.labels ?? 'labels'
+export const labelsKey = (relation: Pick<Relation, 'interface'>): string => labelsOf(relation)?.key ?? 'labels'
 
 /** Returns the labels that a relation requests of its requirer. */
 export const requestedLabels = (relation: Relation): Readonly<Record<string, unknown>> => {

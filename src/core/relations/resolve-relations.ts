@@ -37,7 +37,7 @@ export type ResolvedRelations = {
   /** The memory was lost, and only the config, which is not known yet, says what the policies stand for that guard the application. */
   readonly isConfigAwaited?: true
   /** Relations with a beacon that are over, and whose labels the application may still carry. What guards it follows them until then. */
-  readonly leaving: Readonly<Record<string, Relation>>
+  readonly carried: Readonly<Record<string, Relation>>
   /** Relations that are over here, and those of which only the end is known. */
   readonly over: readonly Over[]
 }
@@ -75,7 +75,7 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
       ),
       ...sharedIds(subject, state, peers),
     ],
-    leaving: byKey(resolved.filter(({ isPresent }) => !isPresent)),
+    carried: byKey(resolved.filter(({ isPresent }) => !isPresent)),
     over: [
       ...all.flatMap(({ entry, other, isPresent }) => (isPresent ? [] : [overAs(subject, entry, other)])),
       ...listEnds(subject, state, peers),
@@ -92,15 +92,15 @@ const overAs = (subject: Subject, entry: RelationEntry, { entry: theirs }: PeerV
   remote: remoteSubject(subject, entry),
 })
 
-/** Adds the relations that the application leaves. */
-export const withLeaving = (resolved: ResolvedRelations): ResolvedRelations => {
-  const { state, leaving } = resolved
-  return { ...resolved, state: { ...state, relations: { ...leaving, ...state.relations } } }
+/** Adds the relations that are over, and whose labels the application may carry. */
+export const withCarried = (resolved: ResolvedRelations): ResolvedRelations => {
+  const { state, carried } = resolved
+  return { ...resolved, state: { ...state, relations: { ...carried, ...state.relations } } }
 }
 
 /** Tells how a relation stands by the memories of both sides. One that is over is `leaving` as long as its requirer may carry its labels. */
 const standingBetween = (state: State, entry: RelationEntry, other: PeerView): Relation['standing'] | 'over' => {
-  if (stands(state, entry) && other.standing === 'established') return 'established'
+  if (stands(state, entry) && other.word === 'established') return 'established'
   const mayCarry = offersLabels(entry)
     ? other.mayCarry
     : entry.interface === 'service_mesh' && entry.claim !== undefined
@@ -175,7 +175,7 @@ const providerOf = (
   theirs: RelationEntry,
   { published, shows }: PeerView,
   state: State,
-): Provider => defined({ offer: published && shows, self: selfAt(theirs, publishedIn(state, entry), state) })
+): Provider => defined({ version: published && shows, self: selfAt(theirs, publishedIn(state, entry), state) })
 
 /** This side as its provider knows it. */
 const selfAt = (theirs: RelationEntry, own: PublishedData | undefined, state: State): Provider['self'] => {

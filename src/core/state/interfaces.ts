@@ -6,12 +6,12 @@ type Protocol = {
   readonly versions: readonly (0 | 1)[]
   /** The keys of its databags, besides those of every protocol. */
   readonly keys: readonly string[]
-  /** Its provider offers labels in this key. The part of the config makes an application the provider. */
-  readonly offer?: {
-    readonly labels: 'labels' | 'worker_labels'
+  /** Its provider offers labels in this key. The part `by` of the config makes an application the provider. */
+  readonly labels?: {
+    readonly key: 'labels' | 'worker_labels'
     readonly by: 'mesh' | 'coordinator'
-    /** The key of a JSON object with all else that it offers, and the only version of that which this program reads. */
-    readonly document?: { readonly key: string; readonly version: number }
+    /** The key of a JSON object with all else that it offers, and the only format of that which this program reads. */
+    readonly offer?: { readonly key: string; readonly format: number }
   }
   /** It is of the mesh itself: no requests between applications follow from its relations. */
   readonly isOfMesh?: true
@@ -29,7 +29,7 @@ export const INTERFACES = protocols({
       ...['labels', 'labels_elsewhere', 'mesh_type', 'guard', 'default_policies', 'service_account', 'policies'],
       ...['enforcement', 'offer'],
     ],
-    offer: { labels: 'labels', by: 'mesh', document: { key: 'offer', version: 1 } },
+    labels: { key: 'labels', by: 'mesh', offer: { key: 'offer', format: 1 } },
     isOfMesh: true,
   },
   cross_model_mesh: {
@@ -45,7 +45,7 @@ export const INTERFACES = protocols({
       ...['loki_endpoints', 'charm_tracing_receivers', 'workload_tracing_receivers', 'remote_write_endpoints'],
       ...['ca_cert', 'server_cert', 's3_tls_ca_chain', 'privkey_secret_id'],
     ],
-    offer: { labels: 'worker_labels', by: 'coordinator' },
+    labels: { key: 'worker_labels', by: 'coordinator' },
   },
   'k8s-service': { versions: [0, 1], keys: ['service-name', 'service-port', 'name', 'port'] },
 })

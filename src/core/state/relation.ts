@@ -62,8 +62,8 @@ export const Claim = z.strictObject({ version: z.string(), phase: z.enum(['claim
 export type Claim = z.infer<typeof Claim>
 
 /**
- * One side's entry of a relation: the platform's last announcement, its own published data, and the progress of both sides. The data of the
- * peer are in the peer's memory.
+ * One side's entry of a relation: the platform's last announcement, its own published data, and the progress of both sides. What the peer
+ * publishes is in the peer's memory; `remote.data` is what the platform has of it.
  */
 export const RelationEntry = z.strictObject({
   ...RelationIdentity.shape,
@@ -137,7 +137,7 @@ export type Requirer = 'unmanaged' | 'unreadable' | 'lagging' | 'claiming' | 'ap
 /** The provider of labels, as its requirer sees it. */
 export type Provider = {
   /** The version of its offer. Undefined if it has none. */
-  readonly offer?: string | undefined
+  readonly version?: string | undefined
   /** This side as the provider knows it, with the data that it reads. */
   readonly self: Pick<RelationIdentity, 'id' | 'endpoint'> & { readonly data: Databag; readonly isPartial?: true }
 }

@@ -101,7 +101,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     leader: part(Leader.optional(), 'told', true),
     /** Data that units sent while there was no leader, in the order of their last events. They are applied if that unit is elected. */
     pending: part(z.array(asked).optional(), 'told', true),
-    /** The application's own databag: its leader writes it, and every unit may read it. */
+    /** Data that the leader shares with the units of its own application, as in the databag of a peer relation in Juju. */
     settings: part(LeaderSettings.optional(), 'told', true),
     /** Custom relation data that the leader sets. */
     databag: part(Databags.optional(), 'told', true),
@@ -183,16 +183,16 @@ export const withData = (state: State, data: ApplicationData, document?: string)
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
 /** The word of a memory on a relation: it counts, it waits because another relation has its id, or it is over. */
-export type Standing = 'established' | 'waiting' | 'over'
+export type Word = 'established' | 'waiting' | 'over'
 
 /**
  * Returns what a memory says of a relation. For a removed application, only relations of existing documents count, and those that the
  * platform announced since, to either side, until a config brings the application back.
  */
-export const standingOf = (
+export const wordOf = (
   { removed, marks }: Pick<State, 'removed' | 'marks'>,
   { status, position, document, waitsForId }: Pick<RelationEntry, 'status' | 'position' | 'document' | 'waitsForId'>,
-): Standing => {
+): Word => {
   const isThere = removed === undefined || document !== undefined || isAfterRemoval(position, marks?.application)
   if (status === 'ended' || !isThere) return 'over'
   return waitsForId ? 'waiting' : 'established'
@@ -200,7 +200,7 @@ export const standingOf = (
 
 /** Tells if a relation counts by the memory of one side. */
 export const stands = (state: Pick<State, 'removed' | 'marks'>, entry: RelationEntry): boolean =>
-  standingOf(state, entry) === 'established'
+  wordOf(state, entry) === 'established'
 
 /** Returns the other relation that has the id. Only one relation has an id at a time. */
 export const idHolder = (

@@ -38,7 +38,7 @@ export const coordinatedWorkers = {
   publications: (input) => desiredStateFor(input).databags,
   keeps: ({ state }) => dependsOnUnknown(state),
   // a worker with unknown data keeps the data published to it
-  leaves: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
+  withdrawsNothing: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
   dependsOnUnits: (state) => isPublishingUnits(state) || state.config?.coordinator?.reload !== undefined,
   reports: (subject, { state }) => {
     const status = clusterStatus(subject, state)

@@ -105,7 +105,7 @@ export const serviceMesh = {
       requests: [...(beacon?.requests ?? []), ...customRequests(subject, state, seen)],
       guards: beacon?.guards ?? [],
       taken: own.taken,
-      leaving: own.leaving,
+      carried: own.carried,
       unknown: [
         ...(beacon?.unknown ?? []),
         ...(beacon ? keptRequests(subject, resolved, seen) : []),

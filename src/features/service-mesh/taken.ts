@@ -30,7 +30,7 @@ type Taken = {
 const offersTaken = (subject: Subject, { relations }: Pick<EffectiveState, 'relations'>): Taken[] =>
   relationsWith(relations, { interface: 'service_mesh', role: 'requires' }).flatMap((relation) => {
     const { provider, source } = relation
-    if (source === 'unknown' || provider?.offer === undefined) return []
+    if (source === 'unknown' || provider?.version === undefined) return []
     const offer = offerOf(relation)
     const beacon = remoteSubject(subject, relation)
     const { self } = provider
@@ -71,7 +71,7 @@ export const adoptedBeacons = (subject: Subject, state: Pick<EffectiveState, 're
 export type GuardsTaken = {
   readonly taken: readonly TakenPolicies[]
   /** The same for relations that are over, as long as labels of them may be carried. */
-  readonly leaving: readonly TakenPolicies[]
+  readonly carried: readonly TakenPolicies[]
   readonly audited: readonly string[]
 } & Pick<Grants, 'unknown' | 'waiting' | 'unserved' | 'messages'>
 
@@ -87,7 +87,7 @@ export const guardsTaken = (subject: Subject, resolved: ResolvedRelations, seen:
   const each = offersTaken(subject, state).map(granted)
   return {
     taken: each.map(policiesOf),
-    leaving: offersTaken(subject, { relations: resolved.leaving }).map(granted).map(policiesOf),
+    carried: offersTaken(subject, { relations: resolved.carried }).map(granted).map(policiesOf),
     audited: each.flatMap(({ beacon, offer, relation }) =>
       offer.mesh.enforcement === 'audit' ? [requesterAtProvider(subject, relation), configRequester(beacon)] : [],
     ),
@@ -151,13 +151,10 @@ const unknownRequests = (
   { owned }: ClusterView,
 ): string[] => {
   // a relation of another interface asks in its own name
-  const { true: standing = [], false: unread = [] } = Object.groupBy(relationsIn(state), (one) =>
+  const { true: read = [], false: unread = [] } = Object.groupBy(relationsIn(state), (one) =>
     String(one.interface !== 'service_mesh' || isReadable(one)),
   )
-  const known = new Set([
-    ...standing.map(({ id, provider }) => `${provider?.self.id ?? id}`),
-    ...over.map(({ id }) => id),
-  ])
+  const known = new Set([...read.map(({ id, provider }) => `${provider?.self.id ?? id}`), ...over.map(({ id }) => id)])
   const configs = unread.map((one) => configRequester(remoteSubject(subject, one)))
   // what a coordinator asks for itself has its own name
   return requestersOn(owned, ({ metadata }) => !metadata.name.startsWith(policyPrefix(subject))).filter((name) => {

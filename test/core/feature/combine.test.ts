@@ -68,7 +68,7 @@ describe('features together', () => {
     ]).toEqual([state, state, state])
     expect([
       none.keeps(resolved, {} as never),
-      none.leaves(resolved.state, {} as never),
+      none.withdrawsNothing(resolved.state, {} as never),
       none.dependsOnUnits(state),
     ]).toEqual([false, false, false])
   })
@@ -138,11 +138,11 @@ describe('features together', () => {
       both.plan(stateOf([]), resolved, new Date()),
       both.announced(stateOf([]), []),
     ]).toEqual([expected, expected, expected])
-    const yes = { keeps: () => true, leaves: () => true, dependsOnUnits: () => true }
-    const some = of({ keeps: () => false, leaves: () => false, dependsOnUnits: () => false }, yes)
+    const yes = { keeps: () => true, withdrawsNothing: () => true, dependsOnUnits: () => true }
+    const some = of({ keeps: () => false, withdrawsNothing: () => false, dependsOnUnits: () => false }, yes)
     expect([
       some.keeps(resolved, {} as never),
-      some.leaves(resolved.state, {} as never),
+      some.withdrawsNothing(resolved.state, {} as never),
       some.dependsOnUnits(stateOf([])),
     ]).toEqual([true, true, true])
   })
@@ -285,7 +285,7 @@ describe('what an application publishes', () => {
       data: { _supported_versions: '["v0", "v1"]' },
     })
     expect(published(undefined, { config: undefined }, entryOf({ interface: 'k8s-service' }))).toBeUndefined()
-    expect(published(undefined, ...earlier({ a: 'b' }), { leaves: () => true })).toEqual({ data: { a: 'b' } })
+    expect(published(undefined, ...earlier({ a: 'b' }), { withdrawsNothing: () => true })).toEqual({ data: { a: 'b' } })
   })
 
   test('what an application publishes stays as it is where a feature keeps it, or the relation is over', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { carryOn, retryOnLostRace, type StepProgress } from '../../../src/core/reconcile/attempts.ts'
+import { carryOn, retryWhenOvertaken, type StepProgress } from '../../../src/core/reconcile/attempts.ts'
 import type { Memory } from '../../../src/core/state/memory.ts'
 import { type State, VERSION } from '../../../src/core/state/state.ts'
 import { Unavailable } from '../../../src/platform/base/errors.ts'
@@ -13,18 +13,18 @@ const TAKEN = { taken: [{ message: 'taken' }], dropped: ['b'] }
 const WRITE = { name: 'Service shop/db', drift: [], isGone: false }
 
 test('a lost attempt that saved nothing has taken no changes, and keeps what was written and dropped', () => {
-  const carried = carryOn(BEGUN, TAKEN, { writes: [WRITE], lost: {} }, memoryWith())
+  const carried = carryOn(BEGUN, TAKEN, { writes: [WRITE], overtaken: {} }, memoryWith())
   expect(carried).toMatchObject({ dropped: ['a', 'b'], writes: [WRITE] })
   expect(carried.taken).toBe(undefined)
 })
 
 test('a lost attempt that saved the memory has taken its changes, which are folded in no second time', () => {
-  const carried = carryOn(BEGUN, TAKEN, { writes: [], writeToken: 'own', lost: {} }, memoryWith())
+  const carried = carryOn(BEGUN, TAKEN, { writes: [], writeToken: 'own', overtaken: {} }, memoryWith())
   expect(carried).toMatchObject({ taken: TAKEN.taken, writeToken: 'own', isFencing: false })
 })
 
 test('an attempt that replaces the token of another step fences until the step ends', () => {
-  const first = carryOn(BEGUN, TAKEN, { writes: [], writeToken: 'own', lost: {} }, memoryWith('foreign'))
+  const first = carryOn(BEGUN, TAKEN, { writes: [], writeToken: 'own', overtaken: {} }, memoryWith('foreign'))
   expect(first.isFencing).toBe(true)
   expect(carryOn(first, TAKEN, { writes: [], writeToken: 'own' }, memoryWith('own')).isFencing).toBe(true)
 })
@@ -44,10 +44,10 @@ test('a lost race is run again after growing pauses, and each further attempt kn
   const clock = createClock()
   const seen: (boolean | undefined)[] = []
   const attempt = async (carried: StepProgress | undefined) => {
-    seen.push(carried?.hasLost)
+    seen.push(carried?.wasOvertaken)
     return seen.length < 4 ? { carried: BEGUN } : { carried: BEGUN, attempted: 'done' }
   }
-  const { attempted } = await retryOnLostRace({ subject: SUBJECT, clock, deadline: 10_000, attempt })
+  const { attempted } = await retryWhenOvertaken({ subject: SUBJECT, clock, deadline: 10_000, attempt })
   expect([attempted, seen, clock.slept]).toEqual(['done', [undefined, true, true, true], [20, 40, 80]])
 })
 
@@ -55,8 +55,10 @@ test('a race that is lost until the deadline is unavailable, and names the last 
   const clock = createClock()
   const causes = [new Error('first'), undefined]
   const attempt = async () => ({ carried: BEGUN, cause: causes.shift() })
-  const lost = await retryOnLostRace({ subject: SUBJECT, clock, deadline: 100, attempt }).catch((error) => error)
-  expect(lost).toBeInstanceOf(Unavailable)
-  expect(lost).toMatchObject({ message: expect.stringContaining('shop/db'), cause: { message: 'first' } })
+  const overtaken = await retryWhenOvertaken({ subject: SUBJECT, clock, deadline: 100, attempt }).catch(
+    (error) => error,
+  )
+  expect(overtaken).toBeInstanceOf(Unavailable)
+  expect(overtaken).toMatchObject({ message: expect.stringContaining('shop/db'), cause: { message: 'first' } })
   expect(clock.now()).toBeLessThan(100)
 })

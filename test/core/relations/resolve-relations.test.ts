@@ -155,47 +155,47 @@ describe('the view of a peer', () => {
     new Map([['shop/beacon', { subject: BEACON, problem: 'no', ...changes } as Peer]])
 
   test('the view of a peer without a memory is empty, and has no labels where no workload exists either', () => {
-    expect(view(entryOf(), peersOf({}))).toEqual({ standing: 'established', mayCarry: false })
-    expect(view(entryOf(), unknown({ unknown: 'missing' }))).toEqual({ standing: 'established', mayCarry: false })
+    expect(view(entryOf(), peersOf({}))).toEqual({ word: 'established', mayCarry: false })
+    expect(view(entryOf(), unknown({ unknown: 'missing' }))).toEqual({ word: 'established', mayCarry: false })
     expect(view(entryOf(), unknown({ unknown: 'missing', isGone: true }))).toEqual({
-      standing: 'established',
+      word: 'established',
       mayCarry: false,
     })
     expect(view(entryOf(), unknown({ unknown: 'unreadable' }))).toEqual({
-      ...{ standing: 'established', problem: 'no', mayCarry: true },
+      ...{ word: 'established', problem: 'no', mayCarry: true },
     })
     expect(peerView(SUBJECT, stateOf([]), KEY, peersOf({ beacon: stateOf([theirs()]) }))).toEqual({
-      standing: 'established',
+      word: 'established',
       mayCarry: false,
     })
   })
 
   test('the view of a peer that does not know the relation has labels only while it recovers, and a rival with the id', () => {
     expect(view(entryOf(), peersOf({ beacon: stateOf([]) }))).toMatchObject({
-      standing: 'established',
+      word: 'established',
       mayCarry: false,
     })
     expect(view(entryOf(), peersOf({ beacon: stateOf([], { lost: { labels: true } }) }))).toMatchObject({
       mayCarry: true,
     })
     const rival = theirs({ remote: { application: 'other' } })
-    expect(view(entryOf(), peersOf({ beacon: stateOf([rival]) }))).toMatchObject({ standing: 'waiting', rival })
+    expect(view(entryOf(), peersOf({ beacon: stateOf([rival]) }))).toMatchObject({ word: 'waiting', rival })
     expect(view(entryOf(), peersOf({ beacon: stateOf([{ ...rival, status: 'ended' }]) }))).toMatchObject({
-      standing: 'established',
+      word: 'established',
     })
     expect(view(entryOf(), peersOf({ beacon: stateOf([{ ...rival, waitsForId: true }]) }))).toMatchObject({
-      standing: 'established',
+      word: 'established',
     })
   })
 
   test('the view of a peer that waits for the id is that of its rival', () => {
     const rival = theirs({ interface: 'sql' })
     expect(view(entryOf(), peersOf({ beacon: stateOf([theirs({ waitsForId: true }), rival]) }))).toMatchObject({
-      standing: 'waiting',
+      word: 'waiting',
       rival,
     })
     expect(view(entryOf(), peersOf({ beacon: stateOf([theirs(), { ...rival, waitsForId: true }]) }))).toMatchObject({
-      standing: 'established',
+      word: 'established',
       rival: undefined,
     })
   })
@@ -221,7 +221,7 @@ describe('the view of a peer', () => {
     const own = entryOf({ remote: { application: 'beacon', namespace: 'mesh' } })
     expect(peerView(SUBJECT, stateOf([own]), relationKey(own), peers)).toMatchObject({
       published: { data: { a: 'b' } },
-      standing: 'over',
+      word: 'over',
     })
   })
 

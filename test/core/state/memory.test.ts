@@ -13,7 +13,7 @@ import {
   readPublicState,
   savedAt,
 } from '../../../src/core/state/memory.ts'
-import { isEmptyState, isRemoved, standingOf, VERSION, withPreviousTargets } from '../../../src/core/state/state.ts'
+import { isEmptyState, isRemoved, VERSION, withPreviousTargets, wordOf } from '../../../src/core/state/state.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { features } from '../../../src/features.ts'
 import { createMemo } from '../../../src/platform/base/memo.ts'
@@ -249,15 +249,15 @@ describe('a state', () => {
 
   test('a state of an application that was removed has the relations of documents, and those that were told since', () => {
     const removed = { removed: SINCE, marks: { application: { at: 5 } } }
-    expect(standingOf({}, entryOf())).toBe('established')
-    expect(standingOf({}, entryOf({ waitsForId: true }))).toBe('waiting')
-    expect(standingOf({}, entryOf({ waitsForId: true, status: 'ended' }))).toBe('over')
-    expect(standingOf({}, entryOf({ status: 'ended' }))).toBe('over')
-    expect(standingOf(removed, entryOf({ position: { at: 5 } }))).toBe('over')
-    expect(standingOf(removed, entryOf({ position: { at: 6 } }))).toBe('established')
-    expect(standingOf(removed, entryOf({ position: { at: 6 }, told: undefined }))).toBe('established')
-    expect(standingOf(removed, entryOf({ document: 'one' }))).toBe('established')
-    expect(standingOf({ removed: SINCE }, entryOf({ position: { at: 0 } }))).toBe('established')
+    expect(wordOf({}, entryOf())).toBe('established')
+    expect(wordOf({}, entryOf({ waitsForId: true }))).toBe('waiting')
+    expect(wordOf({}, entryOf({ waitsForId: true, status: 'ended' }))).toBe('over')
+    expect(wordOf({}, entryOf({ status: 'ended' }))).toBe('over')
+    expect(wordOf(removed, entryOf({ position: { at: 5 } }))).toBe('over')
+    expect(wordOf(removed, entryOf({ position: { at: 6 } }))).toBe('established')
+    expect(wordOf(removed, entryOf({ position: { at: 6 }, told: undefined }))).toBe('established')
+    expect(wordOf(removed, entryOf({ document: 'one' }))).toBe('established')
+    expect(wordOf({ removed: SINCE }, entryOf({ position: { at: 0 } }))).toBe('established')
     expect(isRemoved(stateOf([], removed))).toBe(true)
     expect(isRemoved(stateOf([entryOf({ position: { at: 6 } })], removed))).toBe(false)
     expect(isRemoved(stateOf([]))).toBe(false)

@@ -6,7 +6,7 @@ import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { touch } from '../../../platform/kubernetes/touch.ts'
 import { forget } from '../../workload/secret-store.ts'
-import type { Lost } from '../attempts.ts'
+import type { Overtaken } from '../attempts.ts'
 import type { Conflict } from '../decide/operation.ts'
 import { isRelabelling, isRolling, type Operation, objectIn } from '../decide/operation.ts'
 
@@ -28,8 +28,8 @@ type Conditions = {
   readonly isFresh?: boolean
 }
 
-/** The reports of the executed operations. `lost` is set if another step was faster, and the rest was not executed. */
-export type Execution = { readonly reports: readonly Report[]; readonly lost?: Lost }
+/** The reports of the executed operations. `overtaken` is set if another step was faster, and the rest was not executed. */
+export type Execution = { readonly reports: readonly Report[]; readonly overtaken?: Overtaken }
 
 /**
  * Executes the operations in order, and reports each. After a refusal or a conflict only the dependent operations are skipped. Rejects if
@@ -57,11 +57,11 @@ export const execute = async (
       continue
     }
     const together = sideBySide(left, broken, applied)
-    if (together.some(isRolling) && !(await (looked ?? confirmCurrent()))) return { reports, lost: {} }
+    if (together.some(isRolling) && !(await (looked ?? confirmCurrent()))) return { reports, overtaken: {} }
     looked = lookAhead(left[together.length], confirmCurrent)
-    const { reports: done, lost } = await attemptAll(kubernetes, together, applied)
+    const { reports: done, overtaken } = await attemptAll(kubernetes, together, applied)
     for (const one of done) report(one)
-    if (lost) return { reports, lost }
+    if (overtaken) return { reports, overtaken }
   }
   return { reports }
 }
@@ -132,7 +132,7 @@ const attemptAll = async (
   )
   const failure = errors.find((error) => !isVersionConflict(error))
   if (failure !== undefined) throw failure
-  return { reports: reports.flat(), ...(errors.length > 0 && { lost: { cause: errors[0] } }) }
+  return { reports: reports.flat(), ...(errors.length > 0 && { overtaken: { cause: errors[0] } }) }
 }
 
 /** Reports the operations that depend on failed ones as skipped. */

@@ -7,7 +7,7 @@ import { publishable } from '../../relations/codec.ts'
 import { spokenVersions } from '../../relations/protocol-versions.ts'
 import { contentHash } from '../../relations/published-version.ts'
 import { isVersioned } from '../../relations/relation-data.ts'
-import { withLeaving } from '../../relations/resolve-relations.ts'
+import { withCarried } from '../../relations/resolve-relations.ts'
 import { protocolOf } from '../../state/interfaces.ts'
 import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../../state/memory.ts'
 import {
@@ -31,10 +31,10 @@ export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
  */
 export const publicationsIn = (features: Features, input: FeatureInput): Publications => {
   const said = features.publications(input)
-  const { leaving } = input.resolved
-  if (Object.keys(leaving).length === 0) return said
-  const last = features.publications({ ...input, resolved: withLeaving(input.resolved) })
-  return { ...Object.fromEntries(Object.entries(last).filter(([key]) => Object.hasOwn(leaving, key))), ...said }
+  const { carried } = input.resolved
+  if (Object.keys(carried).length === 0) return said
+  const last = features.publications({ ...input, resolved: withCarried(input.resolved) })
+  return { ...Object.fromEntries(Object.entries(last).filter(([key]) => Object.hasOwn(carried, key))), ...said }
 }
 
 /**
@@ -170,7 +170,7 @@ const isWithdrawn = (
 ): boolean =>
   (state.config !== undefined || state.removed !== undefined) &&
   (protocolOf(relation.interface) !== undefined || before !== undefined) &&
-  !features.leaves(state, relation)
+  !features.withdrawsNothing(state, relation)
 
 const versioned = (
   { interface: name }: Pick<Relation, 'interface'>,

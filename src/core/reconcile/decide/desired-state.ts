@@ -17,7 +17,7 @@ export type Desired = {
   readonly annotations: WantedLabels
   readonly objects: readonly KubernetesObject[]
   /** The policies of relations that are over, as they are to be while they stand. */
-  readonly leaving: readonly KubernetesObject[]
+  readonly carried: readonly KubernetesObject[]
   /** The managers that wrote the application's policies as long as its beacon did, by name. */
   readonly formerly: ReadonlyMap<string, string>
   /** Requesters whose requests cannot be read. The objects that were made for them stay. */
@@ -45,7 +45,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     policies: features.mesh.policies(beacon, identities, asked, guarded),
   })
   const taken = parts.flatMap((part) => part.taken ?? []).map(policiesOf)
-  const leaving = parts.flatMap((part) => part.leaving ?? []).flatMap((one) => policiesOf(one).policies)
+  const carried = parts.flatMap((part) => part.carried ?? []).flatMap((one) => policiesOf(one).policies)
   const objects = [
     ...features.mesh.policies(subject, config, requests, guards),
     ...taken.flatMap(({ policies }) => policies),
@@ -62,7 +62,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     },
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: parts.flatMap((part) => part.unknown ?? []),
-    leaving: leaving.map((object) => labelled(object, ownerLabels(subject))),
+    carried: carried.map((object) => labelled(object, ownerLabels(subject))),
     formerly: new Map(
       taken.flatMap(({ manager, policies }) => policies.map((policy) => [objectKey(policy), manager] as const)),
     ),

@@ -19,17 +19,17 @@ import { inParts, type Pair } from './widen.ts'
 type PlannedObjects = Omit<Plan, 'problems' | 'awaiting'> & { readonly isHolding: boolean }
 
 /**
- * Plans the writes that bring the application's objects to the desired state. `leaving` holds the ids of the operations that take the
+ * Plans the writes that bring the application's objects to the desired state. `releasing` holds the ids of the operations that take the
  * application off the mesh.
  */
 export const planObjects = (
   situation: Situation,
   order: Order,
   templates: Templates,
-  leaving: readonly string[],
+  releasing: readonly string[],
 ): PlannedObjects => {
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
-  const applies = planApplies(situation, order, templates, kinds, leaving)
+  const applies = planApplies(situation, order, templates, kinds, releasing)
   const stale = kinds.flatMap((one) => one.stale)
   const { held, ...staying } = planStaying(
     situation,
@@ -45,7 +45,7 @@ export const planObjects = (
     operations: [
       ...applies.operations,
       ...staying.operations,
-      ...planPrune(situation, order, without(stale, held), leaving),
+      ...planPrune(situation, order, without(stale, held), releasing),
       ...library.operations,
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
@@ -97,7 +97,7 @@ const planApplies = (
   order: Order,
   templates: Templates,
   kinds: readonly Compared[],
-  leaving: readonly string[],
+  releasing: readonly string[],
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
   const { features, subject, desired } = situation
   const { isDenying, isForAll } = features.mesh
@@ -117,7 +117,7 @@ const planApplies = (
   const drafts = inParts(features.mesh, free, liveIn(situation))
   const takenIds = taken.map(({ desired: object }) => applyOf(object))
   const toRun = neededToRun(situation, templates, takenIds)
-  const beforeChange = order.phase === 'leave' ? leaving : []
+  const beforeChange = order.phase === 'leave' ? releasing : []
   const needs = ({ desired: object, live }: Pair): readonly string[] => {
     if (isWorkload(object.kind)) return toRun(object)
     if (live !== undefined) return order.policies.has(applyOf(object)) ? beforeChange : []

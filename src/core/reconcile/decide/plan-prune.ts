@@ -8,14 +8,14 @@ import { targetOf, widening } from './widen.ts'
 
 /**
  * Plans the removal of stale objects, denying policies first. Each is removed after its replacements stand. Own policies are also removed
- * only after the operations in `leaving`; those of pods go before the Service is led elsewhere. A policy that denies everything and has no
+ * only after the operations in `releasing`; those of pods go before the Service is led elsewhere. A policy that denies everything and has no
  * replacement is removed before anything joins the mesh.
  */
 export const planPrune = (
   situation: Situation,
   { opening, removals, missing }: Order,
   stale: readonly KubernetesObject[],
-  leaving: readonly string[],
+  releasing: readonly string[],
 ): Operation[] => {
   const { mesh } = situation.features
   const replacements = replacementsIn(situation)
@@ -24,7 +24,7 @@ export const planPrune = (
   const remove = (object: KubernetesObject, needs: readonly string[] = []): Operation => {
     const id = removalOf(object)
     const isOpening = opening.has(id)
-    const labels = removals.has(id) ? leaving.filter((one) => !isOpening || !isOfService(one)) : []
+    const labels = removals.has(id) ? releasing.filter((one) => !isOpening || !isOfService(one)) : []
     const operation = removing(
       situation,
       object,
@@ -92,12 +92,12 @@ const removing = (
 export const planLibrary = (
   situation: Situation,
   library: readonly KubernetesObject[],
-  standing: ReadonlySet<string>,
+  unchanged: ReadonlySet<string>,
 ): Pick<Plan, 'operations' | 'waiting' | 'messages'> => {
   const { mesh } = situation.features
   const unenforced = new Set(situation.unenforced.map(({ object }) => objectKey(object)))
   const replaces = takingPlaceIn(situation)
-  const isEnforced = (name: string) => standing.has(name) && !unenforced.has(name)
+  const isEnforced = (name: string) => unchanged.has(name) && !unenforced.has(name)
   // a dry run enforces nothing, so it replaces nothing
   const objects = situation.desired.objects.filter((object) => !mesh.isDryRun(object))
   const planned = library.map((found) => {

@@ -21,7 +21,7 @@ export const planStaying = (
   const held = stale.filter(isHeld(situation))
   const touches = [...staying, ...held].flatMap((object) => touching(situation, object))
   return {
-    operations: [...touches, ...planLeaving(situation, stale)],
+    operations: [...touches, ...planCarried(situation, stale)],
     waiting: keeping(situation, held),
     held,
     isConfigAwaited: held.some((object) => isOfConfig(situation, object)),
@@ -51,8 +51,8 @@ const isHeld = (situation: Situation) => {
 }
 
 /** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
-const planLeaving = ({ subject, desired }: Situation, stale: readonly KubernetesObject[]): Operation[] =>
-  objectDifference(stale, desired.leaving, managerOf(subject, 'AuthorizationPolicy'))
+const planCarried = ({ subject, desired }: Situation, stale: readonly KubernetesObject[]): Operation[] =>
+  objectDifference(stale, desired.carried, managerOf(subject, 'AuthorizationPolicy'))
     .apply.filter(({ live }) => live !== undefined)
     .map(({ desired: object, live: found }) => ({
       ...{ ...writeOf(subject, 'apply', object), phase: 'allow', needs: [] },

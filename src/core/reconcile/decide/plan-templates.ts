@@ -23,14 +23,14 @@ export const planTemplates = (situation: Situation, order: Order, failed: Readon
       ? planTemplate(situation, order, object, failed)
       : { ...BESIDE, object },
   )
-  const leaving = planned.filter(({ isLeaving }) => isLeaving).map(({ object }) => applyOf(object))
+  const releasing = planned.filter(({ isLeaving }) => isLeaving).map(({ object }) => applyOf(object))
   return {
     objects: planned.map(({ object }) => object),
     whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
     isJoining: planned.some(({ isJoining }) => isJoining),
     before: new Map(planned.map(({ object, before }) => [objectKey(object), before])),
-    leaving,
-    phase: leaving.length > 0 && order.phase === 'leave' ? 'leave' : 'run',
+    releasing,
+    phase: releasing.length > 0 && order.phase === 'leave' ? 'leave' : 'run',
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
   }
 }

@@ -38,7 +38,7 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
   const namespace = planNamespace(situation, order)
   const objects = planObjects(situation, order, templates, [
     ...labels.operations.filter(isReleasing).map(({ id }) => id),
-    ...templates.leaving,
+    ...templates.releasing,
   ])
   const secrets = planSecrets(situation, objects.operations)
   const { kinds, namespace: read } = observed.owned

@@ -55,7 +55,7 @@ export type Templates = {
   /** The ids of what comes before a workload whose pods join the mesh, or are led to a waypoint or away from one, by the workload's name. */
   readonly before: ReadonlyMap<string, readonly string[]>
   /** The ids of the applies that remove labels from pods. */
-  readonly leaving: readonly string[]
+  readonly releasing: readonly string[]
   /** The phase of the workload and its objects. */
   readonly phase: Phase
   readonly conflicts: readonly Conflict[]

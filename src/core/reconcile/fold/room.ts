@@ -60,9 +60,9 @@ export const tooManyBytes = ({ labels }: Memory, state: State, candidate: State)
 
 /** Tells if the application or a relation ended and no relation began. Such a change makes room. */
 export const isLess = (before: State, after: State): boolean => {
-  const standing = (state: State) =>
+  const established = (state: State) =>
     Object.keys(state.relations).filter((key) => state.relations[key] && stands(state, state.relations[key]))
-  const [known, left] = [new Set(standing(before)), standing(after)]
+  const [known, left] = [new Set(established(before)), established(after)]
   const isOver = left.length < known.size || (before.removed === undefined && after.removed !== undefined)
   return isOver && left.every((key) => known.has(key))
 }

@@ -84,12 +84,12 @@ const run = async (
     return isCurrent
   }
   const execution = await execute(kubernetes, operations, { failed, confirmCurrent, isFresh })
-  const { reports, lost } = execution
+  const { reports, overtaken } = execution
   return {
     calls,
     most,
     asked,
-    lost,
+    overtaken,
     reports: reports.map(({ operation, ...report }) => [operation.object.split('/')[1], report] as const),
   }
 }
@@ -126,8 +126,8 @@ describe('operations', () => {
   })
 
   test('operations end where another writer was faster', async () => {
-    const { reports, lost, calls } = await run([removing('a'), removing('b'), removing('c')], { b: CONFLICT })
-    expect([reports, calls, lost]).toEqual([[['a', DONE]], ['DELETE a', 'DELETE b'], { cause: expect.any(Error) }])
+    const { reports, overtaken, calls } = await run([removing('a'), removing('b'), removing('c')], { b: CONFLICT })
+    expect([reports, calls, overtaken]).toEqual([[['a', DONE]], ['DELETE a', 'DELETE b'], { cause: expect.any(Error) }])
   })
 
   test('operations fail where the API server does', async () => {
@@ -140,7 +140,7 @@ describe('a write that restarts pods', () => {
 
   test('a write that restarts pods is done only where no other step was faster', async () => {
     expect(await run([removing('a'), SET, removing('b')], {}, { isCurrent: false })).toMatchObject({
-      lost: {},
+      overtaken: {},
       reports: [['a', DONE]],
       asked: 1,
     })
@@ -204,8 +204,8 @@ describe('operations side by side', () => {
   })
 
   test('operations side by side that fail let those in flight end, and a conflict is less than a failure', async () => {
-    const { lost, reports } = await run([touching('a'), touching('b')], { a: CONFLICT })
-    expect([lost !== undefined, reports.map(([name]) => name)]).toEqual([true, ['b']])
+    const { overtaken, reports } = await run([touching('a'), touching('b')], { a: CONFLICT })
+    expect([overtaken !== undefined, reports.map(([name]) => name)]).toEqual([true, ['b']])
     await expect(run([touching('a'), touching('b')], { a: CONFLICT, b: AWAY })).rejects.toThrow('it is away')
     const refused = await run([touching('a'), touching('b')], { a: REFUSED })
     expect(refused.reports.map(([name, { refused: why }]) => [name, why !== undefined])).toEqual([

@@ -38,11 +38,11 @@ const of = (
 
 describe('the template of a workload of its own', () => {
   test('the template of a workload of its own gets the desired labels, and lists those that its spec lacks', () => {
-    const { pods, object, whole, isJoining, leaving, phase } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
+    const { pods, object, whole, isJoining, releasing, phase } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
     expect(pods).toEqual({ labels: { app: 'web', ...MESH } })
     expect(object?.metadata.annotations).toEqual({ [POD_LABELS]: 'istio.io/dataplane-mode' })
     expect([...whole]).toEqual([['StatefulSet shop/web', []]])
-    expect([isJoining, leaving, phase]).toEqual([true, [], 'run'])
+    expect([isJoining, releasing, phase]).toEqual([true, [], 'run'])
   })
 
   test('the template of a workload of its own lists added labels in order, and none where there are none', () => {
@@ -86,7 +86,7 @@ describe('the template of a workload of its own', () => {
   })
 
   test('labels of a template that were written beside it are taken over, and those that are not desired leave', () => {
-    const { pods, whole, isJoining, leaving, phase } = planned({
+    const { pods, whole, isJoining, releasing, phase } = planned({
       ...of(labelled('StatefulSet', MESH), asking({})),
       held: MESH,
     })
@@ -95,10 +95,10 @@ describe('the template of a workload of its own', () => {
       [['StatefulSet shop/web', ['meshstep/web']]],
       false,
     ])
-    expect([leaving, phase]).toEqual([['apply StatefulSet shop/web'], 'leave'])
+    expect([releasing, phase]).toEqual([['apply StatefulSet shop/web'], 'leave'])
     expect(planned(of(labelled('StatefulSet', MESH), asking({}))).phase).toBe('run')
     expect(planned(of(labelled('StatefulSet', MESH), asking(MESH)))).toMatchObject({
-      leaving: [],
+      releasing: [],
       phase: 'run',
       isJoining: false,
     })
@@ -107,7 +107,7 @@ describe('the template of a workload of its own', () => {
   test('a template that leaves nothing is written in its usual phase, also while others leave', () => {
     expect(planned({ ...of(NEW, asking({})), held: MESH }).phase).toBe('run')
     expect(planned(of(labelled('StatefulSet', { old: '1' }), asking(MESH)))).toMatchObject({
-      leaving: [],
+      releasing: [],
       phase: 'run',
     })
   })
