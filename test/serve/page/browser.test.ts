@@ -8,7 +8,7 @@ import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import type { MapNode, PageTraffic } from '../../../src/serve/page/page-map.ts'
-import { serve, until } from '../../process/helpers.ts'
+import { serveExample, until } from '../../process/helpers.ts'
 import { chromiumProgram } from './chromium.ts'
 import { largeMap } from './large-map.ts'
 import {
@@ -120,7 +120,7 @@ const EDGE = 'bookinfo/productpage → bookinfo/details'
 
 describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped without chromium)', () => {
   test('the README is told by buttons, and the map, the list and the sentences say the same', async () => {
-    const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+    const server = await serveExample()
     const page = await open(server.url)
     await loaded(page, 6)
     await has(page, '#rows tr[data-id="tempo/tempo"]', 'no event yet')
