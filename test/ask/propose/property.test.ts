@@ -253,7 +253,7 @@ test('what is proposed allows all that was seen and looks honest, and nothing el
         if (expected === 'allowed') expect([asked, lossesIn(access, asked)]).toEqual([asked, []])
       }
     }),
-    { numRuns: runs(100) },
+    { numRuns: runs(40) },
   )
   expect([...counted].toSorted()).toEqual(['allowed', 'denied'])
 })

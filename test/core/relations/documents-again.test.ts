@@ -83,7 +83,7 @@ describe('documents in any order', () => {
         await deliver(world, inOrder(events, order))
         expect(isOnMesh(world, 'details')).toBe(true)
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(20) },
     )
   })
 
@@ -95,7 +95,7 @@ describe('documents in any order', () => {
         await resync(world, undefined)
         expect(isOnMesh(world, 'details')).toBe(true)
       }),
-      { numRuns: runs(40) },
+      { numRuns: runs(20) },
     )
   })
 
