@@ -50,7 +50,8 @@ const PROJECTS = [
 export default defineConfig({
   test: {
     globalSetup: ['test/helpers/announce.ts'],
-    maxWorkers: 2,
+    // slow files wait for other processes a third of their time, and then a third file can go on
+    maxWorkers: TESTS === 'quick' ? 2 : 3,
     projects: PROJECTS.filter(({ name }) => TESTS === 'all' || TESTS === name).map((project) => ({
       test: { ...project, setupFiles: ['test/helpers/seed.ts'], testTimeout: 900_000, hookTimeout: 300_000 },
     })),
