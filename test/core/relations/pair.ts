@@ -113,6 +113,23 @@ export const startPair = async (world: World, sides: readonly string[] = ['detai
   return world
 }
 
+const made = new Map<string, Promise<World>>()
+
+/** A started pair: in a copy of the cluster that its events have made once, with a process of its own. */
+export const createStarted = async (
+  delivery: Delivery = 'broker',
+  { others = [], sides }: { others?: readonly string[]; sides?: readonly string[] } = {},
+): Promise<World> => {
+  const key = JSON.stringify([delivery, others, sides])
+  const making = made.get(key) ?? startPair(createPair(delivery, others), sides)
+  made.set(key, making)
+  const { api, clock } = await making
+  const world = createWorld([], { isOwnSink: delivery === 'own sink', base: api })
+  startIstio(world)
+  world.clock.advance(clock.now() - world.clock.now())
+  return world
+}
+
 const MOST_EVENTS = 60
 
 /** Delivers what is published, as a broker does, until nothing follows any more; answers how many events that were. */
