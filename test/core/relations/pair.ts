@@ -115,20 +115,25 @@ export const startPair = async (world: World, sides: readonly string[] = ['detai
 
 const made = new Map<string, Promise<World>>()
 
-/** A started pair: in a copy of the cluster that its events have made once, with a process of its own. */
-export const createStarted = async (
-  delivery: Delivery = 'broker',
-  { others = [], sides }: { others?: readonly string[]; sides?: readonly string[] } = {},
-): Promise<World> => {
-  const key = JSON.stringify([delivery, others, sides])
-  const making = made.get(key) ?? startPair(createPair(delivery, others), sides)
-  made.set(key, making)
+/** A copy of the cluster of a world that is made once for each name of it, with a process of its own. */
+export const createCopy = async (name: string, delivery: Delivery, make: () => Promise<World>): Promise<World> => {
+  const making = made.get(name) ?? make()
+  made.set(name, making)
   const { api, clock } = await making
   const world = createWorld([], { isOwnSink: delivery === 'own sink', base: api })
   startIstio(world)
   world.clock.advance(clock.now() - world.clock.now())
   return world
 }
+
+/** A started pair. */
+export const createStarted = (
+  delivery: Delivery = 'broker',
+  { others = [], sides }: { others?: readonly string[]; sides?: readonly string[] } = {},
+): Promise<World> =>
+  createCopy(JSON.stringify(['started', delivery, others, sides]), delivery, () =>
+    startPair(createPair(delivery, others), sides),
+  )
 
 const MOST_EVENTS = 60
 
