@@ -73,7 +73,7 @@ const NOBODY = 'http://127.0.0.1:9'
 test.each<[readonly string[], RegExp]>([
   [['tail', '--count', 'abc'], /--count .* Expected a whole number of 1 or more/],
   [['tail', '--count', '0'], /--count .* Expected a whole number of 1 or more/],
-  [['replay', '-', '--repeat', 'abc'], /--repeat .* Expected a whole number from 1 to 1000/],
+  [['replay', '-', '--repeat', '-1'], /--repeat .* Expected a whole number from 1 to 1000/],
   [['relate', 'a:b', 'c', '--id', 'x'], /--id .* Expected a whole number/],
   [['unrelate', 'a:b', 'c', '--id', '1.5'], /--id .* Expected a whole number/],
   [['record', '/dev/null', '--port', '70000'], /--port .* Expected a whole number from 0 to 65535/],
@@ -513,9 +513,6 @@ describe('without a server', () => {
       /error: a b: expected \[namespace\/\]application\[:endpoint\]/,
     ],
     ['names a file that is not there', ['config', 'a', '-f', '/nowhere'], 1, /error: \/nowhere cannot be read/],
-    ['names a file that cannot be written', ['record', '/nowhere/x'], 1, /^error: .*'\/nowhere\/x'\n$/],
-    ['names a port that is none', ['record', '/dev/null', '--port', 'x'], 1, /expected a whole number/i],
-    ['names a count that is none', ['replay', '-', '--repeat', '-1'], 1, /expected a whole number/i],
     ['names what is wrong in YAML', ['config', 'a', '-f', '-'], 1, /error: -:1:2: /],
   ])('%s', async (_, args, code, message) => {
     const ran = await begin(args, { input: '{' }).ended
