@@ -10,6 +10,7 @@ const SLOW = [
   'test/cli/juju/follow.test.ts',
   'test/contract/lives.test.ts',
   'test/contract/specs.test.ts',
+  'test/contract/tenants.test.ts',
   'test/features/coordinated-workers/cluster-churn.test.ts',
   'test/features/coordinated-workers/cluster-mesh.test.ts',
   'test/features/coordinated-workers/cluster-nginx.test.ts',
@@ -23,8 +24,10 @@ const SLOW = [
   'test/serve/page/browser.test.ts',
   'test/serve/page/map.test.ts',
   'test/site-browser.test.ts',
+  'test/ask/preview/difference.test.ts',
   'test/ask/preview/histories.test.ts',
   'test/ask/preview/plan.test.ts',
+  'test/ask/propose/property.test.ts',
   'test/ask/traffic/real-prometheus.test.ts',
   'test/core/reconcile/properties.test.ts',
   'test/core/relations/offer-and-claim-large.test.ts',
@@ -50,7 +53,8 @@ const PROJECTS = [
 export default defineConfig({
   test: {
     globalSetup: ['test/helpers/announce.ts'],
-    maxWorkers: 2,
+    // slow files wait for other processes a third of their time, and then a third file can go on
+    maxWorkers: TESTS === 'quick' ? 2 : 3,
     projects: PROJECTS.filter(({ name }) => TESTS === 'all' || TESTS === name).map((project) => ({
       test: { ...project, setupFiles: ['test/helpers/seed.ts'], testTimeout: 900_000, hookTimeout: 300_000 },
     })),

@@ -3,31 +3,13 @@ import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { build } from 'esbuild'
 import { writeMaterials } from './bundle/materials.ts'
-import { modelsInside } from './bundle/models.ts'
-import { common, REQUIRE, uuidsOfNode } from './bundle/options.ts'
 import { copyPage, LIBRARY_FILES } from './bundle/page.ts'
+import { bundlePrograms } from './bundle/programs.ts'
 
 const run = promisify(execFile)
 
 const LIB = 'lib'
-
-/** An app that imports the package ends by itself: the reason is thrown. */
-const REFUSE_OLDER = `{const[major,minor]=process.versions.node.split('.');if(major<22||major==22&&minor<18)throw new Error('meshstep needs Node 22.18 or later, this is '+process.version)}`
-
-/** Bundles what the package exports and its command, with all that they need: so the package has no dependencies. */
-const bundle = () =>
-  build({
-    ...common,
-    metafile: true,
-    target: 'node22.18',
-    entryPoints: { index: 'src/index.ts', meshstep: 'src/cli/main.ts' },
-    outdir: LIB,
-    splitting: true,
-    plugins: [modelsInside, uuidsOfNode],
-    banner: { js: `${REQUIRE}${REFUSE_OLDER}` },
-  })
 
 /** Declares the types of what the package exports, which import nothing, so that they hold whatever else is installed. */
 const declare = async (): Promise<void> => {
@@ -42,7 +24,8 @@ const declare = async (): Promise<void> => {
 
 await rm(LIB, { recursive: true, force: true })
 await mkdir(LIB)
-const { metafile } = await bundle()
+/** What the package exports, and its command. */
+const { metafile } = await bundlePrograms(LIB, { index: 'src/index.ts', meshstep: 'src/cli/main.ts' })
 await copyPage(LIB)
 await declare()
 await writeMaterials(LIB, [metafile], LIBRARY_FILES)

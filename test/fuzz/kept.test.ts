@@ -49,7 +49,7 @@ const stored = (name: string, data: Record<string, string>): KubernetesObject =>
 
 /** Of the memory itself it may be told that somebody has to repair it; it is left as it is then. */
 test('whatever a memory holds, a step goes by it or says how to repair it', async () => {
-  await fuzz('memories', 3_500, memory, async (data) => {
+  await fuzz('memories', 1_000, memory, async (data) => {
     const world = createFuzzed([stored('web', data)])
     const answer = await tell(world, 'resync', { namespace: 'shop', application: 'web' })
     if (answer.status === 500) expect(memoriesIn(world)[0]?.data).toEqual(data)
@@ -61,7 +61,7 @@ test('whatever a memory holds, a step goes by it or says how to repair it', asyn
 
 test('whatever the memory of another application holds, a step of this one goes on', async () => {
   const told = EVENTS.filter(({ name }) => name === 'relation-changed')
-  await fuzz('memories of others', 1_500, fc.tuple(fc.constantFrom(...told), memory), async ([{ data }, held]) => {
+  await fuzz('memories of others', 500, fc.tuple(fc.constantFrom(...told), memory), async ([{ data }, held]) => {
     const { remote } = data as { remote: { application: string; namespace?: string } }
     const world = createFuzzed(remote.namespace ? [] : [stored(remote.application, held)])
     await expectAnswer(await tell(world, 'relation-changed', data), [200], world.lines)
@@ -85,7 +85,7 @@ const answer = fc.record({
 
 test('whatever is answered in place of the API server, the event is answered, and the next one repairs', async () => {
   const cases = fc.tuple(fc.constantFrom(...EVENTS), fc.array(answer, { minLength: 1, maxLength: 4 }))
-  await fuzz('API answers', 3_000, cases, async ([{ name, data }, answers]) => {
+  await fuzz('API answers', 1_000, cases, async ([{ name, data }, answers]) => {
     const world = createFuzzed()
     let calls = 0
     world.intercept = (request) => {

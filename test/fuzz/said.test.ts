@@ -12,7 +12,7 @@ test('whatever the data of an event are, it is taken or refused, and so is what 
     const { name = '', data = {} } = EVENTS[index] ?? {}
     return fc.tuple(fc.constant(name), mutated([data]))
   })
-  await fuzz('data and databags', 7_000, fc.array(event, { minLength: 1, maxLength: 2 }), async (events) => {
+  await fuzz('data and databags', 2_000, fc.array(event, { minLength: 1, maxLength: 2 }), async (events) => {
     const world = createFuzzed()
     for (const [name, data] of events) await expectAnswer(await tell(world, name, data), FAIR, world.lines)
     await expectAnswer(await tell(world, 'resync', resync), [200], world.lines)
@@ -29,7 +29,7 @@ test('whatever a document says, it is taken or refused, and a resync goes on', a
       fc.record({ kind: fc.oneof({ weight: 9, arbitrary: fc.constant(kind) }, text), data: documentData(data) }),
     )
     .filter(({ data }) => Object.values(data).join('').length < 1_000_000)
-  await fuzz('documents', 4_500, document, async ({ kind, data }) => {
+  await fuzz('documents', 1_300, document, async ({ kind, data }) => {
     const object = configMap('said', data, { 'meshstep.dev/kind': kind })
     const world = createFuzzed([stored(object)])
     const sent = await post(world, { ...EVENT, 'ce-type': RESOURCE }, JSON.stringify(object))

@@ -2,11 +2,10 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { createLog } from '../../src/platform/base/log.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
-import { isWhole } from '../helpers/runs.ts'
 import { createWorld, isWrite, NAMESPACE, service, type World, workload } from '../helpers/world.ts'
 
-/** `npm test` tries a few cases of each kind. FUZZ is a factor: 10 for ten times as many. */
-const casesOf = (whole: number): number => Math.ceil(whole * Number(process.env.FUZZ ?? (isWhole ? 1 : 0.015)))
+/** FUZZ is a factor: 10 for ten times as many. */
+const casesOf = (whole: number): number => Math.ceil(whole * Number(process.env.FUZZ ?? 1))
 
 /** Runs the cases, says how many and from which seed, and how one that failed comes again. */
 export const fuzz = async <T>(

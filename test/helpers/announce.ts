@@ -27,5 +27,8 @@ export const setup = (): void => {
   for (const what of skipped()) process.stdout.write(`skipped: ${what}\n`)
 }
 
-/** Removes the snapshot that tests of processes have made for all of them. */
-export const teardown = (): void => rmSync(join(tmpdir(), `meshstep-${process.pid}.blob`), { force: true })
+/** Removes what tests of processes have made for all of them. */
+export const teardown = (): void => {
+  for (const made of [`${process.pid}.blob`, `programs-${process.pid}`])
+    rmSync(join(tmpdir(), `meshstep-${made}`), { recursive: true, force: true })
+}

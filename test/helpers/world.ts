@@ -113,7 +113,10 @@ export const createWorld = (
     later,
     share,
     budget,
+    base,
   }: {
+    /** A cluster of which the world has a copy. @default an empty one */
+    base?: EmbeddedApi
     /** @default each client reads its lists alone */
     share?: ShareLists
     budget?: Budget
@@ -134,7 +137,7 @@ export const createWorld = (
   } = {},
 ): World => {
   const clock = { ...fakeClock(), ...(yieldTurn && { yieldTurn }) }
-  const api = createEmbeddedApi({
+  const api = (base?.copy ?? createEmbeddedApi)({
     now: () => new Date(clock.now()),
     tokens: { good: SENDER, ...tokens },
     audiences: ['meshstep'],

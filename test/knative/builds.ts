@@ -60,11 +60,14 @@ export const buildCombination = (components: readonly string[], namespace = 'sho
   }
 }
 
-/** Every subset, in an order that keeps `functions` first. */
-const combinations: string[][] = ['functions', 'leases', 'mesh', 'authentication'].reduce<string[][]>(
-  (subsets, component) => subsets.flatMap((components) => [components, [...components, component]]),
-  [[]],
-)
+const COMPONENTS = ['functions', 'leases', 'mesh', 'authentication']
+
+/** None, each alone, and all but each: so any two are together, apart, and both away. */
+const combinations: string[][] = [
+  [],
+  ...COMPONENTS.map((component) => [component]),
+  ...COMPONENTS.map((component) => COMPONENTS.filter((other) => other !== component)),
+]
 
 export type Build = { name: string; components: readonly string[]; objects: KubeObject[] }
 

@@ -9,7 +9,7 @@ import { arrived, send } from '../features/coordinated-workers/nginx/clients.ts'
 import { freePorts, nginxDirectory, objection, serveFile } from '../features/coordinated-workers/nginx/nginx.ts'
 import { nginxProgram } from '../features/coordinated-workers/nginx/nginx-program.ts'
 import { event } from '../helpers/world.ts'
-import { post, serve } from './helpers.ts'
+import { post, serveExample } from './helpers.ts'
 
 const NAMESPACE = 'tempo'
 const ROLES = ['querier', 'ingester', 'compactor']
@@ -24,7 +24,7 @@ const ON_MESH = {
 
 /** `npm start`, and what its cluster holds. */
 const startExample = async () => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const server = await serveExample()
   const { url } = await server.logged('embedded Kubernetes API')
   const transport = createTransport({ server: String(url), credentials: async () => ({}) })
   onTestFinished(() => transport.close())

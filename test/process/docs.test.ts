@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { serve, settle } from './helpers.ts'
+import { serveExample, settle } from './helpers.ts'
 import { answerTo, commandsOf, pages } from './pages.ts'
 
 describe.each(pages())('docs/%s', (page) => {
   test('its commands are answered as it says', async () => {
-    const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+    const server = await serveExample()
     const commands = commandsOf(page)
     expect(commands.length).toBeGreaterThan(0)
     for (const command of commands) {

@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { agree } from '../../src/cli/consent.ts'
 import { writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import { event, meshRelation } from '../helpers/world.ts'
-import { ensureBundle, post, serve, start, startCluster } from './helpers.ts'
+import { ensureBundle, ensurePrograms, LOCAL, post, serve, start, startCluster } from './helpers.ts'
 
-const ENTRY = 'src/local.ts'
+const ENTRY = LOCAL
 const EMBEDDED = { EMBEDDED_PORT: '0' }
 
 /** Whether something takes connections at an address. */
@@ -30,6 +30,8 @@ const ask = (url: string, headers: Record<string, string>): Promise<number> =>
   })
 
 describe('npm start', () => {
+  beforeAll(ensurePrograms)
+
   test('npm start is for this machine alone, and for no page that DNS leads here', async () => {
     const server = await serve({ entry: ENTRY, environment: EMBEDDED })
     expect([await isOpen('127.0.0.1', server.port), await isOpen('127.0.0.2', server.port)]).toEqual([true, false])

@@ -4,7 +4,7 @@ import { createKubernetes } from '../../src/platform/kubernetes/client.ts'
 import { createTransport } from '../../src/platform/kubernetes/transport.ts'
 import { bookinfo } from '../helpers/mesh.ts'
 import { managed } from '../mesh/istio/bookinfo.ts'
-import { ensureBundle, serve, startCluster, until } from './helpers.ts'
+import { ensureBundle, serve, serveExample, startCluster, until } from './helpers.ts'
 
 const asked = (namespace: string, rest = '') =>
   `/explain?from=${namespace}/productpage&to=${namespace}/details&port=9080${rest}`
@@ -34,7 +34,7 @@ describe('the bundle', () => {
 })
 
 test('npm start runs waypoints, whose pods are no applications, and explains what passes them', async () => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const server = await serveExample()
   const { url } = await server.logged('embedded Kubernetes API')
   const transport = createTransport({ server: String(url), credentials: async () => ({}) })
   const kubernetes = createKubernetes({ transport, clock, deadline: Number.POSITIVE_INFINITY })

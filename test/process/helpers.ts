@@ -18,6 +18,8 @@ import {
 import { startEmbeddedApi } from '../../src/embedded/api/server.ts'
 import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
+import { copyPage } from '../../tools/bundle/page.ts'
+import { bundlePrograms } from '../../tools/bundle/programs.ts'
 import { NAMESPACE, service, workload } from '../helpers/world.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -52,27 +54,54 @@ const isFromSnapshotUsually = process.env.START !== 'plain'
 /** The snapshot of the bundle, made once for all workers. */
 export const SNAPSHOT = join(tmpdir(), `meshstep-${process.ppid}.blob`)
 
-/** Builds the bundle and the snapshot when they are missing; of several workers that miss them, one builds and the others wait. */
-export const ensureBundle = async (): Promise<void> => {
-  const building = join(tmpdir(), `meshstep-build-${process.ppid}`)
-  const isBundled = () => existsSync(join(ROOT, BUNDLE)) && existsSync(join(ROOT, 'dist/kubeconfig.mjs'))
-  const isBuilt = () => isBundled() && existsSync(SNAPSHOT)
-  if (isBuilt() && !existsSync(building)) return
-  const isFirst = await mkdir(building).then(
+/** Makes something when it is missing; of several workers that miss it, one makes it and the others wait. */
+const ensure = async (what: string, isMade: () => boolean, make: () => Promise<void>): Promise<void> => {
+  const making = join(tmpdir(), `meshstep-${what}-${process.ppid}`)
+  if (isMade() && !existsSync(making)) return
+  const isFirst = await mkdir(making).then(
     () => true,
     () => false,
   )
   if (!isFirst) {
-    await until('the bundle is built by another worker', () => !existsSync(building), 50_000)
+    await until(`the ${what} is made by another worker`, () => !existsSync(making), 50_000)
     return
   }
   try {
-    if (!isBundled()) await run(process.execPath, ['build.ts'], { cwd: ROOT })
-    await run(process.execPath, ['--snapshot-blob', SNAPSHOT, '--build-snapshot', BUNDLE], { cwd: ROOT })
+    await make()
   } finally {
-    await rm(building, { recursive: true })
+    await rm(making, { recursive: true })
   }
 }
+
+/** Builds the bundle and the snapshot when they are missing. */
+export const ensureBundle = (): Promise<void> => {
+  const isBundled = () => existsSync(join(ROOT, BUNDLE)) && existsSync(join(ROOT, 'dist/kubeconfig.mjs'))
+  return ensure(
+    'build',
+    () => isBundled() && existsSync(SNAPSHOT),
+    async () => {
+      if (!isBundled()) await run(process.execPath, ['build.ts'], { cwd: ROOT })
+      await run(process.execPath, ['--snapshot-blob', SNAPSHOT, '--build-snapshot', BUNDLE], { cwd: ROOT })
+    },
+  )
+}
+
+/** The folder of the command and of `npm start`, bundled once for all workers as the package has its command: sources take five times as long to load. */
+const PROGRAMS = join(tmpdir(), `meshstep-programs-${process.ppid}`)
+export const COMMAND = join(PROGRAMS, 'meshstep.js')
+export const LOCAL = join(PROGRAMS, 'local.js')
+
+export const ensurePrograms = (): Promise<void> =>
+  ensure(
+    'bundling',
+    () => existsSync(COMMAND),
+    async () => {
+      await mkdir(PROGRAMS)
+      await writeFile(join(PROGRAMS, 'package.json'), '{ "type": "module" }')
+      await copyPage(PROGRAMS)
+      await bundlePrograms(PROGRAMS, { local: 'src/local.ts', meshstep: 'src/cli/main.ts' })
+    },
+  )
 
 /** A line of the log: level, time and msg, and the fields beside them. */
 export type Line = { level: number; msg: string } & Record<string, unknown>
@@ -101,7 +130,11 @@ type Program = {
   isText?: boolean
   /** A command that becomes its arguments, which start the process. */
   enter?: readonly string[]
+  /** Has it ended later. @default after the test */
+  later?: Later
 }
+
+export type Later = (end: () => void) => void
 
 /** Starts a process with nothing of this one's environment; it is gone after the test. */
 export const start = ({
@@ -111,12 +144,13 @@ export const start = ({
   isFromSnapshot = isFromSnapshotUsually && entry === BUNDLE,
   isText = false,
   enter = [],
+  later = onTestFinished,
 }: Program = {}): Started => {
   const flags = isFromSnapshot ? ['--snapshot-blob', SNAPSHOT] : []
   const options = { cwd: ROOT, env: { PORT: '0', ...environment } }
   const [program = process.execPath, ...given] = [...enter, process.execPath, ...flags, entry, ...names]
   const child = spawn(program, given, options)
-  onTestFinished(() => void child.kill('SIGKILL'))
+  later(() => void child.kill('SIGKILL'))
   const lines: Line[] = []
   let rest = ''
   let errors = ''
@@ -155,6 +189,12 @@ export const serve = async (program: Program): Promise<Started & { url: string; 
   // the line is written a moment before signals are listened to
   await (await fetch(`${url}/health/readiness`)).text()
   return { ...started, port, url }
+}
+
+/** `npm start`, with an API of its own. */
+export const serveExample = async ({ environment = {}, ...others }: Omit<Program, 'entry'> = {}) => {
+  await ensurePrograms()
+  return await serve({ entry: LOCAL, environment: { EMBEDDED_PORT: '0', ...environment }, ...others })
 }
 
 /** Waits until all that has happened in the embedded cluster of a process was told to its functions: the source sends in order. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import model from '../../src/embedded/demo/juju-model.json' with { type: 'json' }
 import { createStandIn, emptyModel, type World } from '../cli/juju/stand-in.ts'
-import { serve, settle, temporaryDirectory, until } from './helpers.ts'
+import { COMMAND, serveExample, settle, temporaryDirectory, until } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -19,7 +19,7 @@ const standIn = async (world: World) => {
   const keep = () => writeFile(join(folder, 'world.json'), JSON.stringify(world))
   await keep()
   const program = join(folder, 'juju')
-  const entry = `'${process.execPath}' '${ROOT}node24.mjs' '${ROOT}test/cli/juju/stand-in-program.ts'`
+  const entry = `'${process.execPath}' '${ROOT}test/cli/juju/stand-in-program.ts'`
   await writeFile(program, `#!/bin/sh\nexec ${entry} "$@"\n`)
   await chmod(program, 0o755)
   const change = async (changing: (world: World) => void): Promise<void> => {
@@ -31,7 +31,7 @@ const standIn = async (world: World) => {
 
 /** `npm start` with a beacon, a model of its example, and the command that follows it. */
 const ground = async () => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const server = await serveExample()
   const { url } = await server.logged('embedded Kubernetes API')
   const model = {
     ...emptyModel('b00'),
@@ -59,7 +59,7 @@ const ground = async () => {
       ...{ PATH: `${folder}:${process.env.PATH}`, JUJU_DATA: folder, MESHSTEP_NAMESPACE: 'bookinfo' },
       ...{ MESHSTEP_SERVER: server.url, MESHSTEP_API: String(url) },
     }
-    const child = spawn(process.execPath, [join(ROOT, 'meshstep.mjs'), ...args], { env })
+    const child = spawn(process.execPath, [COMMAND, ...args], { env })
     onTestFinished(() => void child.kill('SIGKILL'))
     let [stdout, stderr] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (chunk) => {

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { run, serve, temporaryDirectory } from './helpers.ts'
+import { run, serveExample, temporaryDirectory } from './helpers.ts'
 import { deploy, EXAMPLE, hasPython, PYTHON, relate, type Unit } from './juju.ts'
 import { startSink } from './sink.ts'
 
@@ -244,7 +244,7 @@ describe.skipIf(!hasPython)('a charm (skipped without python3)', () => {
   })
 
   test('of two applications puts both on the mesh, with the policy between them, and ends it', async () => {
-    const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+    const server = await serveExample()
     const config = (value: object) => ({ 'meshstep-url': server.url, 'meshstep-config': JSON.stringify(value) })
     const beacon = await deploy({ name: 'beacon/0', config: config({ mesh: {} }) })
     const details = await deploy({ name: 'details/0', config: config(POLICIES) })

@@ -5,7 +5,7 @@ import { systemClock as clock } from '../../src/platform/base/clock.ts'
 import { createKubernetes } from '../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { createTransport } from '../../src/platform/kubernetes/transport.ts'
-import { serve, until } from './helpers.ts'
+import { serveExample, until } from './helpers.ts'
 
 const readme = readFileSync(new URL('../../docs/first-steps.md', import.meta.url), 'utf8')
 
@@ -31,7 +31,7 @@ const run = async (
 }
 
 test('the first steps relate bookinfo, and its answers are the ones that stand there', async () => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const server = await serveExample()
   const { url } = await server.logged('embedded Kubernetes API')
   const transport = createTransport({ server: String(url), credentials: async () => ({}) })
   const kubernetes = createKubernetes({ transport, clock, deadline: Number.POSITIVE_INFINITY })

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { serve, settle, temporaryDirectory } from './helpers.ts'
+import { COMMAND, serveExample, settle, temporaryDirectory } from './helpers.ts'
 import { hasPython, PYTHON } from './juju.ts'
 import { startOf } from './pages.ts'
 import { replay, transcriptOf } from './transcripts.ts'
@@ -36,12 +36,13 @@ test.each(FOLLOWED)('%s begins with the one command that starts what it needs', 
 
 test.each(PAGES.filter(isRunnable))('the commands of %s print what stands below them', async (page) => {
   const names = startOf(readFileSync(page, 'utf8')) ?? []
-  const server = await serve({ entry: 'src/local.ts', names, environment: { EMBEDDED_PORT: '0' } })
+  const server = await serveExample({ names })
   const { url } = await server.logged('embedded Kubernetes API')
   const transcript = transcriptOf(page)
   const ground = {
     ...{ folder: await temporaryDirectory(), server: server.url, kubernetes: String(url) },
     path: STAND_INS,
+    program: COMMAND,
     settle: () => settle(server),
   }
   expect(await replay(transcript, ground)).toEqual(transcript)

@@ -34,8 +34,8 @@ export type Ground = {
   settle(): Promise<void>
   /** A folder of commands that go before others. */
   readonly path?: string
-  /** The command. @default the one of this checkout */
-  readonly program?: string
+  /** The command. */
+  readonly program: string
 }
 
 /** Commands that only look; what they look at may still be on its way. */
@@ -46,7 +46,7 @@ const PATIENCE_MILLISECONDS = 10_000
 /** Runs each command in a shell, with what was exported and named before, and answers with all that it printed. */
 export const replay = async (
   entries: readonly Entry[],
-  { folder, server, kubernetes, settle, path, program = `${ROOT}meshstep.mjs` }: Ground,
+  { folder, server, kubernetes, settle, path, program }: Ground,
 ): Promise<Entry[]> => {
   const environment: Record<string, string> = {
     PATH: [path, process.env.PATH].filter((one) => one !== undefined).join(':'),

@@ -10,7 +10,7 @@ import { freePorts, serveFile } from '../features/coordinated-workers/nginx/ngin
 import { nginxProgram } from '../features/coordinated-workers/nginx/nginx-program.ts'
 import { prometheusObjection, startPrometheus } from '../features/coordinated-workers/nginx/prometheus.ts'
 import { hasPrometheus } from '../features/coordinated-workers/nginx/prometheus-program.ts'
-import { serve, settle, until } from './helpers.ts'
+import { serveExample, settle, until } from './helpers.ts'
 import { answerTo, commandsOf, textOf } from './pages.ts'
 
 type ConfigMap = { data: Record<string, string> }
@@ -22,7 +22,7 @@ const keyOnPage = (): string => /\(\.(\w+)\[\]\.data\.scrape_jobs/.exec(textOf('
 
 /** Takes the page's way up to where the mesh goes, and answers with what there is then. */
 const takeTutorial = async () => {
-  const server = await serve({ entry: 'src/local.ts', environment: { EMBEDDED_PORT: '0' } })
+  const server = await serveExample()
   const { url } = await server.logged('embedded Kubernetes API')
   for (const command of commandsOf('how-to/loki-cluster.md').slice(0, -1))
     expect((await answerTo(command, server.url)).code).toBe(200)

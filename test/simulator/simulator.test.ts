@@ -6,7 +6,7 @@ import { begin, check, checkEnd, MOVE_NAMES, type Move, play } from './simulatio
 /** The histories are the same at each run; a failure says with which seed and path it comes again. */
 const SEED = 20_260_101
 
-const HISTORIES = Number(process.env.SIMULATOR_HISTORIES ?? 300)
+const HISTORIES = Number(process.env.SIMULATOR_HISTORIES ?? 100)
 
 const moves: fc.Arbitrary<Move[]> = fc.array(
   fc.record({
@@ -63,7 +63,7 @@ describe.each(['stateless', 'stateful'] as const)('a %s application, through hun
         await world.send('resync', {})
         expect(runs()).toContain('"value":"8"')
       }),
-      { numRuns: 40, seed: SEED },
+      { numRuns: 15, seed: SEED },
     )
   })
 })

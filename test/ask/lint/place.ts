@@ -1,4 +1,5 @@
 import type { Finding } from '../../../src/ask/lint/finding.ts'
+import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
@@ -12,8 +13,17 @@ export const DB = { application: 'db' }
 export const WEB = { application: 'web' }
 export const APP = { type: 'app', relation: 'use', endpoints: [{ ports: [80], methods: ['GET'] }] }
 
-/** `web` may GET of `db`, over relation 3. */
+const made = new Map<string, Promise<EmbeddedApi>>()
+
+/** `web` may GET of `db`, over relation 3: in a copy of a cluster that events have made once. */
 export const granted = async (config: Record<string, unknown> = { policies: [APP] }, mesh = {}): Promise<Place> => {
+  const key = JSON.stringify([config, mesh])
+  const base = made.get(key) ?? make(config, mesh)
+  made.set(key, base)
+  return createPlace([], { base: await base })
+}
+
+const make = async (config: Record<string, unknown>, mesh: object): Promise<EmbeddedApi> => {
   const place = createPlace(['db', 'web'])
   for (const [type, data] of [
     ['config-changed', { application: 'beacon', config: { mesh } }],
@@ -23,7 +33,7 @@ export const granted = async (config: Record<string, unknown> = { policies: [APP
     ['relation-changed', related(3, 'use', WEB, DB)],
   ] as const)
     await place.happen(event(type, data))
-  return place
+  return place.api
 }
 
 /** As `granted`, where Istio's own config can be read. */

@@ -19,7 +19,7 @@ import { change, NAMES, objectsOf, type Spec } from './worlds.ts'
 
 const SEED = 20_260_201
 
-const CHANGES = process.env.TESTS === 'all' ? 2_000 : 40
+const CHANGES = Number(process.env.PREVIEW_CHANGES ?? 300)
 
 /** Each change is asked about some requests, so that together they are asked about all. */
 const STRIDE = 23

@@ -9,7 +9,7 @@ import { createPlace, type Place, written } from './planned.ts'
 
 const SEED = 20_260_101
 
-const HISTORIES = Number(process.env.PREVIEW_HISTORIES ?? (process.env.TESTS === 'all' ? 2_000 : 40))
+const HISTORIES = Number(process.env.PREVIEW_HISTORIES ?? 400)
 
 /** Each batch has a seed of its own. */
 const BATCH = 100

@@ -1,6 +1,7 @@
 import type { Proposal } from '../../../src/ask/preview/input.ts'
 import { createPreview, type Plan, type Preview } from '../../../src/ask/preview/preview.ts'
 import type { Authenticate } from '../../../src/core/access/authenticate.ts'
+import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
 import { features } from '../../../src/features.ts'
@@ -21,11 +22,11 @@ export type Place = World & {
 
 export const createPlace = (
   applications: readonly string[],
-  { authenticate, intercept }: { authenticate?: Authenticate; intercept?: Transport } = {},
+  { authenticate, intercept, base }: { authenticate?: Authenticate; intercept?: Transport; base?: EmbeddedApi } = {},
 ): Place => {
   const world = createWorld(
     applications.flatMap((name) => [workload('StatefulSet', name), service(name)]),
-    { isOwnSink: true },
+    { isOwnSink: true, ...(base && { base }) },
   )
   const { api, clock } = world
   startIstio({ api })

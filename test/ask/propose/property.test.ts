@@ -7,7 +7,6 @@ import type { Flow, Way } from '../../../src/ask/traffic/flows.ts'
 import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { related, requires } from '../../helpers/beacon-world.ts'
-import { runs } from '../../helpers/runs.ts'
 import { event } from '../../helpers/world.ts'
 import { foretold } from '../preview/foretold.ts'
 import { createPlace, type Place } from '../preview/planned.ts'
@@ -253,7 +252,7 @@ test('what is proposed allows all that was seen and looks honest, and nothing el
         if (expected === 'allowed') expect([asked, lossesIn(access, asked)]).toEqual([asked, []])
       }
     }),
-    { numRuns: runs(100) },
+    { numRuns: 40 },
   )
   expect([...counted].toSorted()).toEqual(['allowed', 'denied'])
 })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, type TestContext, test } from 'vitest'
 import { readDryRuns } from '../../../src/ask/traffic/dry-runs.ts'
 import { expressionsFor } from '../../../src/ask/traffic/expressions.ts'
 import { observe } from '../../../src/ask/traffic/observe.ts'
@@ -20,8 +20,11 @@ const [HTTP, OPENED, CLOSED, FAILED] = [
 
 type Counter = readonly [metric: string, labels: Readonly<Record<string, string>>, value: number]
 
+/** Those that start at once would take the same port. */
+let starting: Promise<unknown> = Promise.resolve()
+
 /** A proxy with the metrics of Istio, which Prometheus scrapes each second. */
-const startMesh = async () => {
+const startMesh = async ({ onTestFinished }: TestContext) => {
   let counters: readonly Counter[] = []
   const server = createServer((_, response) => {
     const lines = counters.map(([metric, labels, value]) => {
@@ -34,7 +37,9 @@ const startMesh = async () => {
   await once(server, 'listening')
   const targets = [`proxy.test:${(server.address() as AddressInfo).port}`]
   const job = { job_name: 'mesh', metrics_path: '/metrics', static_configs: [{ targets }], relabel_configs: [] }
-  const prometheus = await startPrometheus({ jobs: [job] })
+  const started = starting.then(() => startPrometheus({ jobs: [job] }))
+  starting = started.catch(() => undefined)
+  const prometheus = await started
   onTestFinished(async () => {
     await prometheus.stop()
     server.close()
@@ -46,7 +51,11 @@ const startMesh = async () => {
     show: async (...shown: Counter[]): Promise<void> => {
       counters = shown
       const [metric, , value] = shown.at(-1) ?? []
-      await until(`${metric} is ${value}`, async () => (await prometheus.query(`${metric} == ${value}`)).length > 0)
+      await until(
+        `${metric} is ${value}`,
+        async () => (await prometheus.query(`${metric} == ${value}`)).length > 0,
+        60_000,
+      )
     },
   }
 }
@@ -59,11 +68,13 @@ const client = (name: string, cluster = 'east') => ({
 const DB = { destination_workload: 'db', destination_workload_namespace: 'shop', destination_cluster: 'east' }
 const SERVICE = { destination_service: 'db.shop.svc.cluster.local', destination_service_namespace: 'shop' }
 
-describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometheus and promtool)', () => {
+/** Each waits for its own Prometheus to scrape, most of the time: they wait at once. */
+describe.skipIf(!hasPrometheus).concurrent('with a real Prometheus (skipped without Prometheus and promtool)', () => {
   const sums = (found: readonly Series[]) => found.reduce((all, { value }) => all + value, 0)
 
-  test('a counter that restarts is counted on', async () => {
-    const { url, show } = await startMesh()
+  test('a counter that restarts is counted on', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     const labels = { reporter: 'waypoint', ...client('web'), ...SERVICE, response_code: '200' }
     await show([HTTP, labels, 1_000])
     await show([HTTP, labels, 1_010])
@@ -75,8 +86,9 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     expect(found).toBeLessThan(36)
   })
 
-  test('a counter that comes while its proxy is scraped began at zero, also if it grows on', async () => {
-    const { url, show } = await startMesh()
+  test('a counter that comes while its proxy is scraped began at zero, also if it grows on', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     const build: Counter = ['istio_build', { component: 'proxy' }, 1]
     const labels = { reporter: 'waypoint', ...client('job'), ...SERVICE, response_code: '200' }
     const older = { ...labels, ...client('web') }
@@ -94,15 +106,17 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     expect(web).toBeLessThan(10)
   })
 
-  test('a connection that was refused once is seen, by a ztunnel with and without a counter of failures', async () => {
-    const { url, show } = await startMesh()
+  test('a connection that was refused once is seen, by a ztunnel with and without a counter of failures', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     const labels = { reporter: 'destination', ...client('scan'), ...DB, response_flags: 'DENY' }
     await show([CLOSED, { ...labels, instance_of: 'older' }, 1], [CLOSED, labels, 1], [FAILED, labels, 1])
     expect(sums(await createPrometheus({ url })(expressionsFor('shop', 60).denied))).toBe(2)
   })
 
-  test('no series is counted twice, nor one of another namespace', async () => {
-    const { url, show } = await startMesh()
+  test('no series is counted twice, nor one of another namespace', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     const elsewhere = { destination_workload_namespace: 'pay', destination_service_namespace: 'mesh' }
     const hosts = ['db.shop', 'db.shop:80', 'db.shop.svc.cluster.local', 'db.shop2.svc', 'shop.pay.svc', 'db.shopping']
     await show(
@@ -115,8 +129,9 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     expect(sums(await createPrometheus({ url })(expressionsFor('shop', 60).http))).toBe(3_111)
   })
 
-  test('GET /traffic has all four classes, missing labels and two clusters', async () => {
-    const { url, show } = await startMesh()
+  test('GET /traffic has all four classes, missing labels and two clusters', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     const http = { reporter: 'waypoint', ...SERVICE, destination_cluster: 'east' }
     await show(
       [HTTP, { ...http, ...client('web'), response_code: '200' }, 40],
@@ -138,8 +153,9 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     ])
   })
 
-  test('what dry runs would have refused is counted for each port, also if a proxy restarts', async () => {
-    const { url, show } = await startMesh()
+  test('what dry runs would have refused is counted for each port, also if a proxy restarts', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     const labels = { namespace: 'shop', pod: 'way-7d4b9c-x2x4z', authz_dry_run_action: 'allow' }
     const counter = (port: number, result: string, value: number): Counter => [
       `envoy_http_inbound_0_0_0_0_${port}_rbac`,
@@ -158,8 +174,9 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     expect(first?.allow).toBeLessThan(30)
   })
 
-  test('the time since which proxies are scraped is known, and is the window at most', async () => {
-    const { url, show } = await startMesh()
+  test('the time since which proxies are scraped is known, and is the window at most', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     await show(['istio_build', { component: 'ztunnel' }, 1])
     const read = () => observe(createPrometheus({ url }), 'shop', 86_400)
     const { coveredSeconds = Number.NaN } = await read()
@@ -167,8 +184,9 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     await until('it is known for longer', async () => ((await read()).coveredSeconds ?? 0) > coveredSeconds)
   })
 
-  test('the time since which proxies are scraped is known by their counters, where a Prometheus keeps nothing else', async () => {
-    const { url, show } = await startMesh()
+  test('the time since which proxies are scraped is known by their counters, where a Prometheus keeps nothing else', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     await show(['istio_requests_total', { reporter: 'waypoint' }, 1])
     const read = () => observe(createPrometheus({ url }), 'shop', 60)
     const { coveredSeconds = Number.NaN } = await read()
@@ -176,8 +194,9 @@ describe.skipIf(!hasPrometheus)('with a real Prometheus (skipped without Prometh
     await until('it is known for longer', async () => ((await read()).coveredSeconds ?? 0) > coveredSeconds)
   })
 
-  test('a Prometheus without the metrics of a mesh has no traffic, and no relation is said to be silent', async () => {
-    const { url, show } = await startMesh()
+  test('a Prometheus without the metrics of a mesh has no traffic, and no relation is said to be silent', async (context) => {
+    const { expect } = context
+    const { url, show } = await startMesh(context)
     // istiod alone counts no traffic
     await show(['up_to_date', {}, 1], ['istio_build', { component: 'pilot' }, 1])
     const view = (await (

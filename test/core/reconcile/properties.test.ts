@@ -154,7 +154,7 @@ test('after any sequence of events and of writes by others, a resync leaves what
       expect((await world.send('resync', {})).written).toEqual([])
       expect(world.calls.filter(isWrite)).toEqual([])
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   )
 })
 
@@ -170,7 +170,7 @@ test('after any sequence, the removal of the application leaves only what others
       await world.send('resync', {})
       expect(world.memory()).toBeUndefined()
     }),
-    { numRuns: 200 },
+    { numRuns: 80 },
   )
 })
 
@@ -193,6 +193,6 @@ test('the order in which relations change does not matter', async () => {
       )
       expect(ends[0]).toEqual(ends[1])
     }),
-    { numRuns: 60 },
+    { numRuns: 30 },
   )
 })

@@ -5,6 +5,7 @@ import {
   CONFIGS,
   configure,
   createPair,
+  createStarted,
   DETAILS_CONFIG,
   effects,
   endRelation,
@@ -12,7 +13,6 @@ import {
   principalsAt,
   type Related,
   resync,
-  startPair,
   tellRelation,
   USE,
   WORKING,
@@ -79,7 +79,7 @@ describe('parallel relations', () => {
   test.each(['details', 'productpage'])(
     'two relations of one interface between the same two applications that policies name are two, told to %s',
     async (side) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       const { policies } = DETAILS_CONFIG
       const admin: Related = { ...USE, id: 3, endpoint: 'admin' }
       await configure(world, 'details', { policies: [...policies, { type: 'app', relation: 'admin', endpoints: [] }] })
@@ -94,7 +94,7 @@ describe('parallel relations', () => {
   test.each(['details', 'productpage'])(
     'two relations of one interface between the same two applications and one endpoint are two, told to %s',
     async (side) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       const again: Related = { ...USE, id: 3 }
       await tellRelation(world, side, again)
       await endRelation(world, 'details', USE)
@@ -112,7 +112,7 @@ describe('replaced relations', () => {
     ['details', 'after the first one ended', [-1, 5]],
     ['beacon', 'after the first one ended', [-1, 5]],
   ])('a relation that replaces another one with the beacon works, told to %s %s', async (side, _, steps) => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     for (const id of steps) {
       if (id > 0) await tellRelation(world, side, { ...MESH, id })
       else await endRelation(world, side, MESH)

@@ -5,6 +5,7 @@ import {
   BEACON_CONFIG,
   configure,
   createPair,
+  createStarted,
   effects,
   endRelation,
   loseMemory,
@@ -85,7 +86,7 @@ describe.each(ENDS)('the end of a relation with another beacon, %s', (_, end) =>
 test.each([['details'], ['beacon'], [undefined]])(
   'an end that the beacon alone was told of after both memories were lost is heard with a resync of %s',
   async (name) => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     for (const lost of ['details', 'beacon']) loseMemory(world, lost)
     await configure(world, 'details', {})
     await say(world, 'relation-broken', {

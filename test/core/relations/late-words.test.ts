@@ -5,7 +5,7 @@ import {
   BEACON_CONFIG,
   calm,
   configure,
-  createPair,
+  createStarted,
   DELIVERIES,
   DETAILS_CONFIG,
   effects,
@@ -16,7 +16,6 @@ import {
   principalsAt,
   resync,
   say,
-  startPair,
   tellRelation,
   toldTo,
   USE,
@@ -37,7 +36,7 @@ describe('repeated events', () => {
   test.each(['details', 'beacon'])(
     'an event without time and sequence that is delivered again after the relation ended, told to %s, brings nothing back',
     async (side) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       const told = word('relation-changed', toldTo(side, MESH))
       await again(world, told)
       expect(effects(world)).toEqual(WORKING)
@@ -51,7 +50,7 @@ describe('repeated events', () => {
   )
 
   test('an event without time and sequence that is delivered again after the relation was told again does not end it', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const ended = word('relation-broken', { application: 'details', relation: { id: MESH.id } })
     await again(world, ended)
     await tellRelation(world, 'details', MESH)
@@ -60,7 +59,7 @@ describe('repeated events', () => {
   })
 
   test('an event without time and sequence that is delivered again of the same id from another source counts', async () => {
-    const world = await startPair(createPair(), [])
+    const world = await createStarted('broker', { sides: [] })
     const told = word('relation-changed', toldTo('details', MESH))
     await again(world, told)
     await endRelation(world, 'details', MESH)
@@ -71,7 +70,7 @@ describe('repeated events', () => {
 
 describe('events of the future', () => {
   test('an event of the year 2036 about a config lets later ones of now count', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     await configure(world, 'details', {}, { time: FAR })
     expect(principalsAt(world, 'details')).toEqual([])
     await configure(world, 'details', DETAILS_CONFIG, now(world))
@@ -83,7 +82,7 @@ describe('events of the future', () => {
   test.each(['details', 'beacon'])(
     'an event of the year 2036 about a relation, told to %s, lets its end of now count',
     async (side) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       await tellRelation(world, side, MESH, { time: FAR })
       expect(effects(world)).toEqual(WORKING)
       await endRelation(world, side, MESH, now(world))
@@ -94,7 +93,7 @@ describe('events of the future', () => {
   )
 
   test('an event of the year 2036 that removes a beacon lets its config of now count', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     await say(world, 'application-removed', { application: 'beacon' }, { time: FAR })
     await configure(world, 'beacon', BEACON_CONFIG, now(world))
     await tellRelation(world, 'details', MESH, now(world))
@@ -106,7 +105,7 @@ describe('ordered events', () => {
   test.each(['details', 'beacon'])(
     'events with a sequence are taken in its order, whatever the order they come in, told to %s',
     async (side) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       await endRelation(world, side, MESH, numbered(10))
       await tellRelation(world, side, MESH, numbered(9))
       expect(effects(world)).toEqual(OFF)
@@ -117,14 +116,14 @@ describe('ordered events', () => {
   )
 
   test('events with a sequence are taken in its order about the config', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     await configure(world, 'details', {}, numbered(10))
     await configure(world, 'details', DETAILS_CONFIG, numbered(9))
     expect(principalsAt(world, 'details')).toEqual([])
   })
 
   test('events with a sequence end a relation that one side was told of by an earlier one, told to the other side', async () => {
-    const world = await startPair(createPair(), [])
+    const world = await createStarted('broker', { sides: [] })
     await tellRelation(world, 'details', MESH, numbered(20))
     await endRelation(world, 'beacon', MESH, numbered(21))
     expect(effects(world)).toEqual(OFF)
@@ -138,7 +137,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   test.each(['at once', 'later'])(
     'a beacon that is removed and configured again %s works under the same relation ids',
     async (when) => {
-      const world = await startPair(createPair(delivery))
+      const world = await createStarted(delivery)
       await say(world, 'application-removed', { application: 'beacon' }, now(world))
       expect(effects(world)).toEqual(OFF)
       if (when === 'later') world.clock.advance(60_000)
@@ -149,7 +148,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   )
 
   test('a beacon that is removed and configured again works for relations that were told to the other side, once that is resynced', async () => {
-    const world = await startPair(createPair(delivery))
+    const world = await createStarted(delivery)
     await say(world, 'application-removed', { application: 'beacon' })
     await configure(world, 'beacon', BEACON_CONFIG)
     await resync(world, 'details')
@@ -157,7 +156,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   })
 
   test('a beacon that is removed and configured again works for relations that it is told itself', async () => {
-    const world = await startPair(createPair(delivery), ['beacon'])
+    const world = await createStarted(delivery, { sides: ['beacon'] })
     await say(world, 'application-removed', { application: 'beacon' })
     expect(effects(world)).toEqual(OFF)
     await configure(world, 'beacon', BEACON_CONFIG)

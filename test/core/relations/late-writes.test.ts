@@ -7,6 +7,7 @@ import {
   calm,
   configure,
   createPair,
+  createStarted,
   DETAILS_CONFIG,
   effects,
   endRelation,
@@ -16,7 +17,6 @@ import {
   OFF,
   principalsAt,
   resync,
-  startPair,
   tellRelation,
   toldTo,
   USE,
@@ -49,7 +49,7 @@ describe.each([
   ['belongs to a process that died', DIE],
 ])('a label whose request %s', (how, hear) => {
   const createLate = async () => {
-    const world = await startPair(createPair(), [])
+    const world = await createStarted('broker', { sides: [] })
     const dying = joinProcess(world)
     const forward = dying.intercept
     const late: TransportRequest[] = []
@@ -92,7 +92,7 @@ describe.each([
 })
 
 test('a policy whose request is done after its relation ended lets in nobody, at the latest after one resync', async () => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   await endRelation(world, 'details', USE)
   const late = delay(world, isPolicyWrite, GIVE_UP)
   await world.post(word('relation-changed', toldTo('details', { ...USE, requirer: 'reviews', id: 9 })))
@@ -157,7 +157,7 @@ describe('races of two processes', () => {
   })
 
   test('two processes that take steps of one application at once leave no policy that was asked for over a relation that ended meanwhile, after one resync', async () => {
-    const world = await startPair(createPair(), [])
+    const world = await createStarted('broker', { sides: [] })
     const slow = joinProcess(world)
     const { intercept, reached, resume } = pause(isPolicyWrite, slow.intercept)
     slow.intercept = intercept
@@ -174,7 +174,7 @@ describe('races of two processes', () => {
   })
 
   test('two processes that take steps of one application at once leave the policies of the config that was told last', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const slow = joinProcess(world)
     const { intercept, reached, resume } = pause(isPolicyWrite, slow.intercept)
     slow.intercept = intercept

@@ -10,6 +10,7 @@ import {
   configDocument,
   configure,
   createPair,
+  createStarted,
   DELIVERIES,
   DETAILS_CONFIG,
   deleteDocument,
@@ -63,7 +64,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   test.each(some(CASES, 7))(
     'the memory of $lost is lost, the relation was told to $told: $event told to $to opens and un-enrols nothing',
     async ({ told, lost, to, speak }) => {
-      const world = await startPair(createPair(delivery, ['reviews']), told)
+      const world = await createStarted(delivery, { others: ['reviews'], sides: told })
       expect(effects(world)).toEqual(WORKING)
       loseMemory(world, lost)
       const seen = atEveryWrite(world, () => effects(world))
@@ -76,7 +77,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
 test.each(some(CASES, 7))(
   'the memory of $lost is lost, the relation was told to $told: after $event told to $to it works as before',
   async ({ told, lost, to, speak }) => {
-    const world = await startPair(createPair('broker', ['reviews']), told)
+    const world = await createStarted('broker', { others: ['reviews'], sides: told })
     loseMemory(world, lost)
     await speak(world, to)
     await expectAlive(world)
@@ -116,7 +117,7 @@ const PAIRS = FIRSTS.flatMap(([first, one]) => FIRSTS.map(([second, two]) => ({ 
 
 describe('both memories are lost, and nothing is a document', () => {
   const lose = async (): Promise<World> => {
-    const world = await startPair(createPair('broker', ['reviews']))
+    const world = await createStarted('broker', { others: ['reviews'] })
     await tellRelation(world, 'productpage', { ...MESH, id: 3, requirer: 'productpage' })
     for (const lost of ['details', 'beacon', 'productpage']) loseMemory(world, lost)
     return world
@@ -152,7 +153,7 @@ describe('both memories are lost, and nothing is a document', () => {
 })
 
 test('both memories are lost, and the beacon is told of its relation first: what was granted stays', async () => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   for (const lost of ['details', 'beacon']) loseMemory(world, lost)
   const seen = atEveryWrite(world, () => effects(world))
   await configure(world, 'beacon', CONFIGS.beacon ?? {})
@@ -161,7 +162,7 @@ test('both memories are lost, and the beacon is told of its relation first: what
 })
 
 test('a beacon that lost its memory and is told the end of a relation revokes nothing before the labels are off', async () => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   await configure(world, 'beacon', CONFIGS.beacon ?? {})
   loseMemory(world, 'beacon')
   world.api.seed([configDocument('beacon')], { manager: 'kubectl' })
@@ -178,7 +179,7 @@ test.each([
 ])(
   'a beacon that lost its memory, and %s read what was asked for, revokes the grant of a relation that is over once its labels are off',
   async (_, versions) => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const config = { ...DETAILS_CONFIG, versions: { service_mesh: [1] } }
     await configure(world, 'details', config)
     loseMemory(world, 'beacon')
@@ -229,7 +230,7 @@ test('a beacon that is removed keeps its waypoint until a consumer has left whos
 })
 
 test('a relation of the mesh takes the place of another one without a moment off the mesh', async () => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   const seen = atEveryWrite(world, () => effects(world))
   // its nudge is on its way still
   await world.send('relation-changed', toldTo('details', { ...MESH, id: 11 }))
@@ -252,7 +253,7 @@ test('a relation that was told to the side that lost its memory is known there a
 
 test('a relation that ended while the memory of one side was lost does not come back with it', async () => {
   for (const lost of ['details', 'beacon']) {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     loseMemory(world, lost)
     await endRelation(world, lost === 'details' ? 'beacon' : 'details', MESH)
     for (const name of ['details', 'beacon']) await configure(world, name, CONFIGS[name] ?? {})
@@ -262,7 +263,7 @@ test('a relation that ended while the memory of one side was lost does not come 
 })
 
 test('data that are no config, told after the memory was lost, revoke nothing that the config had asked for', async () => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   loseMemory(world, 'details')
   const seen = atEveryWrite(world, () => effects(world))
   await say(world, 'config-changed', { application: 'details', databag: { 'service-mesh': { quota: '5' } } })

@@ -4,7 +4,7 @@ import { isWrite, type World } from '../../helpers/world.ts'
 import {
   calm,
   configure,
-  createPair,
+  createStarted,
   DELIVERIES,
   DETAILS_CONFIG,
   effects,
@@ -13,7 +13,6 @@ import {
   MESH,
   OFF,
   resync,
-  startPair,
   tellRelation,
   toldTo,
   USE,
@@ -45,7 +44,7 @@ describe('a waiting broker', () => {
   ])(
     'a broker that waits for its subscriber carries at most 8 events for one relation told to %s, subscribed by %s',
     async (side, subscriber) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       const sent = connectWithWaiting(world, subscriber === 'the same process' ? world : joinProcess(world))
       await tellRelation(world, side, MESH)
       expect(sent.length).toBeLessThanOrEqual(8)
@@ -59,7 +58,7 @@ describe('a waiting broker', () => {
   )
 
   test('a broker that waits for its subscriber carries nothing when a step finds all as it should be', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const sent = connectWithWaiting(world, joinProcess(world))
     await configure(world, 'details', DETAILS_CONFIG)
     world.calls.length = 0
@@ -73,7 +72,7 @@ describe('economy', () => {
   test.each(['details', 'beacon'])(
     'a relation that is told to one side is done after at most two events for each side, told to %s',
     async (side) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       const received: (string | undefined)[] = [`shop/${side}`]
       world.sink = async (event) => {
         if (event.type.startsWith('dev.meshstep.relation-')) received.push(event.subject)
@@ -91,7 +90,7 @@ describe('economy', () => {
   test.each(DELIVERIES)(
     'a relation that is told to one side leaves nothing to write for either side, with the delivery: %s',
     async (delivery) => {
-      const world = await startPair(createPair(delivery))
+      const world = await createStarted(delivery)
       world.calls.length = 0
       for (const name of ['details', 'beacon', 'productpage', 'details']) await resync(world, name)
       expect(world.calls.filter(isWrite)).toEqual([])
@@ -124,7 +123,7 @@ describe.each(LOSSES)('events between applications that are %s', (how, transform
   test.each(['details', 'beacon'])(
     `a relation whose events between applications are ${how} is right after a resync of %s`,
     async (name) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       for (const [index, [, type, data]] of HISTORY.entries()) {
         await world.post(word(type, data))
         await pass(world)
@@ -138,7 +137,7 @@ describe.each(LOSSES)('events between applications that are %s', (how, transform
   test.each(['details', 'beacon'])(
     `a relation whose events between applications are ${how} is right after the next events of %s`,
     async (name) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       await world.post(word('relation-changed', toldTo('details', MESH)))
       await pass(world)
       await world.post(word('pod-restarted', { application: name, pod: { name: `${name}-0`, uid: 'u' } }))
@@ -150,7 +149,7 @@ describe.each(LOSSES)('events between applications that are %s', (how, transform
   )
 
   test(`a new user whose events between applications are ${how} is let in after a resync`, async () => {
-    const world = await startPair(createPair('broker', ['reviews']))
+    const world = await createStarted('broker', { others: ['reviews'] })
     await world.post(word('relation-changed', toldTo('details', { ...USE, id: 9, requirer: 'reviews' })))
     await pass(world)
     await resync(world, 'details')
@@ -160,7 +159,7 @@ describe.each(LOSSES)('events between applications that are %s', (how, transform
 
 describe('a forgetful sink', () => {
   test('an event that a sink accepts and drops is sent again after the next event, whatever that is about', async () => {
-    const world = await startPair(createPair(), [])
+    const world = await createStarted('broker', { sides: [] })
     await world.send('relation-changed', toldTo('details', MESH), { id: 'one', source: '/platform' })
     expect(world.published.splice(0)).not.toEqual([])
     await world.send(

@@ -57,6 +57,7 @@ export const SMALL: Bounds = {
  */
 const [LABELS, POLICIES, WIDE, BASIS, NAMESPACE, DENY] = [0, 1, 2, 3, 4, 5] as const
 type Target = 0 | 1 | 2 | 3 | 4 | 5
+const TARGETS: readonly Target[] = [LABELS, POLICIES, WIDE, BASIS, NAMESPACE, DENY]
 const TITLES = ['labels', 'policies', 'wide policies', 'basis', 'namespace', 'deny'] as const
 const SEEN = { requirer: [LABELS, POLICIES, WIDE, NAMESPACE], provider: [BASIS, NAMESPACE, DENY] } as const
 type Kind = keyof typeof SEEN
@@ -417,16 +418,16 @@ export const explore = (bounds: Bounds, off?: Rule): { readonly states: number; 
   const { nexts, problemIn, keyOf } = createProtocol(bounds, new Set(off && [off]))
   const start = { ...START, processes: Array.from({ length: bounds.requirers + bounds.providers }, () => undefined) }
   const parents: Parents = new Map([[keyOf(start), undefined]])
-  const todo: State[] = [start]
-  for (let state = todo.pop(); state !== undefined; state = todo.pop()) {
-    const key = keyOf(state)
+  const todo: { readonly state: State; readonly key: string }[] = [{ state: start, key: keyOf(start) }]
+  for (let from = todo.pop(); from !== undefined; from = todo.pop()) {
+    const { state, key } = from
     for (const next of nexts(state)) {
       const other = keyOf(next.state)
       if (parents.has(other) && next.wrong === undefined) continue
       const problem = problemIn(next)
       if (problem) return { states: parents.size, history: [...pathTo(key, parents), next.name, problem] }
       parents.set(other, [key, next.name])
-      todo.push(next.state)
+      todo.push({ state: next.state, key: other })
     }
   }
   return { states: parents.size }
@@ -437,64 +438,53 @@ const pathTo = (key: string, parents: Parents): string[] => {
   return parent === undefined ? [] : [...pathTo(parent[0], parents), parent[1]]
 }
 
-type Numbered = Kind | 'offer' | Target
-type Rank = (of: Numbered, version: number) => [number]
+/** What has versions of its own: each target, the two memories, and the offer. */
+const NUMBERED = { requirer: 6, provider: 7, offer: 8 } as const
+type Numbered = Target | 6 | 7 | 8
+type Rank = (of: Numbered, version: number) => number
 
 /** States that differ in the numbers of versions alone are one: of each, the order counts. So are those whose processes of a side are swapped. */
 const createKey =
   (kindOf: (index: number) => Kind) =>
   (state: State): string => {
-    const boxes = new Map<Numbered, [number][]>()
-    const { whole, processes, late } = pictureOf(state, kindOf, (of, version) => {
-      const box: [number] = [version]
-      boxes.set(of, [...(boxes.get(of) ?? []), box])
-      return box
-    })
-    for (const all of boxes.values()) {
-      const order = [...new Set(all.map(([version]) => version))].toSorted((one, other) => one - other)
-      for (const box of all) box[0] = order.indexOf(box[0])
-    }
-    const inAnyOrder = (all: readonly unknown[]) => all.map((one) => JSON.stringify(one)).toSorted()
-    return JSON.stringify([whole, inAnyOrder(processes), inAnyOrder(late)])
+    const versions: number[][] = [[], [], [], [], [], [], [], [], []]
+    textOf(state, kindOf, (of, version) => (versions[of]?.includes(version) ? 0 : (versions[of]?.push(version) ?? 0)))
+    for (const all of versions) all.sort((one, other) => one - other)
+    return textOf(state, kindOf, (of, version) => versions[of]?.indexOf(version) ?? 0)
   }
 
-const pictureOf = (state: State, kindOf: (index: number) => Kind, rank: Rank) => {
+const textOf = (state: State, kindOf: (index: number) => Kind, rank: Rank): string => {
   const { requirer, provider, objects, spent } = state
-  const claimed = (claim: Claim | undefined) => claim && [rank('offer', Number(claim.version)), claim.phase]
-  const offered = ({ mode, offer, isWriting }: Omit<Provider, 'version' | 'wish'>) => [
-    mode,
-    rank('offer', offer),
-    isWriting,
-  ]
-  const standing = (all: Objects) => (target: Target) => [all[target][0], rank(target, all[target][1])]
-  const operation = (one: Operation): unknown[] => {
-    if (one.do === 'save claim') return [one.do, claimed(one.change.claim), one.change.isWriting]
-    if (one.do === 'save offer') return [one.do, ...offered(one.change)]
-    if (one.do === 'read offer') return [one.do, rank('offer', one.offer)]
-    if (one.do === 'read claims') return [one.do, one.of === 'none' ? one.of : rank('offer', one.of)]
-    return [one.target, one.stands]
+  const claimed = (claim: Claim | undefined) =>
+    claim ? `${rank(NUMBERED.offer, Number(claim.version))}${claim.phase}` : '-'
+  const offered = ({ mode, offer, isWriting }: Omit<Provider, 'version' | 'wish'>) =>
+    `${mode} ${rank(NUMBERED.offer, offer)} ${isWriting}`
+  const standing = (all: Objects, targets: readonly Target[]) => {
+    let text = ''
+    for (const target of targets) text += `${all[target][0] ? '+' : '-'}${rank(target, all[target][1])}`
+    return text
+  }
+  const operation = (one: Operation): string => {
+    if (one.do === 'save claim') return `claim ${claimed(one.change.claim)} ${one.change.isWriting}`
+    if (one.do === 'save offer') return `offer ${offered(one.change)}`
+    if (one.do === 'read offer') return `read ${rank(NUMBERED.offer, one.offer)}`
+    if (one.do === 'read claims') return `reads ${one.of === 'none' ? one.of : rank(NUMBERED.offer, one.of)}`
+    return `${one.target} ${one.stands}`
   }
   const processOf = (process: Process, index: number) => {
     const kind = kindOf(index)
     if (process === undefined) return kind
-    const look = [rank(kind, process.version), SEEN[kind].map(standing(process.seen))]
-    const planned = 'plan' in process ? [process.at === spent.words, process.plan.map(operation)] : []
-    return [kind, ...look, ...planned]
+    const look = `${kind} ${rank(NUMBERED[kind], process.version)} ${standing(process.seen, SEEN[kind])}`
+    return 'plan' in process ? `${look} ${process.at === spent.words} ${process.plan.map(operation)}` : look
   }
-  return {
-    whole: [
-      [
-        rank('requirer', requirer.version),
-        requirer.established,
-        requirer.isWide,
-        requirer.isWriting,
-        claimed(requirer.claim),
-      ],
-      [rank('provider', provider.version), provider.wish, ...offered(provider)],
-      objects.map((_, target) => standing(objects)(target as Target)),
-      [state.isUnreadable, ...Object.values(spent)],
-    ],
-    processes: state.processes.map(processOf),
-    late: state.late.map((one) => [one.target, one.stands, rank(one.target, one.version), one.at === spent.words]),
-  }
+  const lateOf = ({ target, stands, version, at }: Late) =>
+    `${target} ${stands} ${rank(target, version)} ${at === spent.words}`
+  const { established, isWide } = requirer
+  return [
+    `${rank(NUMBERED.requirer, requirer.version)} ${established} ${isWide} ${requirer.isWriting} ${claimed(requirer.claim)}`,
+    `${rank(NUMBERED.provider, provider.version)} ${provider.wish} ${offered(provider)} ${standing(objects, TARGETS)}`,
+    `${state.isUnreadable} ${Object.values(spent)}`,
+    ...state.processes.map(processOf).sort(),
+    ...state.late.map(lateOf).sort(),
+  ].join('\n')
 }

@@ -7,6 +7,7 @@ import {
   calm,
   configure,
   createPair,
+  createStarted,
   DELIVERIES,
   DETAILS_CONFIG,
   effects,
@@ -17,7 +18,6 @@ import {
   principalsAt,
   resync,
   say,
-  startPair,
   tellRelation,
   USE,
   WORKING,
@@ -36,7 +36,7 @@ describe('enrolment and policies', () => {
   test.each(some(CASES, 3))(
     'an application whose users are named is enrolled only once they are let in, told to $told, delivered by: $delivery',
     async (one) => {
-      const world = await startPair(createPair(one.delivery), [])
+      const world = await createStarted(one.delivery, { sides: [] })
       const seen = atEveryWrite(world, () => isShut(world))
       for (const side of one.told) await tellRelation(world, side, MESH)
       expect(effects(world)).toEqual(WORKING)
@@ -47,7 +47,7 @@ describe('enrolment and policies', () => {
   test.each(some(CASES, 3))(
     'an application whose users are named is un-enrolled before they are shut out, ended at $told, delivered by: $delivery',
     async (one) => {
-      const world = await startPair(createPair(one.delivery), ['details', 'beacon'])
+      const world = await createStarted(one.delivery, { sides: ['details', 'beacon'] })
       const seen = atEveryWrite(world, () => isShut(world))
       for (const side of one.told) await endRelation(world, side, MESH)
       expect(effects(world)).toEqual(OFF)
@@ -58,7 +58,7 @@ describe('enrolment and policies', () => {
   test.each(DELIVERIES)(
     'an application whose users are named is un-enrolled before they are shut out when the beacon is removed, delivered by: %s',
     async (d) => {
-      const world = await startPair(createPair(d))
+      const world = await createStarted(d)
       const seen = atEveryWrite(world, () => isShut(world))
       await say(world, 'application-removed', { application: 'beacon' })
       for (const name of ['details', 'beacon']) await resync(world, name)
@@ -68,7 +68,7 @@ describe('enrolment and policies', () => {
   )
 
   test('an application whose users are named is not enrolled while its requests are not granted, and says what it waits for', async () => {
-    const world = await startPair(createPair(), [])
+    const world = await createStarted('broker', { sides: [] })
     world.intercept = ({ path, method }) =>
       method !== 'GET' && path.includes('/authorizationpolicies') ? refusal(403) : undefined
     await tellRelation(world, 'beacon', MESH)
@@ -81,7 +81,7 @@ describe('enrolment and policies', () => {
   })
 
   test('an application whose users are named stays enrolled when it names others, and when it names nobody any more', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const seen = atEveryWrite(world, () => effects(world).mesh)
     await configure(world, 'details', { policies: [{ type: 'unit', relation: 'details', ports: [9080] }] })
     await configure(world, 'details', {})
@@ -92,7 +92,7 @@ describe('enrolment and policies', () => {
   test.each(DELIVERIES)(
     'an application whose users are named is un-enrolled first by a config that does both, delivered by: %s',
     async (delivery) => {
-      const world = await startPair(createPair(delivery))
+      const world = await createStarted(delivery)
       const seen = atEveryWrite(world, () => isShut(world))
       await configure(world, 'details', { workload: null, service: null })
       expect(effects(world)).toEqual(OFF)
@@ -101,7 +101,7 @@ describe('enrolment and policies', () => {
   )
 
   test('an application whose users are named keeps its users let in while it cannot be un-enrolled, and no longer', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const seen = atEveryWrite(world, () => isShut(world))
     world.intercept = ({ path, method }) =>
       method !== 'GET' && path.includes('/statefulsets/details') ? refusal(503) : undefined

@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { application, ON_MESH } from '../../helpers/mesh.ts'
 import type { World } from '../../helpers/world.ts'
-import { calm, configure, createPair, isOffMesh, loseMemory, MESH, now, say, startPair, tellRelation } from './pair.ts'
+import {
+  calm,
+  configure,
+  createPair,
+  createStarted,
+  isOffMesh,
+  loseMemory,
+  MESH,
+  now,
+  say,
+  tellRelation,
+} from './pair.ts'
 
 const BANK = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'bank' } }
 
@@ -29,7 +40,7 @@ describe('a relation that the other namespace alone was told of', () => {
   test.each([0, 99])(
     'a relation that the other namespace alone was told of takes no waypoint over, with the id %i',
     async (id) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       await tellRelation(world, 'details', MESH)
       const before = world.labels('details')
       expect(before.template).toMatchObject({ 'istio.io/use-waypoint': 'shop-beacon-waypoint' })

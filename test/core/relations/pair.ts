@@ -113,6 +113,28 @@ export const startPair = async (world: World, sides: readonly string[] = ['detai
   return world
 }
 
+const made = new Map<string, Promise<World>>()
+
+/** A copy of the cluster of a world that is made once for each name of it, with a process of its own. */
+export const createCopy = async (name: string, delivery: Delivery, make: () => Promise<World>): Promise<World> => {
+  const making = made.get(name) ?? make()
+  made.set(name, making)
+  const { api, clock } = await making
+  const world = createWorld([], { isOwnSink: delivery === 'own sink', base: api })
+  startIstio(world)
+  world.clock.advance(clock.now() - world.clock.now())
+  return world
+}
+
+/** A started pair. */
+export const createStarted = (
+  delivery: Delivery = 'broker',
+  { others = [], sides }: { others?: readonly string[]; sides?: readonly string[] } = {},
+): Promise<World> =>
+  createCopy(JSON.stringify(['started', delivery, others, sides]), delivery, () =>
+    startPair(createPair(delivery, others), sides),
+  )
+
 const MOST_EVENTS = 60
 
 /** Delivers what is published, as a broker does, until nothing follows any more; answers how many events that were. */

@@ -4,12 +4,11 @@ import type { World } from '../../helpers/world.ts'
 import {
   atEveryWrite,
   calm,
-  createPair,
+  createStarted,
   effects,
   endRelation,
   MESH,
   resync,
-  startPair,
   tellRelation,
   WORKING,
   word,
@@ -27,7 +26,7 @@ describe('an id that is told of another relation while the first one stands', ()
   test.each(['beacon', 'reviews'])(
     'an id that is told of another relation while the first one stands leaves the first one as it is, and names the other at %s',
     async (side) => {
-      const world = await startPair(createPair('broker', ['reviews']))
+      const world = await createStarted('broker', { others: ['reviews'] })
       const seen = atEveryWrite(world, () => effects(world))
       await tellRelation(world, side, OTHER)
       for (const name of ['beacon', 'details', 'reviews']) await resync(world, name)
@@ -46,7 +45,7 @@ describe('an id that is told of another relation while the first one stands', ()
   )
 
   test('an id that is told of another relation while the first one stands says nothing of it at the application that has the id', async () => {
-    const world = await startPair(createPair('broker', ['reviews']))
+    const world = await createStarted('broker', { others: ['reviews'] })
     await tellRelation(world, 'reviews', OTHER)
     for (const name of ['details', 'beacon']) {
       const { messages, applicationStatus } = await resync(world, name)
@@ -56,7 +55,7 @@ describe('an id that is told of another relation while the first one stands', ()
   })
 
   test('an id that is told of another relation while the first one stands goes to it once the first one ends, in order: un-enrolled first, then shut out', async () => {
-    const world = await startPair(createPair('broker', ['reviews']))
+    const world = await createStarted('broker', { others: ['reviews'] })
     const seen = atEveryWrite(world, () => effects(world))
     await tellRelation(world, 'beacon', OTHER)
     await endRelation(world, 'details', MESH)
@@ -68,7 +67,7 @@ describe('an id that is told of another relation while the first one stands', ()
   test.each(['details', 'beacon'])(
     'an id that is told of another relation while the first one stands goes to it with a resync of %s when the one nudge is lost',
     async (name) => {
-      const world = await startPair(createPair('broker', ['reviews']))
+      const world = await createStarted('broker', { others: ['reviews'] })
       await tellRelation(world, 'beacon', OTHER)
       await world.post(word('relation-broken', { application: 'details', relation: { id: MESH.id } }))
       world.published.length = 0
@@ -80,7 +79,7 @@ describe('an id that is told of another relation while the first one stands', ()
   )
 
   test('an id that is told of another relation while the first one stands, with another interface to the same application leaves the first one as it is', async () => {
-    const world = await startPair(createPair('broker'))
+    const world = await createStarted()
     await tellRelation(world, 'details', { ...MESH, endpoint: 'x', interface: 'http' })
     await calm(world)
     for (const name of ['details', 'beacon']) {
@@ -93,7 +92,7 @@ describe('an id that is told of another relation while the first one stands', ()
   })
 
   test('an id that is told of another relation while the first one stands keeps one entry for each relation that waits for it, whatever its interface, role and namespace', async () => {
-    const world = await startPair(createPair('broker', ['reviews']))
+    const world = await createStarted('broker', { others: ['reviews'] })
     const relation = { id: 1, endpoint: 'x', interface: 'http', role: 'requires' }
     const remotes = [
       [relation, { application: 'reviews' }],
@@ -116,7 +115,7 @@ describe('an id that is told of another relation while the first one stands', ()
   })
 
   test('an id that is told of another relation while the first one stands does not count where its other side has the id for somebody else, though nobody else has it here', async () => {
-    const world = await startPair(createPair('broker', ['reviews']))
+    const world = await createStarted('broker', { others: ['reviews'] })
     await tellRelation(world, 'reviews', {
       ...OTHER,
       id: 2,

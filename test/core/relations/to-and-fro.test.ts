@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { World } from '../../helpers/world.ts'
-import { BEACON_CONFIG, calm, createPair, effects, isMemoryOf, startPair, WORKING } from './pair.ts'
+import { BEACON_CONFIG, calm, createStarted, effects, isMemoryOf, WORKING } from './pair.ts'
 
 /** Holds the next save of a memory from when it is sent until it is let through. */
 const holdSave = (world: World, name: string) => {
@@ -18,7 +18,7 @@ const holdSave = (world: World, name: string) => {
 test.each([{}, { mesh: { modelOnMesh: true } }, { mesh: { waypoint: false } }])(
   'a beacon that is told %j and changes back tells a consumer again that takes what came in between',
   async (config) => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     expect(effects(world)).toEqual(WORKING)
     await world.send('config-changed', { application: 'beacon', config })
     const [told] = world.published.splice(0).filter(({ subject }) => subject === 'shop/details')

@@ -8,6 +8,7 @@ import {
   calm,
   configure,
   createPair,
+  createStarted,
   DELIVERIES,
   DETAILS_CONFIG,
   effects,
@@ -18,7 +19,6 @@ import {
   principalsAt,
   resync,
   say,
-  startPair,
   tellRelation,
   toldTo,
   USE,
@@ -56,7 +56,7 @@ describe('histories of a relation', () => {
   test.each(some(HISTORIES, 5))(
     'a relation told to $teller, ended at $ender and told to $teller again works, ordered by $order, delivered by: $delivery',
     async ({ delivery, attributesOf, teller, ender }) => {
-      const world = await startPair(createPair(delivery), [])
+      const world = await createStarted(delivery, { sides: [] })
       await tellRelation(world, teller, MESH, attributesOf(0))
       expect(effects(world)).toEqual(WORKING)
       await endRelation(world, ender, MESH, attributesOf(1))
@@ -72,7 +72,7 @@ describe('histories of a relation', () => {
   test.each(DELIVERIES.flatMap((delivery) => ['details', 'beacon'].map((ender) => ({ delivery, ender }))))(
     'a relation told to both sides and ended at $ender alone is over for both, delivered by: $delivery',
     async ({ delivery, ender }) => {
-      const world = await startPair(createPair(delivery), ['details', 'beacon'])
+      const world = await createStarted(delivery, { sides: ['details', 'beacon'] })
       expect(effects(world)).toEqual(WORKING)
       await endRelation(world, ender, MESH)
       expect(effects(world)).toEqual(OFF)
@@ -82,7 +82,7 @@ describe('histories of a relation', () => {
   )
 
   test.each(['details', 'beacon'])('a relation ended at both sides, then told to %s again, works', async (teller) => {
-    const world = await startPair(createPair(), ['details', 'beacon'])
+    const world = await createStarted('broker', { sides: ['details', 'beacon'] })
     for (const side of ['beacon', 'details']) await endRelation(world, side, MESH)
     await tellRelation(world, teller, MESH)
     expect(effects(world)).toEqual(WORKING)
@@ -91,7 +91,7 @@ describe('histories of a relation', () => {
   test.each(['details', 'beacon'])(
     'a relation that %s hears of again under another id is that one alone',
     async (side) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       await tellRelation(world, side, { ...MESH, id: 5 })
       await endRelation(world, 'details', MESH)
       expect(effects(world)).toEqual(WORKING)
@@ -101,7 +101,7 @@ describe('histories of a relation', () => {
   )
 
   test('a relation whose id is used again for another application lets in that one alone', async () => {
-    const world = await startPair(createPair('broker', ['reviews']))
+    const world = await createStarted('broker', { others: ['reviews'] })
     await endRelation(world, 'details', USE)
     await tellRelation(world, 'details', { ...USE, requirer: 'reviews' })
     expect(principalsAt(world, 'details')).toEqual(['shop/reviews'])
@@ -111,7 +111,7 @@ describe('histories of a relation', () => {
   })
 
   test('a relation whose id names another beacon is that of the first one until its end is told', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     await configure(world, 'other', BEACON_CONFIG)
     await tellRelation(world, 'details', { ...MESH, provider: 'other' })
     const waypoint = () => world.labels('details').template['istio.io/use-waypoint']
@@ -132,7 +132,7 @@ describe('late publications', () => {
   test.each(['details', 'beacon'])(
     'a relation broken without time or sequence at %s stays broken though what the other side was sent is delivered afterwards',
     async (ender) => {
-      const world = await startPair(createPair(), [])
+      const world = await createStarted('broker', { sides: [] })
       await world.send('relation-changed', toldTo('details', MESH), fresh())
       const late = world.published.splice(0)
       await world.send('relation-broken', { application: ender, relation: { id: MESH.id } }, fresh())
@@ -144,7 +144,7 @@ describe('late publications', () => {
   )
 
   test('a relation broken without time or sequence at details stays broken though all that was ever sent is delivered again', async () => {
-    const world = await startPair(createPair(), [])
+    const world = await createStarted('broker', { sides: [] })
     const sent: Event[] = []
     world.sink = async (event) => {
       sent.push(event)
@@ -171,7 +171,7 @@ const fresh = (): Attributes => {
 test.each(['details', 'beacon'])(
   'a relation that comes back, told to %s, while its end is being sent works',
   async (back) => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     let open: () => void = () => undefined
     const opened = new Promise<void>((resolve) => {
       open = resolve
@@ -196,7 +196,7 @@ test.each(['details', 'beacon'])(
 )
 
 test('a relation that is told while its end waits for its turn works', async () => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   await Promise.all([endRelation(world, 'details', MESH), tellRelation(world, 'details', MESH)])
   expect(effects(world)).toEqual(WORKING)
 })

@@ -5,6 +5,7 @@ import {
   calm,
   configure,
   createPair,
+  createStarted,
   deliver,
   effects,
   loseMemory,
@@ -15,7 +16,6 @@ import {
   type Related,
   resync,
   say,
-  startPair,
   toldTo,
   USE,
   WORKING,
@@ -101,7 +101,7 @@ const SCRAPE: Related = {
 }
 
 const startScraped = async (): Promise<World> => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   const data = { scrape_jobs: '[{"static_configs":[{"targets":["*:9113"]}]}]' }
   await deliver(world, [change('details', SCRAPE, now(world), data)])
   return world
@@ -124,7 +124,7 @@ describe('an application that its platform speaks of again after its removal is 
   test.each([['details'], ['beacon'], ['details', 'beacon'], ['beacon', 'details']])(
     'the mesh is told to %s, %s',
     async (...names) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       await remove(world)
       for (const name of names) await deliver(world, [change(name, AGAIN, now(world))])
       await settled(world, ['details', 'beacon'])
@@ -133,7 +133,7 @@ describe('an application that its platform speaks of again after its removal is 
   )
 
   test('a new relation is told to the other side alone', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     await remove(world)
     await deliver(world, [change('details', AGAIN, now(world)), change('productpage', USED, now(world))])
     await settled(world, ['details', 'productpage'])
@@ -145,7 +145,7 @@ describe('an application that its platform speaks of again after its removal is 
   test.each(orders(['details', 'beacon']))(
     'both are told, and %s hears the later word first',
     async (first, second) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       await remove(world)
       const early = now(world)
       const late = now(world)
@@ -158,7 +158,7 @@ describe('an application that its platform speaks of again after its removal is 
   test.each(['details', 'beacon'])(
     'a word to %s that was sent before the removal brings nothing back',
     async (name) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       const before = now(world)
       await remove(world)
       await deliver(world, [change(name, AGAIN, before)])
@@ -169,7 +169,7 @@ describe('an application that its platform speaks of again after its removal is 
   )
 
   test('an end that was sent before the removal counts, though the application hears it last and was never told of the relation', async () => {
-    const world = await startPair(createPair(), ['beacon'])
+    const world = await createStarted('broker', { sides: ['beacon'] })
     const broken = word('relation-broken', { application: 'details', relation: { id: MESH.id } }, now(world))
     const removed = word('application-removed', { application: 'details' }, now(world))
     const configured = word('config-changed', { application: 'details', config: {} }, now(world))
@@ -179,7 +179,7 @@ describe('an application that its platform speaks of again after its removal is 
   })
 
   test('a relation is over by the removal of an application that was told of it before, whatever it hears last', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const ended = word('relation-broken', { application: 'productpage', relation: { id: USE.id } }, now(world))
     const here = change('details', { ...USE, id: 12 }, now(world))
     const there = change('productpage', { ...USE, id: 12 }, now(world))
@@ -193,7 +193,7 @@ describe('an application that its platform speaks of again after its removal is 
 })
 
 test('what an event says of a side is known again after the memory was lost, though the peer has remembered the event', async () => {
-  const world = await startPair(createPair())
+  const world = await createStarted()
   const [here, there] = [
     change('details', { ...USE, id: 12 }, now(world)),
     change('productpage', { ...USE, id: 12 }, now(world)),

@@ -6,6 +6,7 @@ import {
   calm,
   configure,
   createPair,
+  createStarted,
   DELIVERIES,
   DETAILS_CONFIG,
   effects,
@@ -15,7 +16,6 @@ import {
   principalsAt,
   resync,
   spoilMemory,
-  startPair,
   tellRelation,
   toldTo,
   USE,
@@ -41,7 +41,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   test.each(some(EVENTS, 2))(
     'a %s is answered 200 while the memory of the beacon cannot be read, and takes nothing off',
     async (name, data) => {
-      const world = await startPair(createPair(delivery))
+      const world = await createStarted(delivery)
       spoilMemory(world, 'beacon')
       const seen = atEveryWrite(world, () => effects(world))
       expect(await post(world, name, data)).toBe(200)
@@ -50,7 +50,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   )
 
   test('a relation of a third application is taken while the memory of the beacon cannot be read', async () => {
-    const world = await startPair(createPair(delivery, ['reviews']))
+    const world = await createStarted(delivery, { others: ['reviews'] })
     spoilMemory(world, 'beacon')
     const data = toldTo('details', { ...USE, id: 8, requirer: 'reviews' })
     expect(await post(world, 'relation-changed', data)).toBe(200)
@@ -58,7 +58,7 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   })
 
   test('the beacon grants what others ask for while the memory of one consumer cannot be read', async () => {
-    const world = await startPair(createPair(delivery))
+    const world = await createStarted(delivery)
     spoilMemory(world, 'details')
     const pages = { ...MESH, id: 40, requirer: 'productpage' }
     await configure(world, 'productpage', { policies: [{ type: 'app', relation: 'pages', endpoints: [] }] })
@@ -75,14 +75,14 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
   })
 
   test('the memory of the beacon that cannot be read is named in the answer', async () => {
-    const world = await startPair(createPair(delivery))
+    const world = await createStarted(delivery)
     spoilMemory(world, 'beacon')
     const { messages } = await resync(world, 'details')
     expect(messages.join()).toContain('shop/beacon')
   })
 
   test('the memory of a consumer that cannot be read is named in the answer once', async () => {
-    const world = await startPair(createPair(delivery))
+    const world = await createStarted(delivery)
     spoilMemory(world, 'details')
     const { messages } = await resync(world, 'beacon')
     expect(messages.filter((one) => one.includes('Repair data.state'))).toEqual([
@@ -103,7 +103,7 @@ describe('pages of a proxy', () => {
   test.each(some(EVENTS, 2))(
     'a 404 page of a proxy in place of its own memory is no answer: a %s is 503, and takes nothing off',
     async (name, data) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       const seen = atEveryWrite(world, () => effects(world))
       world.intercept = pageFor('details')
       expect(await post(world, name, data)).toBe(503)
@@ -117,7 +117,7 @@ describe('pages of a proxy', () => {
   test.each(some(EVENTS, 2))(
     'a 404 page of a proxy in place of the memory of the beacon takes nothing off at a %s',
     async (name, data) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       const seen = atEveryWrite(world, () => effects(world))
       world.intercept = pageFor('beacon')
       await post(world, name, data)
@@ -130,7 +130,7 @@ describe('pages of a proxy', () => {
   test.each(['statefulsets/details', 'services/details'])(
     'a 404 page of a proxy in place of %s does not read as its absence',
     async (place) => {
-      const world = await startPair(createPair())
+      const world = await createStarted()
       const seen = atEveryWrite(world, () => effects(world))
       world.intercept = ({ method, path }) => (method === 'GET' && path.includes(`/${place}`) ? page : undefined)
       expect(await post(world, 'resync', { application: 'details' })).toBe(503)
@@ -141,7 +141,7 @@ describe('pages of a proxy', () => {
   )
 
   test('a 404 page of a proxy in place of a list of policies revokes none and opens nothing', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     const seen = atEveryWrite(world, () => effects(world))
     world.intercept = ({ method, path }) => (method === 'GET' && /authorizationpolicies/.test(path) ? page : undefined)
     await world.post(word('config-changed', { application: 'beacon', config: { mesh: {} } }))

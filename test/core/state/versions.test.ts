@@ -4,7 +4,7 @@ import { features } from '../../../src/features.ts'
 import { createMemo } from '../../../src/platform/base/memo.ts'
 import { patch } from '../../helpers/application.ts'
 import { isWrite, type World } from '../../helpers/world.ts'
-import { configure, createPair, effects, say, startPair, WORKING } from '../relations/pair.ts'
+import { configure, createStarted, effects, say, WORKING } from '../relations/pair.ts'
 
 type Fields = Record<string, unknown>
 
@@ -118,7 +118,7 @@ describe.each([VERSION - 1, VERSION + 1])('a memory of version %i', (version) =>
   const other = { version, relations: [], published: 'what nobody knows' }
 
   test('is refused with a clear error, and left as it is', async () => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     write(world, 'details', other)
     const before = [effects(world), world.object('ConfigMap', memoryOf('details'))]
     world.calls.length = 0
@@ -130,7 +130,7 @@ describe.each([VERSION - 1, VERSION + 1])('a memory of version %i', (version) =>
   })
 
   test.each(['details', 'beacon'])('of %s takes nothing from the other side, which says so', async (name) => {
-    const world = await startPair(createPair())
+    const world = await createStarted()
     write(world, name, other)
     const remote = name === 'details' ? 'beacon' : 'details'
     const { status, messages } = await say(world, 'resync', { application: remote })
@@ -144,7 +144,7 @@ describe.each([VERSION - 1, VERSION + 1])('a memory of version %i', (version) =>
 
 test('a kind that only a newer program knows stays among the owned ones, also days later', async () => {
   const DAY = 24 * 60 * 60 * 1_000
-  const world = await startPair(createPair())
+  const world = await createStarted()
   const stateOf = () => JSON.parse(world.object('ConfigMap', memoryOf('details'))?.data?.state ?? '{}')
   write(world, 'details', { ...stateOf(), owned: { ...stateOf().owned, 'Widget.example.com': null } })
   await configure(world, 'details', {})

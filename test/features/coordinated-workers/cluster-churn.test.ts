@@ -118,7 +118,7 @@ const churn = (minimalDeployment: readonly string[], project: (world: World) => 
     expect(world.calls.filter(isWrite)).toEqual([])
   })
 
-const RUNS = { numRuns: runs(25) }
+const RUNS = { numRuns: runs(12) }
 
 test('whatever comes and goes in whatever order, relations that are the same end the same', async () => {
   await fc.assert(churn([], seen), RUNS)

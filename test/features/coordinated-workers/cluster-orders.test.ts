@@ -165,7 +165,7 @@ test.each(WAYS)('whatever the order of events, $way: one end', { timeout: TIMEOU
       // of what it knows of the others it may have something to note yet
       expect(world.calls.filter(isWrite).filter((call) => !call.includes('/juju-service-mesh-'))).toEqual([])
     }),
-    { numRuns: 50 },
+    { numRuns: 15 },
   )
 })
 
@@ -192,6 +192,6 @@ test('units that come and go at any moment end as their pods are', { timeout: TI
         for (const application of WORKERS) await each.send('leader-elected', { application, unit: `${application}/0` })
       expect(seen(world)).toEqual(seen(fresh))
     }),
-    { numRuns: 50 },
+    { numRuns: 15 },
   )
 })

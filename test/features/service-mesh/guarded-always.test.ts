@@ -280,6 +280,6 @@ test('no declared target is open at any moment, and nobody who may pass before a
         now = next
       }
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   )
 })

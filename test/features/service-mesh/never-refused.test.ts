@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import {
   atEveryWrite,
   configure,
+  createCopy,
   createPair,
   DELIVERIES,
   type Delivery,
@@ -21,7 +22,10 @@ const PODS = { type: 'unit', relation: 'details' }
 type Mesh = Readonly<Record<string, unknown>>
 
 /** `details` has two Services, and `productpage` uses it. */
-const createShop = async (delivery: Delivery, mesh: Mesh, policies: readonly unknown[]): Promise<World> => {
+const createShop = (delivery: Delivery, mesh: Mesh, policies: readonly unknown[]): Promise<World> =>
+  createCopy(JSON.stringify(['shop', delivery, mesh, policies]), delivery, () => makeShop(delivery, mesh, policies))
+
+const makeShop = async (delivery: Delivery, mesh: Mesh, policies: readonly unknown[]): Promise<World> => {
   const world = createPair(delivery)
   world.api.seed([
     {

@@ -123,13 +123,9 @@ test('a plan names what would be lost, and the event that would be sent', async 
   ])
 })
 
-/** The page as a function: it asks for tokens, and `may` says which namespaces the bearer of `good` may see. */
-const startFunction = async (may: readonly string[], intercept?: Options['intercept']) => {
-  const api = createEmbeddedApi({
-    tokens: { good: 'somebody' },
-    audiences: ['meshstep'],
-    allows: (_, { namespace = '', resource }) => resource === 'applications' && may.includes(namespace),
-  })
+/** Two applications on a mesh in one namespace, and one in another, as events have made them. */
+const made = (async () => {
+  const api = createEmbeddedApi()
   api.seed([...deployed('shop', 'web'), ...deployed('shop', 'db'), ...deployed('bank', 'vault')], { manager: 'juju' })
   const istio = startIstio({ api })
   const writer = await startPage(api)
@@ -142,6 +138,16 @@ const startFunction = async (may: readonly string[], intercept?: Options['interc
   await tell(writer.url, 'config-changed', 'bank/vault', { config: { settings: { a: 'b' } } })
   await writer.stop()
   istio.stop()
+  return api
+})()
+
+/** The page as a function: it asks for tokens, and `may` says which namespaces the bearer of `good` may see. */
+const startFunction = async (may: readonly string[], intercept?: Options['intercept']) => {
+  const api = (await made).copy({
+    tokens: { good: 'somebody' },
+    audiences: ['meshstep'],
+    allows: (_, { namespace = '', resource }) => resource === 'applications' && may.includes(namespace),
+  })
   return await start({ isReading: true, audience: 'meshstep', ...(intercept && { intercept }) }, api)
 }
 

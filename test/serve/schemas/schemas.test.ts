@@ -1,5 +1,5 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { announcementData } from '../../../src/features/services/service-announcements.ts'
@@ -13,8 +13,15 @@ import { commandsOf, pages } from '../../process/pages.ts'
 
 const folder = new URL('../../../docs/reference/', import.meta.url)
 
-const validatorOf = (name: string) =>
-  new Ajv2020({ strict: true, validateFormats: false }).compile(schemas[name]?.() ?? false)
+const validators = new Map<string, ValidateFunction>()
+
+const validatorOf = (name: string): ValidateFunction => {
+  const known = validators.get(name)
+  if (known) return known
+  const made = new Ajv2020({ strict: true, validateFormats: false }).compile(schemas[name]?.() ?? false)
+  validators.set(name, made)
+  return made
+}
 
 type Schema = { readonly [key: string]: unknown }
 

@@ -1,0 +1,19 @@
+import { build } from 'esbuild'
+import { modelsInside } from './models.ts'
+import { common, REQUIRE, uuidsOfNode } from './options.ts'
+
+/** An app that imports the package ends by itself: the reason is thrown. */
+const REFUSE_OLDER = `{const[major,minor]=process.versions.node.split('.');if(major<22||major==22&&minor<18)throw new Error('meshstep needs Node 22.18 or later, this is '+process.version)}`
+
+/** Bundles programs with all that they need, so that the package of them has no dependencies. */
+export const bundlePrograms = (outdir: string, entryPoints: Readonly<Record<string, string>>) =>
+  build({
+    ...common,
+    metafile: true,
+    target: 'node22.18',
+    entryPoints: { ...entryPoints },
+    outdir,
+    splitting: true,
+    plugins: [modelsInside, uuidsOfNode],
+    banner: { js: `${REQUIRE}${REFUSE_OLDER}` },
+  })
