@@ -113,6 +113,13 @@ describe('a relation that is kept in a document', () => {
     expect(world.labels().template).toHaveProperty(['istio.io/use-waypoint'])
   })
 
+  test('a relation that is kept in a document stays, whatever is told late of another one that declared it too and is gone', async () => {
+    const world = createWorld()
+    await tell(world, kept(7, { 'istio.io/use-waypoint': 'on' }))
+    await world.send('relation-changed', { ...kept(7, { 'istio.io/use-waypoint': 'on' }), document: 'gone' })
+    expect([toldIn(world), world.labels().template]).toMatchObject([['7'], { 'istio.io/use-waypoint': 'on' }])
+  })
+
   test('a relation that is kept in a document and that is named by nothing is refused', async () => {
     await expect(createWorld().send('relation-broken', {})).rejects.toThrow(/400 .*expected the id of the relation/)
   })

@@ -39,6 +39,15 @@ test('a document whose config is in effect removes the application by its deleti
   expect(world.labels().template).not.toMatchObject(LABELS)
 })
 
+test('a config that is kept in a document stays, whatever is told late of another one that is gone', async () => {
+  const world = createWorld()
+  world.api.seed([config('labels: { tier: a }', { name: 'one' }, 'web')], { manager: 'kubectl' })
+  await world.send('config-changed', { config: { labels: LABELS }, document: 'one' })
+  await world.send('config-changed', { config: {}, document: 'two' })
+  expect(world.labels().template).toMatchObject(LABELS)
+  expect(world.memory()?.state.document).toBe('one')
+})
+
 test('while the memory is lost, the deletion of a document removes nothing: its config may never have been in effect', async () => {
   const world = await told()
   world.api.handle({

@@ -8,6 +8,7 @@ import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { type Change, isAboutPods } from './change.ts'
 import type { Context } from './context.ts'
+import { withoutRivals } from './fold/fold-documents.ts'
 import { withAuthors } from './observe/authorized-documents.ts'
 import { type Observed, observeCluster } from './observe/cluster.ts'
 import { type Prefetch, recallResolved } from './observe/prefetch.ts'
@@ -34,7 +35,9 @@ export const observe = async (
   changes: readonly Change[],
   { once, early, finding }: Prefetch,
 ): Promise<Observation> => {
-  const found = await withAuthors(features, authorizeAuthor, subject, changes, await finding)
+  const { peers, documents } = await withAuthors(features, authorizeAuthor, subject, changes, await finding)
+  // one that has no effect stands in nobody's way
+  const found = { peers, documents: { ...documents, found: withoutRivals(documents.found, subject, memory.state) } }
   const now = new Date(clock.now())
   const lost = await withLostMemory(memory, subject, early)
   const state = await withPodsOfNow(features, subject, lost, early, changes)

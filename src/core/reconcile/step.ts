@@ -76,7 +76,7 @@ export const createStep =
       ...{ ...dependencies, subject, kubernetes: followingOwnWrites(counted) },
       recall: recalls(subjectName(subject), counted.answered),
     })
-    const { clock } = dependencies
+    const { clock, features } = dependencies
     const { deadline } = batch
     const attempt = async (carried: StepProgress | undefined): Promise<AttemptEnd<Attempted>> => {
       // releases the lists of the attempt before
@@ -85,14 +85,17 @@ export const createStep =
     }
     const attempts = { subject, clock, deadline, attempt }
     try {
-      const first = await retryWhenOvertaken(attempts)
-      const isRepeated = isToBeRepeated(dependencies.features, subject, first.attempted)
-      const last = isRepeated ? await retryWhenOvertaken(attempts, first.carried) : first
+      let last = await retryWhenOvertaken(attempts)
+      for (let rounds = 1; rounds < MOST_ROUNDS && isToBeRepeated(features, subject, last.attempted); rounds += 1)
+        last = await retryWhenOvertaken(attempts, last.carried)
       return await conclude(contextOf(), last)
     } finally {
       account.close()
     }
   }
+
+/** The limit of rounds of a step. A switch takes two or three; another writer must not make it go on. */
+const MOST_ROUNDS = 5
 
 /** The end of an attempt. `reconciled` is undefined if there was nothing to do: no change was taken, or only notes. */
 type Attempted = {
@@ -184,7 +187,7 @@ const conclude = async (
 }
 
 /**
- * Tells if the step has to run once more: it wrote what an offer may rest on, or the observed pods brought a leader or other units than those published.
+ * Tells if the step has to run another round: it wrote what an offer may rest on, or the observed pods brought a leader or other units than those published.
  */
 const isToBeRepeated = (
   features: Context['features'],

@@ -5,6 +5,7 @@ import type { Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { hardenedMode } from '../../mesh/istio/beacon-policies.ts'
+import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import { meshLabels, waypointName } from '../../mesh/istio/names.ts'
 import { isOfOthers } from '../../mesh/istio/namespace-labels.ts'
 import { isServing, runsWaypoint } from '../../mesh/istio/waypoint.ts'
@@ -65,13 +66,13 @@ export const meshInEffect = (
   return { mesh: { ...led, ...(mesh.hardened ? {} : before) }, leading, isSwitching: () => true, isDenying }
 }
 
-/** Finds hardened mode as it is applied now, by the namespace of the policies that deny everything. */
+/** Finds hardened mode as it is enforced now, by the namespace of the policies that deny everything. */
 const hardenedBefore = (
   subject: Subject,
   owned: ClusterView['owned'],
 ): Pick<MeshConfig, 'hardened' | 'rootNamespace'> | undefined => {
   const names = hardenedMode({ ...subject, labels: {} }, '').map(({ metadata }) => metadata.name)
-  const found = policiesIn(owned).find(({ metadata }) => names.includes(metadata.name))
+  const found = policiesIn(owned).find((policy) => names.includes(policy.metadata.name) && !isDryRun(policy))
   return found && { hardened: true, rootNamespace: found.metadata.namespace }
 }
 

@@ -51,6 +51,18 @@ describe('a document acts with the right of its author', () => {
     expect(world.memory('a')).toBeUndefined()
   })
 
+  test('who may not ask for it stands in the way of nobody who may, whatever the names of the documents, also while the memory is lost', async () => {
+    const world = createTenants(rights('admin: a', 'admin: workload a', 'admin: mesh a', 'admin: beacon'))
+    await write(world, config('labels: { tier: red }', { name: 'a-first' }))
+    const allowed = config('labels: { tier: blue }', { name: 'b-second', author: 'admin' })
+    expect((await write(world, allowed)).status).toBe(200)
+    remove(world, 'juju-service-mesh-a-labels')
+    await resync(world)
+    await tell(world, sourceEvent({ type: 'MODIFIED', object: allowed }))
+    expect(world.labels('a').template).toMatchObject({ tier: 'blue' })
+    expect(world.memory('a')?.state.document).toBe('b-second')
+  })
+
   test('groups that it names count', async () => {
     const world = createTenants(withLabels())
     const asked: unknown[] = []

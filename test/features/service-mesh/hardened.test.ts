@@ -100,6 +100,16 @@ describe('hardened mode of another beacon', () => {
     expect(seen.filter((one) => one.includes('false'))).toEqual([])
   })
 
+  test('hardened mode that was a dry run so far denies nobody before the policies of its consumers are enforced', async () => {
+    const world = await createShop()
+    await configure(world, { mesh: { hardened: true, enforcement: 'audit' } }, OTHER)
+    const seen: string[] = []
+    world.api.subscribe(() => seen.push(...reach(world, 'web').slice(0, 2)))
+    await configure(world, { mesh: { hardened: true } }, OTHER)
+    expect(reach(world, 'stranger')[0]).toBe('false/false')
+    expect(seen.filter((one) => one.startsWith('false'))).toEqual([])
+  })
+
   test('hardened mode of another beacon is another than the own one: the mesh is hardened until both are off', async () => {
     const world = await createShop()
     for (const of of [BEACON, OTHER]) await configure(world, { mesh: { hardened: true } }, of)

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { BEACON, configure, edit, objectsOf, WAYPOINT, waypoint, writes } from '../../helpers/beacon-world.ts'
-import { createWorld, service, type World } from '../../helpers/world.ts'
+import {
+  BEACON,
+  configure,
+  createMesh,
+  edit,
+  objectsOf,
+  requires,
+  WAYPOINT,
+  waypoint,
+  writes,
+} from '../../helpers/beacon-world.ts'
+import { createWorld, FORBIDDEN, service, type World } from '../../helpers/world.ts'
 
 const GATEWAYS = '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways'
 const AUTOSCALERS = '/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers'
@@ -20,6 +30,19 @@ const setStatus = (world: World, status: Record<string, unknown>): void => {
   world.intercept = ({ path }) =>
     path.endsWith(`/deployments/${WAYPOINT}`) ? { status: 200, headers: {}, body } : undefined
 }
+
+test('a waypoint whose first write is refused is offered by the step that writes it', async () => {
+  const world = createMesh(['db'])
+  await world.send('relation-changed', requires(1, { application: 'db' }))
+  let refused = 0
+  world.intercept = ({ method, path }) => {
+    if (method !== 'PATCH' || !path.startsWith(GATEWAYS)) return undefined
+    refused += 1
+    return refused === 1 ? FORBIDDEN : undefined
+  }
+  await configure(world, { mesh: {} })
+  expect(world.labels('db').service).toMatchObject({ 'istio.io/use-waypoint': WAYPOINT })
+})
 
 describe('a waypoint that does not serve', () => {
   test.each<[string, number, number | undefined, number | undefined, RegExp]>([

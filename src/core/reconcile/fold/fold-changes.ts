@@ -1,6 +1,7 @@
 import type { Clock } from '../../../platform/base/clock.ts'
 import { Refused } from '../../../platform/base/errors.ts'
 import type { Mark } from '../../../platform/base/event-order.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
 import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import { type KnownMarks, markNow } from '../../relations/announcements.ts'
@@ -77,7 +78,8 @@ export const foldChanges = async (
         conceal(config, change)
     const take = (change: Change): ChangeResult => {
       const isDocument = isRead(change, subject, documents)
-      const { state: after, stale, by }: Folded = isDocument ? { state } : change.fold(state, known, concealing(change))
+      const folded: Folded = isDocument ? { state } : change.fold(state, known, concealing(change))
+      const { state: after, stale, by } = isTakingOver(state, folded.state, change) ? { ...folded, state } : folded
       check(change, state, after)
       const candidate = derive(state, withEventOf(after, change), by)
       const bytes = excess(state, candidate)
@@ -217,6 +219,18 @@ const isClaimed = (peer: Peer & ReadablePeer, subject: Subject): boolean =>
 const isRead = ({ look }: Change, { application }: Subject, { found, areAuthored }: Documents): boolean =>
   found.some((document) => document.name === look?.document && document.application === application) ||
   (areAuthored === true && look?.isTold === true)
+
+/** Tells if the document of an event takes over what another one declares. A document that is gone cannot. */
+const isTakingOver = (before: State, after: State, { look: { document: name, isTold } = {} }: Change): boolean => {
+  const isOther = (document: string | undefined) => document !== undefined && document !== name
+  return (
+    isTold === true &&
+    ((after.document === name && isOther(before.document)) ||
+      Object.entries(after.relations).some(
+        ([key, { document }]) => document === name && isOther(ownValue(before.relations, key)?.document),
+      ))
+  )
+}
 
 const withEventOf = (state: State, { look, event }: Change): State =>
   look?.document === undefined || event === undefined ? state : withDocumentEvent(state, look.document, event)

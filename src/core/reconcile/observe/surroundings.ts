@@ -19,7 +19,7 @@ import {
 import { relationKey } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import { type Change, isNamespaceResync } from '../change.ts'
-import { type Documents, withoutDocument, withoutRivals } from '../fold/fold-documents.ts'
+import { type Documents, withoutDocument } from '../fold/fold-documents.ts'
 
 /** The data of other sources about an application: the memories of its peers, and its documents. */
 export type Surroundings = { readonly peers: Peers; readonly documents: Documents }
@@ -90,14 +90,14 @@ const readDocuments = async (
   // the document in the memory takes precedence, and may have been deleted
   const holders = isEverything ? [] : rivalsOf(read, known)
   const held = await findDocuments(kubernetes, subject, holders, schema)
-  const found = withoutRivals([...read, ...held], subject, known)
+  const found = [...read, ...held]
   const documents: Documents = {
     found,
     looked: isEverything || isNamespaceResync(changes) ? 'all' : looked,
   }
   // a document of the other side may declare the relation of a deleted one
   const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0
-  return isAnyGone ? { ...documents, found: withoutRivals(await list(), subject, known) } : documents
+  return isAnyGone ? { ...documents, found: await list() } : documents
 }
 
 /** Names the documents by which the memory holds the same declarations. */
