@@ -118,7 +118,6 @@ describe('the surroundings of an application', () => {
   test('the surroundings of an application are the documents by which its memory holds the same', async () => {
     const rivals = await read([ONE, TWO], stateOf([], { document: 'two' }), { document: 'one', isTold: true })
     expect(rivals.names).toEqual(['one', 'two'])
-    expect(rivals.documents.found.flatMap((one) => ('problem' in one ? one.name : []))).toEqual(['one'])
     expect((await read([ONE, TWO], stateOf([], { document: 'gone' }), { document: 'one' })).names).toEqual(['one'])
   })
 
