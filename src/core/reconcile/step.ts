@@ -95,7 +95,7 @@ export const createStep =
   }
 
 /** The limit of rounds of a step. A switch takes two or three; another writer must not make it go on. */
-const MOST_ROUNDS = 5
+const MOST_ROUNDS = 3
 
 /** The end of an attempt. `reconciled` is undefined if there was nothing to do: no change was taken, or only notes. */
 type Attempted = {

@@ -110,6 +110,25 @@ describe('hardened mode of another beacon', () => {
     expect(seen.filter((one) => one.startsWith('false'))).toEqual([])
   })
 
+  test.each([
+    ['a dry run', {}, { enforcement: 'audit' }],
+    ['no policies of its consumers at all', {}, { manageAuthorizationPolicies: false }],
+    ['no policies by default', { policies: 'related' }, {}],
+  ])('hardened mode stays with what is allowed while it cannot be taken off: by %s', async (_, before, after) => {
+    const world = await createShop()
+    await configure(world, { mesh: { ...before, hardened: true } }, OTHER)
+    if ('policies' in before) await configure(world, {}, DB)
+    expect(reach(world, 'web')[1]).toMatch(/^true/)
+    world.intercept = ({ method, path }) =>
+      method !== 'GET' && path.includes('/istio-system/') ? FORBIDDEN : undefined
+    await configure(world, { mesh: after }, OTHER)
+    await world.send('resync', DB)
+    expect(reach(world, 'web')[1]).toMatch(/^true/)
+    world.intercept = undefined
+    await world.send('resync', OTHER)
+    expect(reach(world, 'stranger')[2]).toMatch(/^true/)
+  })
+
   test('hardened mode of another beacon is another than the own one: the mesh is hardened until both are off', async () => {
     const world = await createShop()
     for (const of of [BEACON, OTHER]) await configure(world, { mesh: { hardened: true } }, of)
