@@ -1,6 +1,6 @@
 import { SWITCHED } from './abilities.ts'
 import type { Actor } from './actor.ts'
-import { OTHER_SERVICE } from './fixture.ts'
+import { CONFIGS, OTHER_SERVICE } from './fixture.ts'
 import { labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
 import { sendResync } from './properties.ts'
@@ -24,8 +24,8 @@ import {
 
 const ON = [...CONFIGURED, mesh().told('details')]
 
-const isOnMesh = (object: KubernetesObject | undefined): boolean =>
-  object !== undefined && Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
+const isOnMesh = (object: KubernetesObject | undefined, label = 'istio.io/dataplane-mode'): boolean =>
+  object !== undefined && Object.hasOwn(labelsOn(object), label)
 
 const WAYPOINT = 'shop-beacon-waypoint'
 
@@ -401,6 +401,38 @@ export const orderHistories: readonly Named[] = [
       await resyncAlone(script, 'querier')
       expect(!isOnMesh(find(script, 'StatefulSet', 'querier')), 'the worker is led to a waypoint that is gone')
       await runOut(taking)
+    },
+    end: { resync: undefined },
+  },
+  {
+    name: 'a coordinator takes labels of a waypoint back at once, also where it goes on after a step that died',
+    variant: 'chain',
+    act: async (script) => {
+      const { say, sayOnly, send, runTo, runOut, quietTo, lose, expect, run } = script
+      await say(config('beacon'), config('tempo'), config('querier'))
+      for (const fact of [cluster().told('tempo'), mesh(1, 'tempo').told('tempo')]) {
+        await sayOnly(fact)
+        lose()
+      }
+      for (const side of ['beacon', 'tempo']) await resyncAlone(script, side)
+      lose()
+      send(configOf('tempo', { ...CONFIGS.tempo, labels: { team: 'blue' } }))
+      const dying = await quietTo(/^PATCH .*\/statefulsets\/tempo/)
+      if (dying) run.world.crash(dying, false)
+      await sayOnly(configOf('beacon', { mesh: { waypoint: false }, workload: null, service: null }))
+      lose()
+      const next = await startResync(script, 'tempo')
+      for (const _ of ['saves', 'records']) {
+        await runTo(next, MEMORY_WRITE)
+        await run.world.step(next)
+      }
+      for (const side of ['beacon', 'querier']) await resyncAlone(script, side)
+      expect(
+        !isOnMesh(find(script, 'Service', 'querier'), 'istio.io/use-waypoint') ||
+          find(script, 'Gateway', WAYPOINT) !== undefined,
+        'the worker is led to a waypoint that is gone',
+      )
+      await runOut(next)
     },
     end: { resync: undefined },
   },

@@ -12,7 +12,7 @@ import { foreignToken, type StepProgress } from './attempts.ts'
 import { isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags, sayingAsIn } from './decide/databags.ts'
-import { heldOffers, unclaimedOffers } from './decide/offers.ts'
+import { heldOffers } from './decide/offers.ts'
 import type { Plan } from './decide/operation.ts'
 import { dueIn, NOTHING_FAILED, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
@@ -79,10 +79,7 @@ export const decide = async (
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
   const isWriting = memory.state.writeToken !== undefined || dueIn(planned).length > 0
-  const held = [
-    ...heldOffers(features.mesh, subject, said, gated, planned),
-    ...(isWriting ? unclaimedOffers(said, gated) : []),
-  ].filter((key) => isNews(state, said, key))
+  const held = heldOffers(features.mesh, subject, state, said, gated, planned).filter((key) => isNews(state, said, key))
   const offered = sayingAsIn(said, state, held)
   return {
     ...{ ...about, situation, plan: planned, isWriting, problems, held },
