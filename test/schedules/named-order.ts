@@ -1,7 +1,9 @@
 import { SWITCHED } from './abilities.ts'
-import { OTHER_SERVICE } from './fixture.ts'
+import type { Actor } from './actor.ts'
+import { CONFIGS, OTHER_SERVICE } from './fixture.ts'
 import { labelsOn } from './monitor.ts'
 import type { KubernetesObject } from './process.ts'
+import { sendResync } from './properties.ts'
 import {
   CONFIGURED,
   client,
@@ -22,8 +24,37 @@ import {
 
 const ON = [...CONFIGURED, mesh().told('details')]
 
-const isOnMesh = (object: KubernetesObject | undefined): boolean =>
-  object !== undefined && Object.hasOwn(labelsOn(object), 'istio.io/dataplane-mode')
+const isOnMesh = (object: KubernetesObject | undefined, label = 'istio.io/dataplane-mode'): boolean =>
+  object !== undefined && Object.hasOwn(labelsOn(object), label)
+
+const WAYPOINT = 'shop-beacon-waypoint'
+
+/** A coordinator with a worker, and a beacon. */
+const CLUSTER = [config('beacon'), config('tempo'), config('querier'), cluster().told('querier')]
+
+const startResync = async ({ run: { world }, start }: Script, application: string): Promise<Actor> => {
+  const before = [...world.network]
+  sendResync(world, application)
+  const letter = world.network.find((one) => !before.includes(one))
+  if (letter === undefined) throw new Error('no resync was sent')
+  return await start(letter)
+}
+
+/** A step that nothing follows from yet. */
+const resyncAlone = async (script: Script, application: string): Promise<void> =>
+  await script.runOut(await startResync(script, application))
+
+/** From here on the worker may not be on the mesh without policies of its cluster. */
+const guardWorker = (script: Script): void => {
+  script.run.world.api.subscribe(() => {
+    const isOn = isOnMesh(find(script, 'StatefulSet', 'querier'))
+    const objects = script.run.world.api.objects()
+    const isGuarded = objects.some(
+      ({ kind, metadata }) => kind === 'AuthorizationPolicy' && metadata.name.includes('-selector-'),
+    )
+    script.expect(!isOn || isGuarded, 'the worker is on the mesh without policies')
+  })
+}
 
 /** From here on productpage may not be refused while details is enrolled, also where a memory was deleted. */
 const guard = (script: Script): void => {
@@ -298,6 +329,113 @@ export const orderHistories: readonly Named[] = [
       end: 'nothing',
     }),
   ),
+  {
+    name: 'a beacon that dies over removing its waypoint offers it again once its late removal cannot reach it any more',
+    act: async (script) => {
+      const { say, send, start, runTo, runOut, quietTo, lose, expect, run } = script
+      await say(...ON)
+      send(configOf('beacon', { workload: null, service: null }))
+      const dying = await quietTo(/^DELETE .*\/gateways/)
+      if (dying) run.world.crash(dying, true)
+      lose()
+      const [told] = send(config('beacon'))
+      const again = told && (await start(told))
+      if (again === undefined) return
+      await runTo(again, MEMORY_WRITE)
+      await run.world.step(again)
+      await resyncAlone(script, 'details')
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+      const isLed = isOnMesh(find(script, 'StatefulSet', 'details'))
+      expect(!isLed || find(script, 'Gateway', WAYPOINT) !== undefined, 'details is led to a waypoint that is gone')
+      await runOut(again)
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'a coordinator that dies over removing the policies of its cluster hands labels on once its late removal cannot reach them any more',
+    variant: 'chain',
+    act: async (script) => {
+      const { say, sayOnly, send, runTo, runOut, quietTo, lose, expect, run } = script
+      await say(...CLUSTER, mesh(1, 'tempo').told('tempo'))
+      expect(isOnMesh(find(script, 'StatefulSet', 'querier')), 'the worker is not on the mesh')
+      send(mesh(1, 'tempo').ended('tempo'))
+      const dying = await quietTo(/^DELETE .*\/tempo-shop-policy-selector/)
+      if (dying) run.world.crash(dying, true)
+      lose()
+      await sayOnly(mesh(11, 'tempo').told('beacon'))
+      lose()
+      guardWorker(script)
+      const again = await startResync(script, 'tempo')
+      await runTo(again, MEMORY_WRITE)
+      await run.world.step(again)
+      await resyncAlone(script, 'querier')
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+      await runOut(again)
+    },
+    end: { resync: undefined },
+  },
+  {
+    name: 'a coordinator whose late policies stand already hands labels on once its claim to them is saved',
+    variant: 'chain',
+    act: async (script) => {
+      const { say, sayOnly, send, runTo, runOut, quietTo, lose, expect, run } = script
+      await say(...CLUSTER)
+      send(mesh(1, 'tempo').told('tempo'))
+      const dying = await quietTo(/^PATCH .*\/authorizationpolicies/)
+      if (dying) run.world.crash(dying, true)
+      lose()
+      // those of pods come after the Service is led
+      const next = await startResync(script, 'tempo')
+      await runTo(next, /^PATCH .*\/tempo-shop-policy-selector/)
+      run.world.crash(next, true)
+      lose()
+      await say(mesh(1, 'tempo').ended('tempo'))
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+      await sayOnly(mesh(11, 'tempo').told('beacon'))
+      lose()
+      const taking = await startResync(script, 'tempo')
+      await runTo(taking, MEMORY_WRITE)
+      await sayOnly(configOf('beacon', { workload: null, service: null }))
+      expect(find(script, 'Gateway', WAYPOINT) === undefined, 'the waypoint stays')
+      await run.world.step(taking)
+      await resyncAlone(script, 'querier')
+      expect(!isOnMesh(find(script, 'StatefulSet', 'querier')), 'the worker is led to a waypoint that is gone')
+      await runOut(taking)
+    },
+    end: { resync: undefined },
+  },
+  {
+    name: 'a coordinator takes labels of a waypoint back at once, also where it goes on after a step that died',
+    variant: 'chain',
+    act: async (script) => {
+      const { say, sayOnly, send, runTo, runOut, quietTo, lose, expect, run } = script
+      await say(config('beacon'), config('tempo'), config('querier'))
+      for (const fact of [cluster().told('tempo'), mesh(1, 'tempo').told('tempo')]) {
+        await sayOnly(fact)
+        lose()
+      }
+      for (const side of ['beacon', 'tempo']) await resyncAlone(script, side)
+      lose()
+      send(configOf('tempo', { ...CONFIGS.tempo, labels: { team: 'blue' } }))
+      const dying = await quietTo(/^PATCH .*\/statefulsets\/tempo/)
+      if (dying) run.world.crash(dying, false)
+      await sayOnly(configOf('beacon', { mesh: { waypoint: false }, workload: null, service: null }))
+      lose()
+      const next = await startResync(script, 'tempo')
+      for (const _ of ['saves', 'records']) {
+        await runTo(next, MEMORY_WRITE)
+        await run.world.step(next)
+      }
+      for (const side of ['beacon', 'querier']) await resyncAlone(script, side)
+      expect(
+        !isOnMesh(find(script, 'Service', 'querier'), 'istio.io/use-waypoint') ||
+          find(script, 'Gateway', WAYPOINT) !== undefined,
+        'the worker is led to a waypoint that is gone',
+      )
+      await runOut(next)
+    },
+    end: { resync: undefined },
+  },
   {
     name: 'the memory of details is lost, and its config comes first: nobody is refused meanwhile',
     act: async (script) => {

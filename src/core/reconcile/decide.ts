@@ -79,7 +79,7 @@ export const decide = async (
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
   const isWriting = memory.state.writeToken !== undefined || dueIn(planned).length > 0
-  const held = heldOffers(features.mesh, subject, said, gated, planned).filter((key) => isNews(state, said, key))
+  const held = heldOffers(features.mesh, subject, state, said, gated, planned).filter((key) => isNews(state, said, key))
   const offered = sayingAsIn(said, state, held)
   return {
     ...{ ...about, situation, plan: planned, isWriting, problems, held },

@@ -92,7 +92,7 @@ export const record = async (
 }
 
 /**
- * Tells if an offer follows from what a step has written: it rests on that, or that is the mesh's own. Labels of the application, and policies that relations
+ * Tells if an offer follows from what a step has written or touched: it rests on that, or that is the mesh's own. Labels of the application, and policies that relations
  * asked for, change no other offer.
  */
 const isOfferDue = ({ features: { mesh } }: Context, { next, held }: Decision, reports: readonly Report[]): boolean => {
@@ -101,12 +101,11 @@ const isOfferDue = ({ features: { mesh } }: Context, { next, held }: Decision, r
     isLabelOperation(operation)
       ? operation.object.startsWith('Namespace ')
       : mesh.requestersOf(objectOf(operation)).every((name) => parseRequester(name) === undefined)
-  return (
-    Object.values(next.relations).some(offersLabels) &&
-    written.length > 0 &&
-    (held.length > 0 || written.some(isOfMesh))
-  )
+  const isHeldDue = held.length > 0 && reports.some((report) => report.isWritten || isTouched(report))
+  return Object.values(next.relations).some(offersLabels) && (isHeldDue || written.some(isOfMesh))
 }
+
+const isTouched = (report: Report): boolean => report.operation.verb === 'touch' && !isFailed(report)
 
 /** Computes the report of the application from the recorded state. */
 const reconciledOf = (

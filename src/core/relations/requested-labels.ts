@@ -26,7 +26,9 @@ const Labels = z.record(z.string(), z.unknown())
 export const labelsKey = (relation: Pick<Relation, 'interface'>): string => labelsOf(relation)?.key ?? 'labels'
 
 /** Returns the labels that a relation requests of its requirer. */
-export const requestedLabels = (relation: Relation): Readonly<Record<string, unknown>> => {
+export const requestedLabels = (
+  relation: Pick<Relation, 'interface'> & { readonly remote: Pick<Relation['remote'], 'data'> },
+): Readonly<Record<string, unknown>> => {
   const labels = readValue(relation.remote.data, labelsKey(relation), Labels)
   return 'value' in labels ? (labels.value ?? {}) : {}
 }
