@@ -290,8 +290,23 @@ describe('the order of writes', () => {
         targets: { current: [labelled('StatefulSet', {}), labelled('Service', {})], earlier: [], library: [] },
       },
     })
-    expect(shown(operations)).toEqual(['label Service shop/web in lead', 'apply StatefulSet shop/web in run'])
+    expect(shown(operations)).toEqual(['label Service shop/web in run', 'apply StatefulSet shop/web in run'])
     expect(afterOf(operations, 'apply StatefulSet shop/web')).toEqual(['label Service shop/web'])
+  })
+
+  test('the order of writes has own policies that deny in the phase of the pods that join after them', () => {
+    const labels = { 'istio.io/dataplane-mode': 'ambient' }
+    const { operations } = planned({
+      desired: {
+        objects: [guard('deny', 'web', 'DENY'), workload()],
+        labels: { labels, unknown: [], required: true, messages: [] },
+      },
+      observed: { ...there(), targets: { current: [labelled('StatefulSet', {})], earlier: [], library: [] } },
+    })
+    expect(shown(operations)).toEqual([
+      'apply AuthorizationPolicy shop/deny in run',
+      'apply StatefulSet shop/web in run',
+    ])
   })
 
   test('the order of writes leaves out what depends on a failed write, and what depends on that', () => {
