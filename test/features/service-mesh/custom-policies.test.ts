@@ -147,7 +147,7 @@ describe('policies of its own', () => {
     )
     expect(events).toEqual([
       ...['ADDED AuthorizationPolicy db-shop-p', 'ADDED AuthorizationPolicy no-delete'],
-      ...['MODIFIED Service db', 'MODIFIED StatefulSet db', 'MODIFIED StatefulSet db'],
+      ...['MODIFIED StatefulSet db', 'MODIFIED StatefulSet db', 'MODIFIED Service db'],
     ])
     events.length = 0
     await configure(world, {}, DB)

@@ -44,6 +44,40 @@ const istioConfig = (mesh: string) => ({
   data: { mesh },
 })
 
+test.each([false, true])(
+  'hardened mode stays with what is allowed at an application that another program runs: root refused, %s',
+  async (isRefused) => {
+    const world = createMesh(['web', 'ext'], false)
+    world.api.seed([ROOT])
+    await configure(world, { mesh: { hardened: true } })
+    await ask(world, [wire({ target_app_name: 'ext' }), wire({ target_app_name: 'ext', target_type: 'unit' })], {
+      id: 9,
+      application: 'ext',
+    })
+    const labels = {
+      'istio.io/dataplane-mode': 'ambient',
+      'istio.io/use-waypoint': 'shop-beacon-waypoint',
+      'istio.io/use-waypoint-namespace': 'shop',
+    }
+    edit(world, '/api/v1/namespaces/shop/services/ext', { metadata: { labels } }, 'ext')
+    edit(
+      world,
+      '/apis/apps/v1/namespaces/shop/statefulsets/ext',
+      { spec: { template: { metadata: { labels } } } },
+      'ext',
+    )
+    const reach = () => passes(worldOf(world.api, { autoAllow: false }), 'web', { application: 'ext', service: 'ext' })
+    expect(reach()).toBe(true)
+    const seen: boolean[] = []
+    world.api.subscribe(() => seen.push(reach()))
+    if (isRefused)
+      world.intercept = ({ method, path }) =>
+        method !== 'GET' && path.includes('/istio-system/') ? FORBIDDEN : undefined
+    await configure(world, { mesh: { enforcement: 'audit' } })
+    expect(seen).not.toContain(false)
+  },
+)
+
 describe('hardened mode of another beacon', () => {
   const DB = { application: 'db' }
   const OTHER = { application: 'other' }

@@ -24,8 +24,6 @@ export const PHASES = [
    * denied everything else are removed if nothing replaces them.
    */
   'allow',
-  /** Leads the Service to the waypoint, and then writes the first policies of its pods: after these, the pods accept only the waypoint. Or leads it away. */
-  'lead',
   /**
    * Writes the application's own objects and workload, with the labels of its pods. If these leave the mesh, the phase is `leave` instead.
    */

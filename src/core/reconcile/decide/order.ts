@@ -1,101 +1,165 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
-import { labelDifference } from '../../../platform/kubernetes/label-difference.ts'
+import { labelDifference, type SeenLabels } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../../relations/enrolment-labels.ts'
+import { MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
 import { changesAny, isService, wantedAt } from './labels-at-place.ts'
-import { applyOf, idOf, type Phase, removalOf } from './operation.ts'
+import { applyOf, idOf, inOrder, isReleasing, type Operation, objectOf, PHASES, removalOf } from './operation.ts'
 import { liveIn, type Situation } from './situation.ts'
 import { targetOf } from './widen.ts'
 
-type Ids = ReadonlySet<string>
-
 /**
- * The order among labels, policies, Services and pods: what comes before what, and why. All but the first two members are ids of operations.
- * Own policies are those of the application's pods and Services. `plan-prune.ts` has what replaces what, and `plan-objects.ts` the order of a
- * workload's own objects.
+ * The order among labels, policies, Services and pods: an operation of the group `what` comes after those in `after`, and is skipped if one of
+ * them fails. What replaces what is in `plan-prune.ts`, and the order of a workload's own objects in `plan-objects.ts`.
  */
+const EDGES: readonly Edge[] = [
+  { what: 'mesh label', after: ['policy', 'first policy'], because: 'nothing is on the mesh without its policies' },
+  { what: 'joining pods', after: ['leading label'], because: 'they accept only what comes from the waypoint' },
+  { what: 'first policy', after: ['leading label'], because: 'it closes the pods to all who come another way' },
+  { what: 'Service label', after: ['policy'], because: 'the waypoint lets in only whom they allow' },
+  { what: 'freed Service', after: ['last policy'], because: 'until it is gone, the pods accept only the waypoint' },
+  { what: 'last policy', after: ['release'], because: 'pods with labels of the mesh keep their policies' },
+  { what: 'change', after: ['release', 'Service release'], because: 'no access is narrowed before labels are gone' },
+  { what: 'namespace', after: ['basic policy here'], because: 'all of its pods join the mesh with it' },
+  { what: 'denial', after: ['basic policy'], because: 'it refuses all that nothing allows' },
+  { what: 'end of denial', after: ['missing policy'], because: 'until they are there, only it guards their targets' },
+  { what: 'less allowed', after: ['end of hardening'], because: 'until then, whom only that lets in is refused' },
+]
+
+type Edge = { readonly what: Group; readonly after: readonly Group[]; readonly because: string }
+
+/** Own policies are those of the application's pods and Services. */
+type Group =
+  /** Applies of own policies. The first ones of pods whose Service is yet to be led to the waypoint are a group of their own. */
+  | ('policy' | 'first policy')
+  /** Where the application leaves: removals of own policies of pods that nothing replaces. `change`: all else that may take access away. */
+  | ('last policy' | 'change')
+  /** Applies of policies that allow access without a request, everywhere and in the namespace, and of those that are not there yet. */
+  | ('basic policy' | 'basic policy here' | 'missing policy')
+  /** What denies all that nothing allows, where it is new, and removals of what denies. */
+  | ('denial' | 'end of denial')
+  /** Policies that are enforced, and go or become dry runs: those that allow, and those that deny all that nothing allows. */
+  | ('less allowed' | 'end of hardening')
+  /** Labels of the mesh, those among them of pods that are not led to a waypoint yet, and those of the namespace. */
+  | ('mesh label' | 'joining pods' | 'namespace')
+  /** Labels of the mesh at Services, those among them that lead to a waypoint, and those of an application that is not to be on the mesh. */
+  | ('Service label' | 'leading label' | 'freed Service')
+  /** Removals of labels. */
+  | ('release' | 'Service release')
+
+type Groups = Readonly<Partial<Record<Group, readonly string[]>>>
+
 export type Order = {
+  /** Labels only become fewer. So they go before any access is narrowed. */
+  readonly isLeaving: boolean
   /** The application is to be on the mesh. Otherwise its labels wait for no policies. */
   readonly isStaying: boolean
-  /**
-   * The phase of labels. Where they only become fewer, they go before any access is narrowed. Otherwise they come after the policies that allow
-   * what the new labels need.
-   */
-  readonly phase: Extract<Phase, 'leave' | 'enrol'>
-  /** The applies of own policies. Where labels leave, a policy that stands changes after them. */
-  readonly policies: Ids
-  /**
-   * The own policies, if the application is to be on the mesh. Labels of the mesh, and workloads whose pods get such labels, come after them:
-   * nothing is on the mesh without its policies, and no request takes another way before they allow it.
-   */
-  readonly beforeLabels: readonly string[]
-  /** The own policies and `leads`. Pods that join the mesh come after both, as they accept only the waypoint. */
-  readonly beforeJoining: readonly string[]
-  /** The labels that lead Services to a waypoint. */
-  readonly leads: readonly string[]
-  /** The writes before a Service is led: to the waypoint, the own policies that are not `closing`; elsewhere, `opening`. */
-  readonly beforeLeads: readonly string[]
-  /**
-   * The applies of the first policies of own pods whose Service is yet to be led to the waypoint. They come after `leads`, as they close the
-   * pods to all who come another way: the pods may be on the mesh already, by their namespace. Further policies only open what others close.
-   */
-  readonly closing: Ids
-  /**
-   * The removals of policies of own pods that go without a replacement when the application leaves the mesh. They come before its Service is led
-   * elsewhere, as pods that stay on the mesh with their namespace accept only the waypoint until then.
-   */
-  readonly opening: Ids
-  /** The removals of all own policies. They come after labels leave, but `opening` not after those of a Service. */
-  readonly removals: Ids
-  /** The applies of policies that allow access without a request. What denies all other access comes after them. */
-  readonly basic: readonly string[]
-  /** Those of `basic` in the namespace. The namespace joins the mesh after them. */
-  readonly beforeNamespace: readonly string[]
-  /** The applies of policies that are not there yet. Until they are, only what denies guards their targets, so that is removed after them. */
-  readonly missing: readonly string[]
+  /** The ids of the operations of each group, as far as they are known beforehand. */
+  readonly groups: Groups
 }
 
 /** Computes the order of a plan's writes. It is the same whatever fails. */
 export const orderOf = (situation: Situation): Order => {
-  const { features, subject, desired, waitForPods } = situation
-  const { isPolicy, isDenying, isForPods, requestersOf, enrolment } = features.mesh
+  const { features, subject, desired, observed, waitForPods } = situation
+  const { isPolicy, isDenying, isDryRun, isForAll, isForPods, requestersOf, enrolment } = features.mesh
   const { objects } = desired
   const live = liveIn(situation)
   const isStaying = Object.hasOwn(desired.labels.labels, enrolment.key)
   const isLeaving = waitForPods !== undefined || (!isStaying && isOnlyRemoving(situation))
   const isOwn = isOwnPolicy(situation)
-  const policies = objects.filter(isOwn)
-  const livePolicies = live.filter(isOwn)
-  const leads = leadsOf(situation)
+  const [policies, livePolicies] = [objects.filter(isOwn), live.filter(isOwn)]
+  const leading = leadsOf(situation)
+  const pods = placesOf(observed.targets.current).filter((place) => !isService(place))
+  const isOn = pods.some((place) => readHeld(subject.application, place).holders.own.has(enrolment.key))
   // one that denies refuses single requests, and closes the pods to nobody else
   const isClosing = (object: KubernetesObject) => isForPods(object) && !isDenying(object)
-  const isFirst = leads.length > 0 && !livePolicies.some(isClosing)
-  const closing = new Set(isFirst ? policies.filter(isClosing).map(applyOf) : [])
+  // further policies only open what others close, and where labels of pods stay, their policies let in whoever comes either way
+  const isOpen = leading.length > 0 && !isOn && !livePolicies.some(isClosing)
+  const isFirst = (object: KubernetesObject) => isOpen && isClosing(object)
   const targets = new Set(objects.filter(isClosing).map((object) => targetOf(features.mesh, object)))
-  const isReplaced = (object: KubernetesObject) => targets.has(targetOf(features.mesh, object))
-  const unreplaced = livePolicies.filter((object) => isClosing(object) && !isReplaced(object))
-  const opening = isLeaving ? unreplaced.map(removalOf) : []
-  const basic = objects.filter((one) => isPolicy(one) && !isDenying(one) && requestersOf(one).length === 0)
-  const basicHere = basic.filter(({ metadata }) => metadata.namespace === subject.namespace)
+  const isLast = (one: KubernetesObject) => isLeaving && isClosing(one) && !targets.has(targetOf(features.mesh, one))
   const there = new Set(live.map(objectKey))
-  const applies = policies.map(applyOf)
-  return {
-    isStaying,
-    phase: isLeaving ? 'leave' : 'enrol',
-    policies: new Set(applies),
-    beforeLabels: isStaying ? applies : [],
-    beforeJoining: isStaying ? [...applies, ...leads] : [],
-    leads,
-    beforeLeads: opening.length > 0 ? opening : applies.filter((id) => !closing.has(id)),
-    closing,
-    opening: new Set(opening),
-    removals: new Set(livePolicies.map(removalOf)),
-    basic: basic.map(applyOf),
-    beforeNamespace: basicHere.map(applyOf),
-    missing: objects.filter((one) => isPolicy(one) && !there.has(objectKey(one))).map(applyOf),
+  const missing = objects.filter((one) => isPolicy(one) && !there.has(objectKey(one)))
+  const basic = objects.filter((one) => isPolicy(one) && !isDenying(one) && requestersOf(one).length === 0)
+  const enforced = live.filter((one) => isPolicy(one) && !isDryRun(one))
+  const audited = new Set(objects.filter(isDryRun).map(objectKey))
+  const endsOf = (policies: readonly KubernetesObject[]) =>
+    policies.map((one) => (audited.has(objectKey(one)) ? applyOf(one) : removalOf(one)))
+  const narrowed = livePolicies.filter((one) => !isLast(one)).map(removalOf)
+  const groups = {
+    policy: policies.filter((one) => !isFirst(one)).map(applyOf),
+    'first policy': policies.filter(isFirst).map(applyOf),
+    'last policy': livePolicies.filter(isLast).map(removalOf),
+    change: isLeaving ? [...policies.map(applyOf), ...narrowed] : narrowed,
+    'basic policy': basic.map(applyOf),
+    'basic policy here': basic.filter(({ metadata }) => metadata.namespace === subject.namespace).map(applyOf),
+    'missing policy': missing.map(applyOf),
+    denial: missing.filter((one) => isDenying(one) && isForAll(one)).map(applyOf),
+    'end of denial': live.filter(isDenying).map(removalOf),
+    'less allowed': endsOf(enforced.filter((one) => !isDenying(one))),
+    'end of hardening': endsOf(enforced.filter((one) => isDenying(one) && isForAll(one))),
+    'leading label': leading,
   }
+  return { isLeaving, isStaying, groups }
+}
+
+/** Lists the ids of what comes before operations of these groups. */
+export const neededBy = (groups: Groups, ofs: readonly Group[]): string[] =>
+  EDGES.filter(({ what }) => ofs.includes(what)).flatMap(({ after }) => after.flatMap((one) => groups[one] ?? []))
+
+/**
+ * Orders a plan, and adds what each operation comes after. One that another one needs is in the phase of that one, if that is earlier.
+ * `leaving` holds the ids of the applies that remove labels from pods.
+ */
+export const ordered = (
+  situation: Situation,
+  order: Order,
+  operations: readonly Operation[],
+  leaving: readonly string[],
+): Operation[] => {
+  const released = operations.filter((one) => isReleasing(one) && objectOf(one).kind !== 'Namespace')
+  const isOfService = (operation: Operation) => objectOf(operation).kind === 'Service'
+  const groups: Groups = {
+    ...order.groups,
+    release: [...released.filter((one) => !isOfService(one)).map(({ id }) => id), ...leaving],
+    'Service release': released.filter(isOfService).map(({ id }) => id),
+  }
+  const members = EDGES.map(({ what }) => [what, new Set(groups[what])] as const)
+  const needing = operations.map((operation) => {
+    const id = operation.verb === 'apply' ? applyOf(operation.desired) : operation.id
+    const known = members.flatMap(([what, ids]) => (ids.has(id) ? [what] : []))
+    const needs = neededBy(groups, [...known, ...labelGroups(situation, order, operation)])
+    return { ...operation, needs: [...operation.needs, ...needs] }
+  })
+  const phases = new Map<string, number>()
+  const phaseOf = ({ id, phase }: Operation) => Math.min(PHASES.indexOf(phase), phases.get(id) ?? PHASES.length)
+  for (const one of inOrder(needing).toReversed())
+    for (const id of one.needs) phases.set(id, Math.min(phaseOf(one), phases.get(id) ?? PHASES.length))
+  return inOrder(needing.map((one) => ({ ...one, phase: PHASES[phaseOf(one)] ?? one.phase })))
+}
+
+/** Lists the groups of a write of mesh labels. */
+const labelGroups = (situation: Situation, order: Order, operation: Operation): Group[] => {
+  if (operation.verb !== 'label' && operation.verb !== 'release') return []
+  const { id, verb, place, difference } = operation
+  const seen = readHeld(situation.subject.application, place)
+  if (!changesAny(MESH_KEYS, seen, difference)) return []
+  const { key } = situation.features.mesh.enrolment
+  if (place.object.kind === 'Namespace') return ownValue(difference.apply ?? {}, key) ? ['namespace'] : []
+  if (isService(place) && verb === 'label') return [serviceGroup(order, id)]
+  if (!order.isStaying) return []
+  return verb === 'release' ? ['mesh label'] : podGroups(situation, seen)
+}
+
+const serviceGroup = ({ isStaying, groups }: Order, id: string): Group =>
+  isStaying || groups['leading label']?.includes(id) ? 'Service label' : 'freed Service'
+
+/** Lists the groups of a write that puts pods on the mesh, or changes how they are on it. */
+export const podGroups = ({ features }: Situation, { holders }: SeenLabels): Group[] => {
+  const isLed = [features.mesh.enrolment.key, USE_WAYPOINT_LABEL].every((key) => holders.own.has(key))
+  return isLed ? ['mesh label'] : ['mesh label', 'joining pods']
 }
 
 /** Creates a test for policies of the application's pods and of its present and former Services. */

@@ -3,10 +3,9 @@ import { labelDifference, type WantedLabels } from '../../../platform/kubernetes
 import { isSameTarget } from '../../../platform/kubernetes/label-target.ts'
 import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
-import { MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { annotationsManager, heldByWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf } from '../observe/cluster.ts'
-import { changesAny, isService, RELEASED, unexplained, type Wanted, wantedAt } from './labels-at-place.ts'
+import { RELEASED, unexplained, type Wanted, wantedAt } from './labels-at-place.ts'
 import { applyOf, idOf, type Operation, type Plan } from './operation.ts'
 import type { Order } from './order.ts'
 import type { Situation, Templates } from './situation.ts'
@@ -20,33 +19,25 @@ export type PlannedLabels = Labelled & Pick<Plan, 'isConfigAwaited'>
 export const planLabels = (
   situation: Situation,
   order: Order,
-  { whole, isJoining }: Pick<Templates, 'whole' | 'isJoining'>,
+  { whole }: Pick<Templates, 'whole'>,
   isSpecRefused: boolean,
 ): PlannedLabels => {
   const { subject, desired, observed } = situation
   const { current: targets, earlier: former } = observed.targets
-  const { isStaying, phase, beforeLabels, beforeJoining, beforeLeads, closing, opening } = order
   // if a spec is refused, the workload deployed before still runs, and keeps its labels
   const running = isSpecRefused ? former.filter(({ target }) => target.name === subject.application) : []
   const places = placesOf([...targets, ...running])
-  const isLeading = phase === 'enrol' && places.every((place) => isService(place) || !isEnrolled(situation, place))
   const isBeside = ({ object }: LabelLocation) => !whole.has(objectKey(object))
-  const current = without(isLeading ? servicesFirst(places) : places, []).filter(isBeside)
+  const current = without(places, []).filter(isBeside)
   const isReplaced = ({ target: { on, ...template } }: Found) =>
-    on === 'pods' && isStaying && targets.some(({ target, places: there }) => there && isSameTarget(target, template))
+    on === 'pods' &&
+    order.isStaying &&
+    targets.some(({ target, places: there }) => there && isSameTarget(target, template))
   // pods stay on the mesh until a rollout has replaced them by pods of a labelled template
   const earlier = without(placesOf(former.filter((found) => !isReplaced(found))), places)
-  const isLed = opening.size > 0 || (isLeading && (isJoining || closing.size > 0))
-  const howAt = (place: LabelLocation): How =>
-    isService(place)
-      ? { verb: 'label', phase: isLed ? 'lead' : phase, needs: isLed || isStaying ? beforeLeads : [] }
-      : { verb: 'label', phase, needs: isEnrolled(situation, place) ? beforeLabels : beforeJoining }
-  const released: How = { verb: 'release', phase, needs: beforeLabels }
   const planned = [
-    ...current.map((place) =>
-      labelled(situation, order, place, wantedAt(situation, place, desired.labels), howAt(place)),
-    ),
-    ...earlier.map((place) => labelled(situation, order, place, wantedAt(situation, place, RELEASED), released)),
+    ...current.map((place) => labelled(situation, order, place, wantedAt(situation, place, desired.labels), 'label')),
+    ...earlier.map((place) => labelled(situation, order, place, wantedAt(situation, place, RELEASED), 'release')),
     ...current.map((place) => annotated(situation, place, desired.annotations)),
     ...earlier.map((place) => annotated(situation, place, RELEASED)),
   ]
@@ -59,28 +50,23 @@ export const planLabels = (
   }
 }
 
-/** `needs`: the ids of the operations that labels of the mesh come after. */
-type How = Pick<Operation, 'phase' | 'needs'> & { readonly verb: 'label' | 'release' }
-
 /** Plans the labels of one place. */
 export const labelled = (
   { subject, fence }: Situation,
-  order: Order,
+  { isLeaving }: Order,
   place: LabelLocation,
   wanted: WantedLabels,
-  { verb, phase, needs }: How,
+  verb: 'label' | 'release',
 ): Labelled => {
   const seen = readHeld(subject.application, place)
   const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
-  const reason = REASONS[order.phase === 'leave' ? 'release' : verb]
-  const common = { object, manager: fieldManager(subject.application), phase, reason }
-  const needed = changesAny(MESH_KEYS, seen, difference) ? needs : []
-  const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference, needs: needed }
+  const phase = isLeaving && !isNamespace(place) ? 'leave' : 'enrol'
+  const reason = REASONS[isLeaving ? 'release' : verb]
+  const common = { object, manager: fieldManager(subject.application), phase, reason, needs: [] } as const
+  const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference }
   const touches: Operation[] =
-    fence === undefined
-      ? []
-      : [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence, needs: [] }]
+    fence === undefined ? [] : [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence }]
   return {
     operations: hasChanges(difference) ? [due] : touches,
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
@@ -111,13 +97,7 @@ const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocat
   }
 }
 
-/** Tells if the application has put the object on the mesh. Its other labels do not count. */
-const isEnrolled = ({ features, subject }: Situation, place: LabelLocation): boolean =>
-  readHeld(subject.application, place).holders.own.has(features.mesh.enrolment.key)
-
-/** Sorts Services first, to join safely: the Service must lead to the waypoint before the pods accept only the waypoint. */
-const servicesFirst = (places: readonly LabelLocation[]): LabelLocation[] =>
-  places.toSorted((one, other) => Number(isService(other)) - Number(isService(one)))
+const isNamespace = ({ object }: LabelLocation): boolean => object.kind === 'Namespace'
 
 /** Removes repeated places. A former target may be the same object as a current one, or as another former one, under another name. */
 const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>

@@ -26,9 +26,7 @@ export const planNamespace = (situation: Situation, order: Order): PlannedNamesp
   if (mesh && isClaimAwaited) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }
   const isKept = mesh !== undefined && labelsAwaited.length > 0 && isLabelled
   const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
-  const needs = Object.hasOwn(labels.labels, features.mesh.enrolment.key) ? order.beforeNamespace : []
-  const how = { verb: 'label', phase: 'enrol', needs } as const
-  const { operations, conflicts } = labelled(situation, order, place, { ...labels, unknown: [] }, how)
+  const { operations, conflicts } = labelled(situation, order, place, { ...labels, unknown: [] }, 'label')
   return {
     ...NOTHING,
     operations,

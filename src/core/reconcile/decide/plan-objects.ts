@@ -9,7 +9,6 @@ import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
 import { applyOf, type Phase, type Plan, writeOf } from './operation.ts'
-import type { Order } from './order.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import { planStaying } from './plan-staying.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
@@ -18,18 +17,10 @@ import { inParts, type Pair } from './widen.ts'
 /** `isHolding`: stale objects are kept for the consumers. */
 type PlannedObjects = Omit<Plan, 'problems' | 'awaiting'> & { readonly isHolding: boolean }
 
-/**
- * Plans the writes that bring the application's objects to the desired state. `releasing` holds the ids of the operations that take the
- * application off the mesh.
- */
-export const planObjects = (
-  situation: Situation,
-  order: Order,
-  templates: Templates,
-  releasing: readonly string[],
-): PlannedObjects => {
+/** Plans the writes that bring the application's objects to the desired state. */
+export const planObjects = (situation: Situation, templates: Templates): PlannedObjects => {
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
-  const applies = planApplies(situation, order, templates, kinds, releasing)
+  const applies = planApplies(situation, templates, kinds)
   const stale = kinds.flatMap((one) => one.stale)
   const { held, ...staying } = planStaying(
     situation,
@@ -45,7 +36,7 @@ export const planObjects = (
     operations: [
       ...applies.operations,
       ...staying.operations,
-      ...planPrune(situation, order, without(stale, held), releasing),
+      ...planPrune(situation, without(stale, held)),
       ...library.operations,
     ],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
@@ -94,18 +85,12 @@ const compare = (situation: Situation, templates: Templates, { kind, live, libra
 
 const planApplies = (
   situation: Situation,
-  order: Order,
   templates: Templates,
   kinds: readonly Compared[],
-  releasing: readonly string[],
 ): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
   const { features, subject, desired } = situation
-  const { isDenying, isForAll } = features.mesh
-  const phaseOf = (object: KubernetesObject): Phase => {
-    if (isDenying(object)) return 'deny'
-    if (order.closing.has(applyOf(object))) return 'lead'
-    return isRun(object) ? templates.phase : 'allow'
-  }
+  const phaseOf = (object: KubernetesObject): Phase =>
+    features.mesh.isDenying(object) ? 'deny' : isRun(object) ? templates.phase : 'allow'
   const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
   // files come before the pods that mount them
   const placeOf = ({ desired: object }: Pair) => (isFile(object) ? -1 : (places.get(objectKey(object)) ?? 0))
@@ -117,19 +102,12 @@ const planApplies = (
   const drafts = inParts(features.mesh, free, liveIn(situation))
   const takenIds = taken.map(({ desired: object }) => applyOf(object))
   const toRun = neededToRun(situation, templates, takenIds)
-  const beforeChange = order.phase === 'leave' ? releasing : []
-  const needs = ({ desired: object, live }: Pair): readonly string[] => {
-    if (isWorkload(object.kind)) return toRun(object)
-    if (live !== undefined) return order.policies.has(applyOf(object)) ? beforeChange : []
-    if (order.closing.has(applyOf(object))) return order.leads
-    return isDenying(object) && isForAll(object) ? order.basic : []
-  }
   return {
     operations: drafts.map((draft) => ({
       ...writeOf(subject, 'apply', draft.desired),
       id: draft.id,
       phase: phaseOf(draft.desired),
-      needs: [...draft.needs, ...needs(draft)],
+      needs: [...draft.needs, ...toRun(draft.desired)],
       reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
       verb: 'apply',
       desired: draft.desired,
@@ -203,7 +181,7 @@ const neededToRun = (
       Object.hasOwn(ownValue(mounted, kind) ?? {}, name) || (isTold && kind === 'ConfigMap'),
   )
   return (object) => {
-    if (object.kind === 'ServiceAccount') return []
+    if (!isWorkload(object.kind) || object.kind === 'ServiceAccount') return []
     const earlier = workload.slice(0, workload.indexOf(applyOf(object))).filter((id) => !taken.includes(id))
     return [...earlier, ...files.map(applyOf), ...(before.get(objectKey(object)) ?? [])]
   }

@@ -1,42 +1,23 @@
 import type { Wait } from '../../../platform/base/wait.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { isWorkload } from '../../workload/objects.ts'
-import { applyOf, type Operation, objectIn, type Plan, removalOf, writeOf } from './operation.ts'
-import type { Order } from './order.ts'
+import { applyOf, type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
 import { targetOf, widening } from './widen.ts'
 
 /**
- * Plans the removal of stale objects, denying policies first. Each is removed after its replacements stand. Own policies are also removed
- * only after the operations in `releasing`; those of pods go before the Service is led elsewhere. A policy that denies everything and has no
- * replacement is removed before anything joins the mesh.
+ * Plans the removal of stale objects, denying policies first. Each is removed after its replacements stand. A policy that denies everything
+ * and has no replacement is removed before anything joins the mesh.
  */
-export const planPrune = (
-  situation: Situation,
-  { opening, removals, missing }: Order,
-  stale: readonly KubernetesObject[],
-  releasing: readonly string[],
-): Operation[] => {
+export const planPrune = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
   const { mesh } = situation.features
   const replacements = replacementsIn(situation)
   const replaces = takingPlaceIn(situation)
   const isReplaced = (object: KubernetesObject) => replacements(object).some((one) => replaces(object, one))
-  const remove = (object: KubernetesObject, needs: readonly string[] = []): Operation => {
-    const id = removalOf(object)
-    const isOpening = opening.has(id)
-    const labels = removals.has(id) ? releasing.filter((one) => !isOpening || !isOfService(one)) : []
-    const operation = removing(
-      situation,
-      object,
-      [...replacements(object).map(applyOf), ...labels, ...needs],
-      NOT_DESIRED,
-    )
-    return isOpening ? { ...operation, phase: 'allow' } : operation
-  }
-  const ending = (object: KubernetesObject): Operation => {
-    const operation = remove(object, missing)
-    return isReplaced(object) || !mesh.isForAll(object) ? operation : { ...operation, phase: 'allow' }
-  }
+  const remove = (object: KubernetesObject, ...needs: readonly string[]): Operation =>
+    removing(situation, object, [...replacements(object).map(applyOf), ...needs], NOT_DESIRED)
+  const ending = (object: KubernetesObject): Operation =>
+    isReplaced(object) || !mesh.isForAll(object) ? remove(object) : { ...remove(object), phase: 'allow' }
   const [denying, others] = [stale.filter(mesh.isDenying), stale.filter((object) => !mesh.isDenying(object))]
   const targets = Map.groupBy(others, (object) => targetOf(mesh, object))
   return [
@@ -45,14 +26,12 @@ export const planPrune = (
       const [first, ...rest] = parts
       const wide = parts.some(isReplaced) ? undefined : widening(situation, parts)
       if (first === undefined || wide === undefined) return parts.map((object) => remove(object))
-      return [wide, ...[...rest, first].map((object) => remove(object, [wide.id]))]
+      return [wide, ...[...rest, first].map((object) => remove(object, wide.id))]
     }),
   ]
 }
 
 const NOT_DESIRED = 'it is not desired any more'
-
-const isOfService = (id: string): boolean => objectIn(id).startsWith('Service ')
 
 /** Creates a test if a policy of the same target can take the place of another one. One that denies takes that of none that lets somebody in. */
 const takingPlaceIn =

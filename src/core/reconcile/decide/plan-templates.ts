@@ -10,7 +10,7 @@ import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../wo
 import { placesOf } from '../observe/cluster.ts'
 import { changesAny, RELEASED } from './labels-at-place.ts'
 import { applyOf } from './operation.ts'
-import type { Order } from './order.ts'
+import { neededBy, type Order, podGroups } from './order.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
 
 /**
@@ -27,15 +27,14 @@ export const planTemplates = (situation: Situation, order: Order, failed: Readon
   return {
     objects: planned.map(({ object }) => object),
     whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
-    isJoining: planned.some(({ isJoining }) => isJoining),
     before: new Map(planned.map(({ object, before }) => [objectKey(object), before])),
     releasing,
-    phase: releasing.length > 0 && order.phase === 'leave' ? 'leave' : 'run',
+    phase: releasing.length > 0 && order.isLeaving ? 'leave' : 'run',
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
   }
 }
 
-type Template = Pick<Templates, 'isJoining' | 'conflicts'> & {
+type Template = Pick<Templates, 'conflicts'> & {
   readonly object: KubernetesObject
   /** The managers of earlier separate writes, if the template is complete now. */
   readonly releases?: readonly string[]
@@ -44,11 +43,11 @@ type Template = Pick<Templates, 'isJoining' | 'conflicts'> & {
   readonly isLeaving: boolean
 }
 
-const BESIDE: Omit<Template, 'object'> = { isJoining: false, before: [], isLeaving: false, conflicts: [] }
+const BESIDE: Omit<Template, 'object'> = { before: [], isLeaving: false, conflicts: [] }
 
 const planTemplate = (
   situation: Situation,
-  { beforeLabels, beforeJoining }: Order,
+  { groups }: Order,
   object: KubernetesObject,
   failed: ReadonlySet<string>,
 ): Template => {
@@ -65,16 +64,16 @@ const planTemplate = (
   const isStaying = Object.hasOwn(wanted.labels, key)
   const isJoining = isStaying && !seen.holders.own.has(key)
   const { hold, conflicts } = joined(application, object, seen, wanted)
-  const isChanging = isStaying && changesAny(MESH_KEYS, seen, { remove: {}, apply: hold })
-  const before = isJoining ? beforeJoining : isChanging ? beforeLabels : []
-  if (place && [applyOf(object), ...before].some((id) => failed.has(id)))
+  const isChanging = isJoining || (isStaying && changesAny(MESH_KEYS, seen, { remove: {}, apply: hold }))
+  const earlier = isChanging ? neededBy(groups, podGroups(situation, seen)) : []
+  if (place && [applyOf(object), ...earlier].some((id) => failed.has(id)))
     return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations.labels) }
   const whole = withPods(object, hold, annotations.labels)
   const labels = stringsAt(whole, TEMPLATE_LABELS)
   return {
     object: whole,
     releases: found ? besideWorkload(application, found) : [],
-    ...{ isJoining, before },
+    before: earlier,
     isLeaving: !isJoining && [...seen.holders.own].some((key) => !Object.hasOwn(labels, key)),
     conflicts,
   }

@@ -1,8 +1,8 @@
 import { listProblems } from '../../../platform/kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
 import { isWorkload } from '../../workload/objects.ts'
-import { applyOf, inOrder, isReleasing, type Operation, type Plan, withoutFailed } from './operation.ts'
-import { type Order, orderOf } from './order.ts'
+import { applyOf, type Operation, type Plan, withoutFailed } from './operation.ts'
+import { type Order, ordered, orderOf } from './order.ts'
 import { planSecrets } from './plan-forgotten-secrets.ts'
 import { planLabels } from './plan-labels.ts'
 import { namespaceWait, planNamespace } from './plan-namespace.ts'
@@ -36,14 +36,12 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
   const isSpecRefused = desired.objects.some((object) => isWorkload(object.kind) && failed.has(applyOf(object)))
   const labels = planLabels(situation, order, templates, isSpecRefused)
   const namespace = planNamespace(situation, order)
-  const objects = planObjects(situation, order, templates, [
-    ...labels.operations.filter(isReleasing).map(({ id }) => id),
-    ...templates.releasing,
-  ])
+  const objects = planObjects(situation, templates)
   const secrets = planSecrets(situation, objects.operations)
+  const operations = [labels, namespace, objects, secrets].flatMap((one) => one.operations)
   const { kinds, namespace: read } = observed.owned
   return {
-    operations: inOrder([...labels.operations, ...namespace.operations, ...objects.operations, ...secrets.operations]),
+    operations: ordered(situation, order, operations, templates.releasing),
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [...objects.waiting, ...namespaceWait(situation, namespace)],

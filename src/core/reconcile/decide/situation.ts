@@ -50,8 +50,6 @@ export type Templates = {
   readonly objects: readonly KubernetesObject[]
   /** The workloads with complete templates, each with the managers of earlier separate writes. Nothing else writes to these templates. */
   readonly whole: ReadonlyMap<string, readonly string[]>
-  /** The pods of a workload join the mesh. */
-  readonly isJoining: boolean
   /** The ids of what comes before a workload whose pods join the mesh, or are led to a waypoint or away from one, by the workload's name. */
   readonly before: ReadonlyMap<string, readonly string[]>
   /** The ids of the applies that remove labels from pods. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { orderOf } from '../../../../src/core/reconcile/decide/order.ts'
+import { neededBy, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
@@ -10,7 +10,9 @@ const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [
 
 describe('the phase of labels', () => {
   const phase = (held: Record<string, string>, labels: Record<string, string>, more: Changes = {}) =>
-    orderOf(situationOf({ held, desired: { labels: { ...ASKED.labels, labels } }, ...more })).phase
+    orderOf(situationOf({ held, desired: { labels: { ...ASKED.labels, labels } }, ...more })).isLeaving
+      ? 'leave'
+      : 'enrol'
 
   test('the phase of labels is that of leaving where they only become fewer', () => {
     expect(phase(MESH, {})).toBe('leave')
@@ -51,38 +53,34 @@ describe('the order of a Service, its pods and their policies', () => {
     )
   const joining = { desired: { labels: { ...ASKED.labels, labels: LED }, objects: [atPods, atService] } }
 
+  const [removeAtPods, label] = ['remove AuthorizationPolicy shop/pods', 'label Service shop/web']
+
   test('where pods join behind a waypoint, policies of the Service come first, then its label, then policies of the pods', () => {
-    expect(order({}, [], joining)).toMatchObject({
-      beforeLeads: [applyAtService],
-      leads: ['label Service shop/web'],
-      closing: new Set([applyAtPods]),
-      beforeLabels: [applyAtPods, applyAtService],
-      beforeJoining: [applyAtPods, applyAtService, 'label Service shop/web'],
-    })
+    const { groups } = order({}, [], joining)
+    expect(neededBy(groups, ['Service label'])).toEqual([applyAtService])
+    expect(neededBy(groups, ['first policy'])).toEqual([label])
+    expect(neededBy(groups, ['mesh label', 'joining pods'])).toEqual([applyAtService, applyAtPods, label])
   })
 
   test('further policies of pods do not wait for the Service, nor does anything for one that leads there already', () => {
-    const [further, led] = [order({}, [policy('former', atPods.spec ?? {})], joining), order(LED, [], joining)]
-    expect([further.closing, further.beforeLeads]).toEqual([new Set(), [applyAtPods, applyAtService]])
-    expect([led.closing, led.leads, led.beforeJoining]).toEqual([new Set(), [], [applyAtPods, applyAtService]])
+    for (const { groups } of [order({}, [policy('former', atPods.spec ?? {})], joining), order(LED, [], joining)])
+      expect([groups['first policy'], groups.policy]).toEqual([[], [applyAtPods, applyAtService]])
+    expect(order(LED, [], joining).groups['leading label']).toEqual([])
   })
 
   test('a policy of pods that denies is neither their first policy nor one that takes the place of their last', () => {
     const deny = { ...policy('deny', {}), spec: { ...atPods.spec, action: 'DENY' } }
     const asked = { desired: { ...joining.desired, objects: [atPods, atService, deny] } }
-    for (const live of [[], [deny]]) expect(order({}, live, asked).closing).toEqual(new Set([applyAtPods]))
+    for (const live of [[], [deny]]) expect(order({}, live, asked).groups['first policy']).toEqual([applyAtPods])
     const leaving = order(LED, [atPods, deny], { held: LED, desired: { objects: [deny] } })
-    expect(leaving.opening).toEqual(new Set(['remove AuthorizationPolicy shop/pods']))
+    expect(leaving.groups['last policy']).toEqual([removeAtPods])
   })
 
-  test('where pods leave, their last policies go before the Service is led away, and no label waits for other policies', () => {
-    expect(order(LED, [atPods, atService], { held: LED })).toMatchObject({
-      opening: new Set(['remove AuthorizationPolicy shop/pods']),
-      beforeLeads: ['remove AuthorizationPolicy shop/pods'],
-      removals: new Set(['remove AuthorizationPolicy shop/pods', 'remove AuthorizationPolicy shop/service']),
-      ...{ beforeLabels: [], beforeJoining: [] },
-    })
+  test('where pods leave, their last policies go before the Service is led away', () => {
+    const { groups } = order(LED, [atPods, atService], { held: LED })
+    expect(neededBy(groups, ['freed Service'])).toEqual([removeAtPods])
+    expect(groups.change).toEqual(['remove AuthorizationPolicy shop/service'])
     const replaced = order(LED, [atPods], { held: LED, desired: { objects: [policy('next', atPods.spec ?? {})] } })
-    expect(replaced.opening).toEqual(new Set())
+    expect(replaced.groups['last policy']).toEqual([])
   })
 })

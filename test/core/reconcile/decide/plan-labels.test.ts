@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { inOrder, type Operation } from '../../../../src/core/reconcile/decide/operation.ts'
-import { orderOf } from '../../../../src/core/reconcile/decide/order.ts'
+import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
+import { ordered, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { planLabels } from '../../../../src/core/reconcile/decide/plan-labels.ts'
 import {
   ENROLMENT_LABEL,
@@ -14,7 +14,7 @@ import { NAMESPACE } from '../../../helpers/world.ts'
 
 const MESH = { [ENROLMENT_LABEL]: 'ambient' }
 const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [] } }
-const NONE = { whole: new Map(), isJoining: false }
+const NONE = { whole: new Map() }
 
 const SERVICE = labelled('Service', {})
 const WORKLOAD = labelled('StatefulSet', {})
@@ -23,8 +23,9 @@ const targets = (...current: ReturnType<typeof labelled>[]) => ({ targets: { cur
 
 const plan = (changes: Changes, { templates = NONE, isSpecRefused = false } = {}) => {
   const situation = situationOf(changes)
-  const planned = planLabels(situation, orderOf(situation), templates, isSpecRefused)
-  return { ...planned, operations: inOrder(planned.operations) }
+  const order = orderOf(situation)
+  const planned = planLabels(situation, order, templates, isSpecRefused)
+  return { ...planned, operations: ordered(situation, order, planned.operations, []) }
 }
 
 const shown = (operations: readonly Operation[]) =>
@@ -34,32 +35,18 @@ const shown = (operations: readonly Operation[]) =>
   ])
 
 describe('labels that are desired', () => {
-  test('labels that are desired are written where they are missing, to Services first where all is to join', () => {
+  test('labels that are desired are written where they are missing, in the order of the targets', () => {
     expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }).operations)).toEqual([
-      ['label Service shop/web in enrol', MESH],
       ['label StatefulSet shop/web in enrol', MESH],
+      ['label Service shop/web in enrol', MESH],
     ])
   })
 
-  test('labels that are desired are written in the order of the targets where the workload is on the mesh', () => {
-    const other = { desired: { labels: { ...ASKED.labels, labels: { ...MESH, a: 'b' } } } }
-    const { operations } = plan({ ...other, observed: targets(labelled('StatefulSet', MESH), SERVICE) })
-    expect(shown(operations).map(([name]) => name)).toEqual([
-      'label StatefulSet shop/web in enrol',
-      'label Service shop/web in enrol',
-    ])
-  })
-
-  test('labels that are desired lead the Service of a workload of its own that joins, and leave its template to the workload', () => {
-    const templates = { whole: new Map([['StatefulSet shop/web', []]]), isJoining: true }
+  test('labels that are desired are left to the workload where its template has them', () => {
+    const templates = { whole: new Map([['StatefulSet shop/web', []]]) }
     expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }, { templates }).operations)).toEqual([
-      ['label Service shop/web in lead', MESH],
+      ['label Service shop/web in enrol', MESH],
     ])
-    const beside = { templates: { ...templates, whole: new Map() } }
-    const phases = (workload: typeof WORKLOAD) =>
-      shown(plan({ desired: ASKED, observed: targets(workload, SERVICE) }, beside).operations).map(([name]) => name)
-    expect(phases(WORKLOAD)).toEqual(['label Service shop/web in lead', 'label StatefulSet shop/web in enrol'])
-    expect(phases(labelled('StatefulSet', MESH))).toEqual(['label Service shop/web in enrol'])
   })
 
   test('labels that are there already are not written, and labels of others are conflicts', () => {
@@ -83,11 +70,11 @@ describe('labels that are desired', () => {
     expect(plan({ desired: ASKED, observed: targets(SERVICE) }).operations[0]?.reason).toBe('the labels are desired')
   })
 
-  test('labels that become fewer on the mesh are written after what is allowed, the Service first', () => {
+  test('labels that become fewer on the mesh are written after what is allowed', () => {
     const { operations } = plan({ held: { ...MESH, a: 'b' }, desired: ASKED, observed: targets(WORKLOAD, SERVICE) })
     expect(shown(operations).map(([name]) => name)).toEqual([
-      'label Service shop/web in enrol',
       'label StatefulSet shop/web in enrol',
+      'label Service shop/web in enrol',
     ])
   })
 
@@ -168,6 +155,7 @@ describe('pods that join the mesh behind a waypoint', () => {
   test('pods that join the mesh behind a waypoint join after their Service leads there', () => {
     const joining = ['label StatefulSet shop/web', ['label Service shop/web']]
     expect(needs({}, {}, LED)).toEqual([['label Service shop/web', []], joining])
+    expect(needs({}, MESH, LED)).toContainEqual(joining)
     expect(needs({ ...LED, [USE_WAYPOINT_NAMESPACE_LABEL]: 'other' }, {}, LED)).toContainEqual(joining)
   })
 
@@ -175,7 +163,6 @@ describe('pods that join the mesh behind a waypoint', () => {
     expect(needs(LED, {}, LED)).toEqual([['label StatefulSet shop/web', []]])
     expect(needs(LED, {}, { ...LED, a: 'b' })).toContainEqual(['label StatefulSet shop/web', []])
     expect(needs({}, {}, MESH)).toContainEqual(['label StatefulSet shop/web', []])
-    expect(needs({}, MESH, LED)).toContainEqual(['label StatefulSet shop/web', []])
   })
 })
 
@@ -298,8 +285,10 @@ describe('policies of the application itself', () => {
       ...{ desired: { labels, objects: [atPods, atService] } },
       observed: targets(labelled('Service', {}), WORKLOAD),
     })
-    const [led, joined] = planLabels(situation, orderOf(situation), NONE, false).operations
-    expect(led).toMatchObject({ phase: 'lead', needs: ['apply AuthorizationPolicy shop/service'] })
+    const order = orderOf(situation)
+    const { operations } = planLabels(situation, order, NONE, false)
+    const [led, joined] = ordered(situation, order, operations, [])
+    expect(led).toMatchObject({ needs: ['apply AuthorizationPolicy shop/service'] })
     expect(joined?.needs).toContain('apply AuthorizationPolicy shop/guard')
   })
 

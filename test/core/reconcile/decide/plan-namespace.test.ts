@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { orderOf } from '../../../../src/core/reconcile/decide/order.ts'
+import { ordered, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { planNamespace } from '../../../../src/core/reconcile/decide/plan-namespace.ts'
 import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
@@ -28,7 +28,9 @@ describe('the labels of the namespace', () => {
       ...{ state: { ...emptyState(), ...(config && { config }) } },
       ...{ observed: { owned: { kinds: [], namespace: { object } } }, ...more },
     })
-    return planNamespace(situation, orderOf(situation))
+    const order = orderOf(situation)
+    const namespace = planNamespace(situation, order)
+    return { ...namespace, operations: ordered(situation, order, namespace.operations, []) }
   }
 
   test('the labels of the namespace stay while its config is unknown', () => {

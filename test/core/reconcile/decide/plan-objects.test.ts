@@ -290,8 +290,23 @@ describe('the order of writes', () => {
         targets: { current: [labelled('StatefulSet', {}), labelled('Service', {})], earlier: [], library: [] },
       },
     })
-    expect(shown(operations)).toEqual(['label Service shop/web in lead', 'apply StatefulSet shop/web in run'])
+    expect(shown(operations)).toEqual(['label Service shop/web in run', 'apply StatefulSet shop/web in run'])
     expect(afterOf(operations, 'apply StatefulSet shop/web')).toEqual(['label Service shop/web'])
+  })
+
+  test('the order of writes has own policies that deny in the phase of the pods that join after them', () => {
+    const labels = { 'istio.io/dataplane-mode': 'ambient' }
+    const { operations } = planned({
+      desired: {
+        objects: [guard('deny', 'web', 'DENY'), workload()],
+        labels: { labels, unknown: [], required: true, messages: [] },
+      },
+      observed: { ...there(), targets: { current: [labelled('StatefulSet', {})], earlier: [], library: [] } },
+    })
+    expect(shown(operations)).toEqual([
+      'apply AuthorizationPolicy shop/deny in run',
+      'apply StatefulSet shop/web in run',
+    ])
   })
 
   test('the order of writes leaves out what depends on a failed write, and what depends on that', () => {
@@ -395,9 +410,10 @@ describe('objects that are not desired any more', () => {
       'remove AuthorizationPolicy shop/old in prune',
       'remove AuthorizationPolicy shop/other in prune',
     ])
-    expect(afterOf(operations, 'remove AuthorizationPolicy shop/deny')).toEqual(['apply AuthorizationPolicy shop/new'])
-    expect(afterOf(operations, 'remove AuthorizationPolicy shop/old')).toEqual(['apply AuthorizationPolicy shop/new'])
-    expect(afterOf(operations, 'remove AuthorizationPolicy shop/other')).toEqual([])
+    const [added, deny] = ['apply AuthorizationPolicy shop/new', 'remove AuthorizationPolicy shop/deny']
+    expect(afterOf(operations, deny)).toEqual([added])
+    expect(afterOf(operations, 'remove AuthorizationPolicy shop/old')).toEqual([added, deny])
+    expect(afterOf(operations, 'remove AuthorizationPolicy shop/other')).toEqual([deny])
   })
 
   test('policies of one target that let in go one by one only behind one that lets in for all: a policy that denies does not take their place', () => {

@@ -38,11 +38,11 @@ const of = (
 
 describe('the template of a workload of its own', () => {
   test('the template of a workload of its own gets the desired labels, and lists those that its spec lacks', () => {
-    const { pods, object, whole, isJoining, releasing, phase } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
+    const { pods, object, whole, releasing, phase } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
     expect(pods).toEqual({ labels: { app: 'web', ...MESH } })
     expect(object?.metadata.annotations).toEqual({ [POD_LABELS]: 'istio.io/dataplane-mode' })
     expect([...whole]).toEqual([['StatefulSet shop/web', []]])
-    expect([isJoining, releasing, phase]).toEqual([true, [], 'run'])
+    expect([releasing, phase]).toEqual([[], 'run'])
   })
 
   test('the template of a workload of its own lists added labels in order, and none where there are none', () => {
@@ -86,21 +86,16 @@ describe('the template of a workload of its own', () => {
   })
 
   test('labels of a template that were written beside it are taken over, and those that are not desired leave', () => {
-    const { pods, whole, isJoining, releasing, phase } = planned({
+    const { pods, whole, releasing, phase } = planned({
       ...of(labelled('StatefulSet', MESH), asking({})),
       held: MESH,
     })
-    expect([pods, [...whole], isJoining]).toEqual([
-      { labels: { app: 'web' } },
-      [['StatefulSet shop/web', ['meshstep/web']]],
-      false,
-    ])
+    expect([pods, [...whole]]).toEqual([{ labels: { app: 'web' } }, [['StatefulSet shop/web', ['meshstep/web']]]])
     expect([releasing, phase]).toEqual([['apply StatefulSet shop/web'], 'leave'])
     expect(planned(of(labelled('StatefulSet', MESH), asking({}))).phase).toBe('run')
     expect(planned(of(labelled('StatefulSet', MESH), asking(MESH)))).toMatchObject({
       releasing: [],
       phase: 'run',
-      isJoining: false,
     })
   })
 
@@ -142,8 +137,8 @@ describe('the template of a workload of its own', () => {
       { kind: 'StatefulSet', name: 'db' },
     ] as const
     expect(
-      targets.map((target) => planned(of({ target, places: undefined } as typeof NEW, asking(MESH))).isJoining),
-    ).toEqual([false, false, false])
+      targets.map((target) => planned(of({ target, places: undefined } as typeof NEW, asking(MESH))).pods),
+    ).toEqual(targets.map(() => ({ labels: { app: 'web' } })))
   })
 
   test('a running workload whose write or guard failed keeps the labels that it has', () => {
@@ -153,7 +148,6 @@ describe('the template of a workload of its own', () => {
     expect(failing(['apply StatefulSet shop/web'])).toMatchObject({
       pods: { labels: { app: 'web' } },
       whole: new Map(),
-      isJoining: false,
     })
     expect(failing(['apply ConfigMap shop/web']).pods).toEqual({ labels: { app: 'web', ...MESH } })
     expect(failing(['apply StatefulSet shop/web'], NEW).pods).toEqual({ labels: { app: 'web', ...MESH } })
@@ -171,17 +165,17 @@ describe('the template of a workload of its own', () => {
     }
     const next = (before: Record<string, string>, labels: Record<string, string>, failed: string[] = []) => {
       const changes = of(labelled('StatefulSet', before), asking(labels), [workload(), guard])
-      const { whole, isJoining, before: ids } = planned(changes, failed)
-      return [whole.size, isJoining, ids.get('StatefulSet shop/web')]
+      const { whole, before: ids } = planned(changes, failed)
+      return [whole.size, ids.get('StatefulSet shop/web')]
     }
     const failed = ['apply AuthorizationPolicy shop/guard']
     for (const [before, after] of [[MESH, led] as const, [led, other] as const, [led, MESH] as const])
       expect([next(before, after), next(before, after, failed)]).toEqual([
-        [1, false, failed],
-        [0, false, []],
+        [1, failed],
+        [0, []],
       ])
-    expect(next(led, led, failed)).toEqual([1, false, []])
-    expect(next(led, {}, failed)).toEqual([1, false, []])
+    expect(next(led, led, failed)).toEqual([1, []])
+    expect(next(led, {}, failed)).toEqual([1, []])
   })
 
   test('a running workload does not join while its Service is not led to the waypoint', () => {
@@ -194,7 +188,7 @@ describe('the template of a workload of its own', () => {
     }
     expect(joining({}, led)).toEqual({ labels: { app: 'web' } })
     expect(joining({}, MESH)).toEqual({ labels: { app: 'web', ...MESH } })
-    expect(joining(MESH, led)).toEqual({ labels: { app: 'web', ...led } })
+    expect(joining(MESH, led)).toEqual({ labels: { app: 'web' } })
   })
 
   test('the live workload is found among owned objects, and what has its name', () => {
@@ -214,7 +208,6 @@ describe('the template of a workload of its own', () => {
     expect(planned(of(NEW, asking(MESH), [map]))).toMatchObject({
       objects: [map],
       whole: new Map(),
-      isJoining: false,
     })
   })
 })
