@@ -120,12 +120,15 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     const isUnguarded = moment !== undefined && isForgotten() && wasHardened()
     return settings(truth).flatMap((meshes) => {
       const isHardened = moment?.isDenying !== false && meshes.some(({ hardened }) => hardened)
-      const isLed = meshes.length === 0 ? [true] : [...new Set(meshes.map(hasWaypoint))]
-      return isLed.flatMap((led) => [
+      const waypoints = meshes.length === 0 ? [true] : [...new Set(meshes.map(hasWaypoint))]
+      return waypoints.flatMap((led) => [
         { policies, clients, isHardened, hasWaypoint: led },
         ...(isUnguarded ? [{ policies: [], clients, isHardened, hasWaypoint: led }] : []),
+        // the labels that stand may be those of an earlier config, without a waypoint
         ...(isOpen
-          ? [isHardened, false].map((hard) => ({ policies: [], clients, isHardened: hard, hasWaypoint: led }))
+          ? [isHardened, false].flatMap((hard) =>
+              [led, false].map((isLed) => ({ policies: [], clients, isHardened: hard, hasWaypoint: isLed })),
+            )
           : []),
       ])
     })

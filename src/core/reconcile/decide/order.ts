@@ -34,11 +34,11 @@ type Edge = { readonly what: Group; readonly after: readonly Group[]; readonly b
 type Group =
   /** Applies of own policies. The first ones of pods whose Service is yet to be led to the waypoint are a group of their own. */
   | ('policy' | 'first policy')
-  /** Where the application leaves: removals of own policies of pods that nothing replaces. `change`: all else that may take access away. */
+  /** Removals, where the application leaves, of own policies of pods that nothing replaces. `change`: all else that may take access away. */
   | ('last policy' | 'change')
   /** Applies of policies that allow access without a request, everywhere and in the namespace, and of those that are not there yet. */
   | ('basic policy' | 'basic policy here' | 'missing policy')
-  /** What denies all that nothing allows, where it is new, and removals of what denies. */
+  /** Applies of what denies all that nothing allows, where it is new, and removals of what denies. */
   | ('denial' | 'end of denial')
   /** Policies that are enforced, and go or become dry runs: those that allow, and those that deny all that nothing allows. */
   | ('less allowed' | 'end of hardening')
