@@ -29,7 +29,7 @@ export const outboxAfter = (
   const isSame = isDeepStrictEqual(before, state) && [...written].every((name) => name === memoryObject(subject))
   const announced = features.announcements(subject, state)
   const isAnswer = isSame && changes.every(({ isNudge }) => isNudge)
-  // whoever was told, and has nothing new to say, answers those alone who await it, do not know the relation, or have another status, and nobody while it awaits others: so no two answer for ever
+  // whoever was told, and has nothing new to say, answers those alone who are behind, and nobody while it awaits others: so no two answer for ever
   if (isAnswer && state.awaiting !== undefined) return { nudges: [], announcements: announced }
   const occasion = { isResync: isResync(changes), isNamespaceResync: isNamespaceResync(changes), isAnswer, now }
   return { nudges: nudgesDue(subject, state, peers, occasion), announcements: announced }

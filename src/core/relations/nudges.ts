@@ -30,7 +30,7 @@ type Occasion = {
   readonly isResync: boolean
   /** All applications of the namespace get a resync of their own. */
   readonly isNamespaceResync: boolean
-  /** The step was told, and has changed nothing: it tells only those who await what is there, or have another status. */
+  /** The step was told, and has changed nothing: it tells only those who are behind. */
   readonly isAnswer?: boolean
   readonly now: Date
 }
@@ -114,7 +114,10 @@ const isUnseen = (
   isBehind(subject, state, entry, theirs, peer) ||
   (theirs === undefined ? stands(state, entry) : theirs.peer?.seen !== versionOf(state, entry))
 
-/** Tells if the peer awaits this application, does not know the relation, or has another status of it. */
+/**
+ * Tells if the peer awaits this application, does not know the relation, or has another status of it. Or it lags behind, and this side does not: what
+ * was sent may be lost with a process that died. Who lags behind itself does not answer, so no two do so for ever.
+ */
 const isBehind = (
   subject: Subject,
   state: State,
@@ -125,7 +128,11 @@ const isBehind = (
   // after the merge, our status is the later one if they differ; across namespaces both may be in effect
   const isSame = isSameNamespace(subject, remoteSubject(subject, entry))
   const isOther = theirs === undefined ? stands(state, entry) : theirs.status !== entry.status
-  return isAwaited(peer, entry) || (isSame && isOther)
+  const isLagging =
+    theirs !== undefined &&
+    theirs.peer?.seen !== versionOf(state, entry) &&
+    entry.peer?.seen === versionOf(peer, theirs)
+  return isAwaited(peer, entry) || isLagging || (isSame && isOther)
 }
 
 /** Tells if the peer asked to be told when labels or claims are there or gone, and they may be. */

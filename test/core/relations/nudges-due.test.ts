@@ -8,7 +8,7 @@ import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
 import { SUBJECT } from '../../helpers/world.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.000Z')
-const USUAL = { isResync: false, isNamespaceResync: false, now: NOW }
+const USUAL = { isResync: false, isNamespaceResync: false, isAnswer: false, now: NOW }
 
 const due = (state: State, peers: Peers = peersOf({}), occasion: Partial<typeof USUAL> = {}) =>
   nudgesDue(SUBJECT, state, peers, { ...USUAL, ...occasion })
@@ -63,6 +63,16 @@ describe('a peer with a memory', () => {
     const entry = entryOf(own)
     const opposite = { role: own.role === 'provides' ? 'requires' : 'provides', interface: entry.interface } as const
     expect(names(stateOf([entry]), observing(entry, opposite, more))).toEqual(expected)
+  })
+
+  test('a peer with a memory that lags behind is answered by a step with nothing new, unless that one lags behind as well', () => {
+    const other = theirs()
+    const lagging = entryOf()
+    const current = entryOf({ peer: { seen: versionOf(stateOf([other]), other) } })
+    const answer = { isAnswer: true }
+    expect(names(stateOf([lagging]), peersOf({ beacon: stateOf([other]) }), answer)).toEqual([])
+    expect(names(stateOf([current]), peersOf({ beacon: stateOf([other]) }), answer)).toEqual([NUDGE])
+    expect(names(stateOf([current]), observing(current), answer)).toEqual([])
   })
 
   test('a peer with a memory is nudged if it has another status than the merged one', () => {
