@@ -88,7 +88,7 @@ export const commonState = (config: z.ZodType<Config>) => {
     /** The application was removed at this time, and has not come back since (RFC 3339). */
     removed: part(z.iso.datetime().optional(), 'kept', true),
     /**
-     * The condition awaited of all consumers: labels of their own before the namespace leaves the mesh, policies by the present offer before all
+     * The condition awaited of all consumers or workers: labels of their own before the namespace leaves the mesh, policies by the present offer before all
      * else is denied, or no labels before the mesh is removed.
      */
     awaiting: part(z.enum(['labels-applied', 'claims-applied', 'labels-removed']).optional(), 'dropped'),
@@ -105,9 +105,9 @@ export const commonState = (config: z.ZodType<Config>) => {
     settings: part(LeaderSettings.optional(), 'told', true),
     /** Custom relation data that the leader sets. */
     databag: part(Databags.optional(), 'told', true),
-    /** Observed only: the pods restore them. */
+    /** The units that run, with their reports and databags. A lost one is restored by its pod. */
     units: part(Units, 'dropped'),
-    /** The last refusals of the API server, by object or call, with the reason. */
+    /** The last refusals of the API server, by object or call, with the reason. Where the labels of a namespace are refused, consumers get their own. */
     refused: part(z.record(z.string(), z.string()).optional(), 'dropped'),
     /**
      * The write-ahead record of the owned kinds, by kind and group, saved before anything is applied. With a time, the kind was released
