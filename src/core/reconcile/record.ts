@@ -92,8 +92,8 @@ export const record = async (
 }
 
 /**
- * Tells if an offer follows from what a step has written or touched: it rests on that, or that is the mesh's own. Labels of the application, and policies that relations
- * asked for, change no other offer.
+ * Tells if an offer follows from what a step has written or touched: it rests on that, or that is the mesh's own. Labels of the application, and policies
+ * that relations asked for, change no other offer.
  */
 const isOfferDue = ({ features: { mesh } }: Context, { next, held }: Decision, reports: readonly Report[]): boolean => {
   const written = reports.flatMap(({ isWritten, operation }) => (isWritten ? [operation] : []))

@@ -116,7 +116,7 @@ const runAttempt = async (
   try {
     return await runStages(context, memory, progress)
   } catch (error) {
-    if (error instanceof NamespaceTerminating) return endedWith(progress, error.message)
+    if (error instanceof NamespaceTerminating) return answeredWith(progress, error.message)
     if (!isVersionConflict(error)) throw error
     return { carried: progress, cause: error }
   }
@@ -127,7 +127,7 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   const { subject } = context
   const { changes } = progress
   if (isInherited(memory) && changes.every(({ observation }) => observation))
-    return endedWith(progress, LIBRARY_KEEPS_IT)
+    return answeredWith(progress, LIBRARY_KEEPS_IT)
   if (changes.every(({ note }) => note === true)) return ended(progress, await saveNotes(context, memory, changes))
   const observation = await observe(context, memory, changes, prefetch(context, memory, changes))
   const folded = await fold(context, observation, progress.taken ? [] : changes)
@@ -135,7 +135,7 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
   const observed = await observeFolded(context, observation, folded.state, changes)
   if (await isUnknownApplication(context.kubernetes, subject, changes, observation, observed))
-    return endedWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
+    return answeredWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
   const decision = await decide(context, observation, observed, progress)
   const recorded = await carryOut(context, decision)
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
@@ -211,7 +211,7 @@ const ended = (carried: StepProgress, taken: readonly ChangeResult[]): AttemptEn
 })
 
 /** Ends an attempt with the same answer to all changes. */
-const endedWith = (carried: StepProgress, message: string): AttemptEnd<Attempted> =>
+const answeredWith = (carried: StepProgress, message: string): AttemptEnd<Attempted> =>
   ended(
     carried,
     carried.changes.map(() => ({ message })),

@@ -1,3 +1,4 @@
+import { ownValue } from '../../platform/base/own-value.ts'
 import { isTemplate, type LabelLocation, readLabels } from '../../platform/kubernetes/apply-labels.ts'
 import { fieldManagersAt, listAppliers, stringsAt } from '../../platform/kubernetes/field-managers.ts'
 import type { SeenLabels } from '../../platform/kubernetes/label-difference.ts'
@@ -22,6 +23,18 @@ export const readHeld = (application: string, place: LabelLocation): SeenLabels 
   return held.length === 0
     ? { labels, holders }
     : { labels, holders: { own: new Set([...holders.own, ...held]), others: new Map(others) } }
+}
+
+/** Returns the labels at one place that the application holds, or that the charm library holds for it. */
+export const labelsHeldAt = (
+  application: string,
+  place: LabelLocation,
+  libraryLabels: Readonly<Record<string, string>> | undefined,
+): Record<string, string> => {
+  const { labels, holders } = readHeld(application, place)
+  return Object.fromEntries(
+    Object.entries(labels).filter(([key, value]) => holders.own.has(key) || ownValue(libraryLabels, key) === value),
+  )
 }
 
 /** Returns the template labels that a deployed workload holds for the application. Those of its spec do not count. */

@@ -65,8 +65,8 @@ const removing = (
 
 /**
  * Removes the charm library's objects, each when our replacement stands. A policy is removed once the mesh has accepted
- * ours, not with it, because proxies may receive the two changes in any order. Objects without a replacement stay, with a message, and so does a policy that lets in
- * whom none of ours does: the relation of that client may not be told yet.
+ * ours, not with it, because proxies may receive the two changes in any order. Objects without a replacement stay, with a message, and so does a policy
+ * that lets in whom none of ours does: the relation of that client may not be told yet.
  */
 export const planLibrary = (
   situation: Situation,

@@ -37,7 +37,7 @@ export const withDocuments = (
   const { found } = documents
   const own = found.filter((document) => document.application === subject.application)
   const told = own.reduce((before, document) => withDocument(before, document, now, known), state)
-  return withoutDocument(told, subject, documents).reduce((before, [key, entry]) => {
+  return undocumented(told, subject, documents).reduce((before, [key, entry]) => {
     const other = found.find((document) => isDeclaredAt(subject, entry, document))
     return other ? handDocumentOver(before, key, other.name) : endRelationByDocument(before, key, now)
   }, told)
@@ -81,7 +81,7 @@ const declaredBy = (document: Document): unknown => {
 }
 
 /** Lists the relations whose document is gone. */
-export const withoutDocument = (
+export const undocumented = (
   { relations }: Pick<State, 'relations'>,
   { application }: Subject,
   documents: Documents,

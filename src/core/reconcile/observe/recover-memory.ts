@@ -1,4 +1,4 @@
-import { changed, ownValue } from '../../../platform/base/own-value.ts'
+import { changed } from '../../../platform/base/own-value.ts'
 import { isSameNamespace, isSameSubject, type Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Mesh } from '../../feature/mesh.ts'
@@ -17,7 +17,7 @@ import { isUnwritten, type Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
 import { parseRequester } from '../../state/requesters.ts'
 import type { State } from '../../state/state.ts'
-import { readHeld } from '../../workload/pod-labels.ts'
+import { labelsHeldAt } from '../../workload/pod-labels.ts'
 import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
 import type { Surroundings } from './surroundings.ts'
 
@@ -127,14 +127,10 @@ const isObserved = ({ targets }: Observed): boolean =>
   targets.current.some(({ places }) => places !== undefined) &&
   targets.current.every(({ problem }) => problem === undefined)
 
-/** Lists the keys of held labels that other applications may have requested. The charm library holds its labels for the application. */
+/** Lists the keys of held labels that other applications may have requested. */
 const heldFor = ({ application }: Subject, { libraryLabels }: State, { targets }: Observed): string[] =>
   placesOf(targets.current)
-    .flatMap((place) => {
-      const { labels, holders } = readHeld(application, place)
-      const inherited = Object.entries(libraryLabels ?? {}).filter(([key, value]) => ownValue(labels, key) === value)
-      return [...holders.own, ...inherited.map(([key]) => key)]
-    })
+    .flatMap((place) => Object.keys(labelsHeldAt(application, place, libraryLabels)))
     .filter((key) => FOREIGN_KEYS.includes(key))
 
 /** Adds that the config is awaited, and the waits for providers that have yet to offer labels. */

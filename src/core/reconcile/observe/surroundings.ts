@@ -19,7 +19,7 @@ import {
 import { relationKey } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import { type Change, isNamespaceResync } from '../change.ts'
-import { type Documents, withoutDocument } from '../fold/fold-documents.ts'
+import { type Documents, undocumented } from '../fold/fold-documents.ts'
 
 /** The data of other sources about an application: the memories of its peers, and its documents. */
 export type Surroundings = { readonly peers: Peers; readonly documents: Documents }
@@ -96,7 +96,7 @@ const readDocuments = async (
     looked: isEverything || isNamespaceResync(changes) ? 'all' : looked,
   }
   // a document of the other side may declare the relation of a deleted one
-  const isAnyGone = !isEverything && withoutDocument(known, subject, documents).length > 0
+  const isAnyGone = !isEverything && undocumented(known, subject, documents).length > 0
   return isAnyGone ? { ...documents, found: await list() } : documents
 }
 

@@ -6,7 +6,7 @@ import type { Features } from '../../feature/combine.ts'
 import type { Content, Memory } from '../../state/memory.ts'
 import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'
 import type { State } from '../../state/state.ts'
-import { readHeld } from '../../workload/pod-labels.ts'
+import { labelsHeldAt } from '../../workload/pod-labels.ts'
 import type { Report } from '../apply/execute.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import type { Conflict, Operation, Plan } from '../decide/operation.ts'
@@ -73,14 +73,7 @@ const seenOn = (
   application: string,
   libraryLabels: State['libraryLabels'],
 ): Record<string, string> =>
-  Object.fromEntries(
-    places.flatMap((place) => {
-      const { labels, holders } = readHeld(application, place)
-      return Object.entries(labels).filter(
-        ([key, value]) => holders.own.has(key) || ownValue(libraryLabels, key) === value,
-      )
-    }),
-  )
+  Object.assign({}, ...places.map((place) => labelsHeldAt(application, place, libraryLabels)))
 
 const MOST_REMEMBERED = 20
 const LONGEST_REMEMBERED = 500

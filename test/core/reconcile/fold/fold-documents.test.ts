@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import {
   type Documents,
   isConfigGone,
+  undocumented,
   withDocumentEvent,
   withDocuments,
-  withoutDocument,
   withoutRivals,
 } from '../../../../src/core/reconcile/fold/fold-documents.ts'
 import type { Document } from '../../../../src/core/relations/documents.ts'
@@ -92,7 +92,7 @@ describe('a relation whose document is gone', () => {
   })
 
   test('a relation whose document is gone keeps its end', () => {
-    expect(withoutDocument(stateOf([{ ...HELD, status: 'ended' }]), SUBJECT, all())).toEqual([])
+    expect(undocumented(stateOf([{ ...HELD, status: 'ended' }]), SUBJECT, all())).toEqual([])
   })
 
   const opposite = (changes: Partial<RelationEntry> = {}, application = 'beacon') =>
