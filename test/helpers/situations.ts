@@ -1,6 +1,7 @@
 import type { Desired } from '../../src/core/reconcile/decide/desired-state.ts'
 import type { Situation } from '../../src/core/reconcile/decide/situation.ts'
 import type { Found, Observed } from '../../src/core/reconcile/observe/cluster.ts'
+import { unknownIn } from '../../src/core/relations/unknown.ts'
 import { emptyState } from '../../src/core/state/state.ts'
 import { workloadManager } from '../../src/core/workload/objects.ts'
 import { features } from '../../src/features.ts'
@@ -82,5 +83,6 @@ export const situationOf = ({ desired, observed, ...changes }: Changes): Situati
     ...desired,
   },
   ...{ keptFor: [], leftovers: [], isClaimAwaited: false, unenforced: [], labelsAwaited: [] },
+  unknown: unknownIn({ ...emptyState(), ...(changes.state ?? { config: {} }), relations: {} }),
   ...changes,
 })

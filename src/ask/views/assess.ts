@@ -15,6 +15,7 @@ import { applicationStatus } from '../../core/reconcile/record/application-statu
 import { waitsOf } from '../../core/reconcile/record/waits.ts'
 import { listRemotes, type Peers, readPeers } from '../../core/relations/peers.ts'
 import { type ResolvedRelations, resolveRelations, unawareBeacons } from '../../core/relations/resolve-relations.ts'
+import { configWait } from '../../core/relations/unknown.ts'
 import type { Memory } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import type { ApplicationStatus } from '../../core/units/report.ts'
@@ -110,6 +111,7 @@ export const assess = async (
     unnoticed: [
       ...orphanWaits(subject, remembered, await owners(subject.namespace)),
       ...unawareBeacons(subject, state, resolved, peers),
+      ...(resolved.unknown.config && state.lost !== undefined ? [configWait(subject)] : []),
     ],
   })
   const now = new Date(clock.now())

@@ -6,6 +6,7 @@ import type { Reference } from '../../platform/kubernetes/objects.ts'
 import { type ConfigDocument, configDocument } from '../relations/documents.ts'
 import { withVersions } from '../relations/published-version.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
+import { labelsThatStay } from '../relations/unknown.ts'
 import { type Config, commonConfig } from '../state/config.ts'
 import { createMemories, type Memories } from '../state/memory.ts'
 import type { OwnedKind } from '../state/owned-kinds.ts'
@@ -91,7 +92,11 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
     services,
     kinds: (state) => [...new Set(features.flatMap((feature) => feature.kinds?.(state) ?? []))],
     lookups: (...asked) => features.flatMap((feature) => feature.lookups?.(...asked) ?? []),
-    labels: (subject, resolved) => joinLabels(features.flatMap((feature) => feature.labels?.(subject, resolved) ?? [])),
+    labels: (subject, resolved) =>
+      joinLabels(
+        features.flatMap((feature) => feature.labels?.(subject, resolved) ?? []),
+        labelsThatStay(resolved.unknown),
+      ),
     desire: (input) => features.flatMap((feature) => feature.desire?.(input) ?? []),
     publications: (input) =>
       // if two features publish in one relation, the first counts
@@ -122,11 +127,16 @@ const withVersionsSaved = (memories: Memories): Memories => ({
   save: (kubernetes, subject, memory, next) => memories.save(kubernetes, subject, memory, withVersions(memory, next)),
 })
 
-/** Joins desired labels. If two features desire different values of a key, the first counts. */
-const joinLabels = (all: readonly DesiredLabels[]): DesiredLabels => ({
+/** Joins desired labels, and those that stay. If two features desire different values of a key, the first counts. */
+const joinLabels = (all: readonly DesiredLabels[], staying: DesiredLabels['unknown']): DesiredLabels => ({
   labels: Object.assign({}, ...all.map(({ labels }) => labels).toReversed()),
-  unknown: all.some(({ unknown }) => unknown === 'all') ? 'all' : all.flatMap(({ unknown }) => unknown as string[]),
+  unknown: joinUnknown([...all.map(({ unknown }) => unknown), staying]),
   messages: all.flatMap(({ messages }) => messages),
   overruled: all.flatMap(({ overruled = [] }) => overruled),
   required: all.some(({ required }) => required),
 })
+
+const joinUnknown = (all: readonly DesiredLabels['unknown'][]): DesiredLabels['unknown'] => {
+  const listed = all.filter((one) => one !== 'all')
+  return listed.length < all.length ? 'all' : listed.flat()
+}

@@ -5,7 +5,7 @@ import type { FeatureInput } from '../feature/feature.ts'
 import { withClaims } from '../relations/claims.ts'
 import { withoutForgotten } from '../relations/forget.ts'
 import type { Peers } from '../relations/peers.ts'
-import { type ResolvedRelations, resolveRelations, withCarried } from '../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations, withCarried, withEffective } from '../relations/resolve-relations.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { foreignToken, type StepProgress } from './attempts.ts'
@@ -99,7 +99,7 @@ const resolvedAgain = (
 ): ResolvedRelations => {
   if (!Object.keys(said.relations).some((key) => isNews(before, said, key))) return resolved
   const again = resolveRelations(subject, said, peers)
-  return { ...again, state: changed(again.state, { lost: resolved.state.lost }) }
+  return withEffective(again, changed(again.state, { lost: resolved.state.lost }))
 }
 
 /** Lists the kinds of objects that exist, or may exist, and that the config does not want. */

@@ -8,7 +8,6 @@ import { recordProgress } from '../relations/claims.ts'
 import { withSending } from '../relations/nudges.ts'
 import { withVersions } from '../relations/published-version.ts'
 import { offersLabels } from '../relations/requested-labels.ts'
-import { isOfferAwaited } from '../relations/resolve-relations.ts'
 import { labelsHandedElsewhere, labelsHandedOn } from '../relations/worker-labels.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import { parseRequester } from '../state/requesters.ts'
@@ -156,7 +155,7 @@ const contentAfter = (
   const progressed = recordProgress(subject, held.state, resolved, peers, {
     requesters: new Set(missing.flatMap(features.mesh.requestersOf)),
     isUnlabelled: isBare || failedLabelling.length > 0,
-    mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || isOfferAwaited(resolved),
+    mayBeLabelled: failedLabelling.length > 0 || isCarried || isHandedOn || resolved.unknown.offers,
   })
   const { units } = withUnits(features, subject, next, running)
   const refused = withRefusals({ ...progressed, units }, planned, reports)

@@ -1,7 +1,7 @@
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import type { Relation } from '../state/relation.ts'
-import { type EffectiveState, isConfigUnknown, type State } from '../state/state.ts'
+import type { EffectiveState, State } from '../state/state.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
 import { desiredMeshLabels } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
@@ -42,7 +42,7 @@ export const labelsAwaited = (subject: Subject, state: State, resolved: Resolved
 /** Lists the workers of a coordinator on a mesh that do not carry its labels yet. The namespace stays on the mesh for them as well. */
 export const workersAwaited = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): string[] => {
   const { labels = {} } = desiredMeshLabels(resolved.state) ?? {}
-  const isCoordinator = state.config?.coordinator !== undefined || isConfigUnknown(state)
+  const isCoordinator = state.config?.coordinator !== undefined || resolved.unknown.config
   if (!isCoordinator || !Object.hasOwn(labels, ENROLMENT_LABEL)) return []
   return withoutLabels(subject, state, resolved, peers, { interface: 'cluster', isDone: isOnMesh })
 }

@@ -76,10 +76,6 @@ export const withLostEndpoints = (state: State, isLost: boolean, over: readonly 
   return withLost(state, { endpoints: left.length === 0 ? undefined : left, ended: undefined })
 }
 
-/** Tells if relations may be unknown since the memory was lost. */
-export const hasLostEndpoints = ({ lost }: Pick<State, 'lost'>): boolean =>
-  lost?.endpoints !== undefined || lost?.ended !== undefined
-
 /** Lists the waits for relations of endpoints that are unknown since the memory was lost. */
 export const awaitedEndpoints = ({ lost }: Pick<State, 'lost'>): Wait[] =>
   (lost?.endpoints ?? []).map((endpoint) => ({

@@ -25,6 +25,7 @@ import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { type RelationData, readData } from './relation-data.ts'
 import { offersLabels, requestedLabels, takesLabels } from './requested-labels.ts'
+import { isSilentProvider, type Unknown, unknownIn } from './unknown.ts'
 
 /** The state with each relation's effective data, and the problems found. */
 export type ResolvedRelations = {
@@ -34,8 +35,7 @@ export type ResolvedRelations = {
   readonly problems: readonly string[]
   /** Waits for other applications. */
   readonly waiting: readonly Wait[]
-  /** The memory was lost, and only the config, which is not known yet, says what the policies stand for that guard the application. */
-  readonly isConfigAwaited?: true
+  readonly unknown: Unknown
   /** Relations with a beacon that are over, and whose labels the application may still carry. What guards it follows them until then. */
   readonly carried: Readonly<Record<string, Relation>>
   /** Relations that are over here, and those of which only the end is known. */
@@ -58,8 +58,10 @@ export const resolveRelations = (subject: Subject, state: State, peers: Peers): 
   )
   const present = resolved.filter(({ isPresent }) => isPresent)
   const { relations: _, marks: _m, ...others } = state
+  const effective = { ...others, relations: byKey(present) }
   return {
-    state: { ...others, relations: byKey(present) },
+    state: effective,
+    unknown: unknownIn(effective),
     blocked: present.flatMap(({ relation, read }) =>
       'incompatible' in read
         ? [`${relationName(relation)}: ${relation.interface}: ${read.incompatible}; ${STAYS}`]
@@ -95,8 +97,15 @@ const overAs = (subject: Subject, entry: RelationEntry, { entry: theirs }: PeerV
 /** Adds the relations that are over, and whose labels the application may carry. */
 export const withCarried = (resolved: ResolvedRelations): ResolvedRelations => {
   const { state, carried } = resolved
-  return { ...resolved, state: { ...state, relations: { ...carried, ...state.relations } } }
+  return withEffective(resolved, { ...state, relations: { ...carried, ...state.relations } })
 }
+
+/** Replaces the effective state. */
+export const withEffective = (resolved: ResolvedRelations, state: EffectiveState): ResolvedRelations => ({
+  ...resolved,
+  state,
+  unknown: unknownIn(state, resolved.unknown.guards),
+})
 
 /** Tells how a relation stands by the memories of both sides. One that is over is `leaving` as long as its requirer may carry its labels. */
 const standingBetween = (state: State, entry: RelationEntry, other: PeerView): Relation['standing'] | 'over' => {
@@ -194,17 +203,6 @@ const requirerOf = ({ peer, ...entry }: RelationEntry, other: PeerView, state: S
   if (isApplied(theirs?.claim, versionOf(state, { peer, ...entry }))) return 'applied'
   return theirs?.claim?.phase === 'claiming' ? 'claiming' : 'lagging'
 }
-
-/** Tells if it is open what the provider of an enrolling relation offers. */
-const isSilentProvider = ({ source, ...relation }: Relation): boolean =>
-  takesLabels(relation) && (source === 'nobody' || source === 'unknown')
-
-/** Tells if a provider has yet to offer labels. Until then, labels of another relation stay, even after its end. */
-export const isOfferAwaited = ({
-  state: { relations },
-  isConfigAwaited,
-}: Pick<ResolvedRelations, 'state' | 'isConfigAwaited'>): boolean =>
-  isConfigAwaited === true || Object.values(relations).some(isSilentProvider)
 
 /**
  * Lists the waits for providers that have yet to offer labels, if no other source does. Without these labels the application does not join

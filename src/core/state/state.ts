@@ -219,10 +219,6 @@ const isAfterRemoval = (position: Mark, removal: Mark | undefined): boolean =>
 export const isRemoved = (state: State): boolean =>
   state.removed !== undefined && !Object.values(state.relations).some((entry) => stands(state, entry))
 
-/** Tells if the config is unknown: never sent, or not since the memory was lost. */
-export const isConfigUnknown = ({ config, removed }: Pick<State, 'config' | 'removed'>): boolean =>
-  config === undefined && removed === undefined
-
 /** The limit of previous targets. Each costs every step a read for a day. */
 const MOST_PREVIOUS = 100
 

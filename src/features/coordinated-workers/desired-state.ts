@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Environment, OwnSide } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
 import { desiredMeshLabels } from '../../core/relations/mesh-labels.ts'
+import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import { relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
@@ -80,8 +81,8 @@ export const clusterStatus = (subject: Subject, state: EffectiveState): ClusterS
  * Tells if a part of the cluster is unknown: the mesh, a worker, or the target of its telemetry. Objects and published data of the cluster then stay until
  * everything is known again.
  */
-export const dependsOnUnknown = ({ config, relations }: EffectiveState): boolean =>
-  config?.coordinator !== undefined && Object.values(relations).some(({ source }) => source === 'unknown')
+export const dependsOnUnknown = ({ state, unknown }: ResolvedRelations): boolean =>
+  state.config?.coordinator !== undefined && unknown.peers.length > 0
 
 /** Lists the requesters of the cluster's policies, and its nginx file. */
 export const clusterRequesters = (subject: Subject, { relations }: EffectiveState): string[] => {

@@ -28,7 +28,7 @@ export const coordinatedWorkers = {
   desire: (input) => {
     const { state } = input.resolved
     const { databags: _, annotations, ...desired } = desiredStateFor(input)
-    const isUnknown = dependsOnUnknown(state)
+    const isUnknown = dependsOnUnknown(input.resolved)
     return {
       ...desired,
       annotations: { labels: annotations, unknown: isUnknown ? 'all' : [], inherited: {} },
@@ -36,7 +36,7 @@ export const coordinatedWorkers = {
     }
   },
   publications: (input) => desiredStateFor(input).databags,
-  keeps: ({ state }) => dependsOnUnknown(state),
+  keeps: dependsOnUnknown,
   // a worker with unknown data keeps the data published to it
   withdrawsNothing: ({ config }, { role }) => config?.coordinator !== undefined && role === 'provides',
   dependsOnUnits: (state) => isPublishingUnits(state) || state.config?.coordinator?.reload !== undefined,

@@ -1,12 +1,10 @@
 import type { Feature, Leftovers, Related } from '../../core/feature/feature.ts'
-import { hasLostEndpoints } from '../../core/relations/lost-memory.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
-import { FOREIGN_KEYS } from '../../core/relations/requestable-labels.ts'
-import { isOfferAwaited, type ResolvedRelations } from '../../core/relations/resolve-relations.ts'
+import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Config } from '../../core/state/config.ts'
 import { type Relation, type RelationIdentity, relationsIn } from '../../core/state/relation.ts'
 import { requesterName } from '../../core/state/requesters.ts'
-import { type EffectiveState, isConfigUnknown } from '../../core/state/state.ts'
+import type { EffectiveState } from '../../core/state/state.ts'
 import { isGuarding } from '../../mesh/istio/attachment.ts'
 import { isManaging } from '../../mesh/istio/beacon-config.ts'
 import { resolveMeshConfig } from '../../mesh/istio/identities.ts'
@@ -80,15 +78,9 @@ export const serviceMesh = {
     ...servicesOfPolicies(subject, state),
     ...servicesTaken(subject, state),
   ],
-  // relations with unknown data keep their labels
   labels: (subject, resolved) => {
-    const { state } = resolved
-    const labels = desiredLabels(subject, resolved.isConfigAwaited ? { ...state, relations: {} } : state)
-    const isAllUnknown = unknownIn(state).some(({ role }) => role === 'requires') || labels.unknown === 'all'
-    if (isAllUnknown || (state.lost?.labels && isConfigUnknown(state))) return { ...labels, unknown: 'all' }
-    return state.lost?.labels || isOfferAwaited(resolved)
-      ? { ...labels, unknown: [...labels.unknown, ...FOREIGN_KEYS] }
-      : labels
+    const { state, unknown } = resolved
+    return desiredLabels(subject, unknown.guards ? { ...state, relations: {} } : state)
   },
   reports: (_, { state }) =>
     refusedLabels(state.config ?? {}).map((message) => ({ status: 'blocked' as const, message })),
@@ -109,7 +101,7 @@ export const serviceMesh = {
       unknown: [
         ...(beacon?.unknown ?? []),
         ...(beacon ? keptRequests(subject, resolved, seen) : []),
-        ...unknownRequesters(subject, state),
+        ...unknownRequesters(subject, resolved),
         ...own.unknown,
       ],
       audited: withTaken(auditedRequesters(subject, state), own.audited),
@@ -129,22 +121,22 @@ export const serviceMesh = {
       ],
     }
   },
-  publications: ({ subject, resolved: { state }, seen }) =>
+  publications: ({ subject, resolved: { state, unknown }, seen }) =>
     Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
         const data = meshDatabag(subject, state, relation, seen)
         // after a lost memory, a beacon keeps its grants for relations that may be unknown here
-        const isPartial = hasLostEndpoints(state) && relation.role === 'requires'
+        const isPartial = unknown.endpoints && relation.role === 'requires'
         return data === undefined
           ? []
           : [[relation.key, { data, ...(isPartial && { partial: true as const }) }] as const]
       }),
     ),
-  keeps: ({ state }: ResolvedRelations, { interface: name, role }: Relation) =>
+  keeps: ({ state, unknown }: ResolvedRelations, { interface: name, role }: Relation) =>
     name === 'service_mesh' &&
     role === 'requires' &&
     // a request depends on the identity behind an alias, and without policies of its own on the beacon's default
-    unknownIn(state).some(
+    unknown.peers.some(
       (one) =>
         one.interface === 'cross_model_mesh' || (!isAsking(state) && one.interface === name && one.role === role),
     ),
@@ -161,13 +153,10 @@ const identityPart = ({ trustDomain, serviceAccounts, mesh }: Config) => ({
 })
 
 /** Lists the requesters of relations with unknown data. The list is empty if the beacon grants nothing. */
-const unknownRequesters = (subject: Subject, state: EffectiveState): string[] => {
+const unknownRequesters = (subject: Subject, { state, unknown }: ResolvedRelations): string[] => {
   const { mesh } = state.config ?? {}
-  return mesh && isManaging(mesh) ? unknownIn(state).map((relation) => requesterName(subject, relation)) : []
+  return mesh && isManaging(mesh) ? unknown.peers.map((relation) => requesterName(subject, relation)) : []
 }
-
-const unknownIn = ({ relations }: EffectiveState): Relation[] =>
-  Object.values(relations).filter(({ source }) => source === 'unknown')
 
 /** Tells if policies may follow from relations, or a lost memory may have known some. */
 const isGuarded = ({ relations, lost }: Omit<Related, 'config'>): boolean =>

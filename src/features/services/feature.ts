@@ -1,6 +1,5 @@
 import type { Feature } from '../../core/feature/feature.ts'
 import { relationsIn } from '../../core/state/relation.ts'
-import { isConfigUnknown } from '../../core/state/state.ts'
 import { announce, markAccepted, nothingAnnounced } from './announced.ts'
 import { offeredServices } from './offered.ts'
 import { missingServices, serviceContent, serviceLookups } from './provided.ts'
@@ -18,14 +17,14 @@ export const services = {
     const { waiting, problems } = offeredServices(subject, state)
     return { waiting: [...waiting, ...missingServices(subject, state, lookups).values()], unserved: problems }
   },
-  publications: ({ subject, resolved: { state }, seen: { lookups } }) => {
+  publications: ({ subject, resolved: { state, unknown }, seen: { lookups } }) => {
     const missing = missingServices(subject, state, lookups)
     return Object.fromEntries(
       relationsIn(state).flatMap((relation) => {
         const services = missing.has(relation.key) ? undefined : state.config?.services
         const data = serviceContent(relation, subject.namespace, services)
         // after a lost memory, the earlier offer may still be valid
-        const isUnknown = relation.role === 'provides' && isConfigUnknown(state)
+        const isUnknown = relation.role === 'provides' && unknown.config
         return data === undefined || isUnknown ? [] : [[relation.key, { data }] as const]
       }),
     )

@@ -193,10 +193,10 @@ describe('the desired state', () => {
     expect(desiredState(of(), inputOf(stateOf([]))).annotations.unknown).toBe('all')
   })
 
-  test('the desired state waits once for each thing, and for labels where a feature does', () => {
+  test('the desired state waits for what its features wait for, and for labels where one does', () => {
     const wait = (message: string) => ({ held: 'a', for: [], message })
     const waiting = (...all: string[]) => ({ desire: () => ({ waiting: all.map(wait) }) })
-    expect(desired(waiting('a', 'b'), waiting('b')).waiting.map(({ message }) => message)).toEqual(['a', 'b'])
+    expect(desired(waiting('a', 'b'), waiting('b')).waiting.map(({ message }) => message)).toEqual(['a', 'b', 'b'])
     expect([
       desired().awaiting,
       desired({ desire: () => ({}) }, { desire: () => ({ awaiting: 'claims-applied' }) }).awaiting,

@@ -206,7 +206,7 @@ test('all sources of waits are listed, each with its beginning', () => {
       waiting: [wait('desired')],
       labels: { labels: { mesh: 'on' }, unknown: [], messages: [], required: true },
     },
-    plan: { waiting: [wait('plan')], conflicts: [], isConfigAwaited: false },
+    plan: { waiting: [wait('plan')], conflicts: [] },
     unenforced: [],
     waitForPods: wait('pods'),
     running: { pods: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db-0' }, spec: { hostNetwork: true } }] },

@@ -17,7 +17,7 @@ import {
   relationName,
   withPublished,
 } from '../../state/relation.ts'
-import { type EffectiveState, isConfigUnknown, publishedIn, type State } from '../../state/state.ts'
+import { publishedIn, type State } from '../../state/state.ts'
 
 /** The input of an application's databags. `content` is the data that its features publish. */
 export type PublishInput = Pick<FeatureInput, 'subject' | 'resolved'> & {
@@ -50,15 +50,15 @@ export const publishDatabags = (
     const before = publishedIn(state, entry)
     const relation = ownValue(resolved.state.relations, key)
     if (relation === undefined || (before && features.keeps(resolved, relation))) return before
-    const said =
-      ownValue(content, key) ?? (isWithdrawn(features, resolved.state, relation, before) ? NOTHING : undefined)
+    const said = ownValue(content, key) ?? (isWithdrawn(features, resolved, relation, before) ? NOTHING : undefined)
     const all = withCustomData(
       subject.application,
       state,
       relation,
       said && withRequests(withKept(said, before), before),
     )
-    return all ? versioned(relation, withCompleteness(relation, all, said, state), state.config) : before
+    if (all === undefined) return before
+    return versioned(relation, said === undefined ? withCompleteness(resolved, relation, all) : all, state.config)
   }
   const published: Record<string, PublishedData> = {}
   const relations = Object.entries(state.relations).map(([key, entry]) => {
@@ -70,6 +70,13 @@ export const publishDatabags = (
   return publishing(state, Object.fromEntries(relations), published)
 }
 
+/** Marks a databag with only custom data as incomplete, while its protocol data are still to come with the config. */
+const withCompleteness = (
+  { unknown }: PublishInput['resolved'],
+  relation: Relation,
+  all: PublishedData,
+): PublishedData => (unknown.config && protocolOf(relation.interface) ? { ...all, partial: true } : all)
+
 /** Returns the state with other relations and databags. */
 const publishing = (
   { published: _, ...state }: State,
@@ -80,15 +87,6 @@ const publishing = (
 /** Changes the published data of an entry. Other data have a version of their own, from the next save on. */
 const withDigest = (entry: RelationEntry, digest: string | undefined): RelationEntry =>
   entry.published?.digest === digest ? entry : withPublished(entry, { digest, version: undefined })
-
-/** Marks a databag with only custom data as incomplete, while its protocol data are still to come with the config. */
-const withCompleteness = (
-  relation: Relation,
-  all: PublishedData,
-  said: OwnSide | undefined,
-  state: State,
-): PublishedData =>
-  said === undefined && protocolOf(relation.interface) && isConfigUnknown(state) ? { ...all, partial: true } : all
 
 /**
  * Limits new databags to the room in the memory. A databag that does not fit stays as it was in `before`, and a problem reports it.
@@ -164,11 +162,11 @@ const withRequests = (said: PublishedData, before: PublishedData | undefined): P
 /** Tells if the application has to publish that it has nothing to say. That needs a config, or its removal. Without a config, the data may only be unknown. */
 const isWithdrawn = (
   features: Features,
-  state: EffectiveState,
+  { state, unknown }: PublishInput['resolved'],
   relation: Relation,
   before: PublishedData | undefined,
 ): boolean =>
-  (state.config !== undefined || state.removed !== undefined) &&
+  !unknown.config &&
   (protocolOf(relation.interface) !== undefined || before !== undefined) &&
   !features.withdrawsNothing(state, relation)
 

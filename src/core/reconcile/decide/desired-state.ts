@@ -8,7 +8,7 @@ import type { Contribution, DesiredLabels, FeatureInput, TakenPolicies } from '.
 import { ownedKeys } from '../../relations/application-data.ts'
 import { awaitedEndpoints } from '../../relations/lost-memory.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import { type EffectiveState, isConfigUnknown, type State } from '../../state/state.ts'
+import type { EffectiveState, State } from '../../state/state.ts'
 
 /** The desired state of the cluster. */
 export type Desired = {
@@ -34,7 +34,7 @@ export type Desired = {
 /** Combines the desired state of all features. A pure function of the input. */
 export const desiredState = (features: Features, input: FeatureInput): Desired => {
   const { subject, resolved } = input
-  const { state, blocked, problems } = resolved
+  const { state, unknown, blocked, problems } = resolved
   const { config } = state
   const labels = features.labels(subject, resolved)
   const parts = features.desire(input)
@@ -58,7 +58,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     labels,
     annotations: {
       ...(parts.find(({ annotations }) => annotations)?.annotations ?? NO_ANNOTATIONS),
-      ...(isConfigUnknown(state) && { unknown: 'all' as const }),
+      ...(unknown.config && { unknown: 'all' as const }),
     },
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
     unknown: parts.flatMap((part) => part.unknown ?? []),
@@ -66,15 +66,10 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     formerly: new Map(
       taken.flatMap(({ manager, policies }) => policies.map((policy) => [objectKey(policy), manager] as const)),
     ),
-    // two features may report the same wait of a relation
     waiting: [
-      ...new Map(
-        [
-          ...lostEnrolment(subject, state),
-          ...awaitedEndpoints(state),
-          ...parts.flatMap((part) => part.waiting ?? []),
-        ].map((one) => [one.message, one]),
-      ).values(),
+      ...lostEnrolment(subject, state),
+      ...awaitedEndpoints(state),
+      ...parts.flatMap((part) => part.waiting ?? []),
     ],
     awaiting: parts.map(({ awaiting }) => awaiting).find((awaiting) => awaiting !== undefined),
     unserved,

@@ -155,8 +155,6 @@ export type Plan = {
   readonly blocked: readonly Blocked[]
   readonly conflicts: readonly Conflict[]
   readonly waiting: readonly Wait[]
-  /** Only a lost config may explain what stands. */
-  readonly isConfigAwaited: boolean
   readonly messages: readonly string[]
   /** The reasons why objects cannot be read or applied. */
   readonly problems: readonly string[]

@@ -5,15 +5,15 @@ import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { annotationsManager, heldByWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf } from '../observe/cluster.ts'
-import { RELEASED, unexplained, type Wanted, wantedAt } from './labels-at-place.ts'
+import { RELEASED, type Wanted, wantedAt } from './labels-at-place.ts'
 import { applyOf, idOf, type Operation, type Plan } from './operation.ts'
 import type { Order } from './order.ts'
 import type { Situation, Templates } from './situation.ts'
+import { unexplained, waitsForConfig } from './stays.ts'
 
 type Labelled = Pick<Plan, 'operations' | 'conflicts'>
 
-/** `isConfigAwaited`: the config is lost, and only it explains some of the present labels. They stay until the config is known. */
-export type PlannedLabels = Labelled & Pick<Plan, 'isConfigAwaited'>
+export type PlannedLabels = Labelled & Pick<Plan, 'waiting'>
 
 /** Plans the labels of current targets, and their removal from former ones. The templates of `whole` workloads get their labels with the workload. */
 export const planLabels = (
@@ -44,8 +44,11 @@ export const planLabels = (
   return {
     operations: planned.flatMap(({ operations }) => operations),
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
-    isConfigAwaited: [...current, ...earlier].some((place) =>
-      unexplained(situation, place).some((key) => !Object.hasOwn(desired.labels.labels, key)),
+    waiting: waitsForConfig(
+      situation,
+      [...current, ...earlier].some((place) =>
+        unexplained(situation, place).some((key) => !Object.hasOwn(desired.labels.labels, key)),
+      ),
     ),
   }
 }

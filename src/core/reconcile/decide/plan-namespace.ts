@@ -2,25 +2,25 @@ import type { Wait } from '../../../platform/base/wait.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
-import { isConfigUnknown } from '../../state/state.ts'
 import type { Order } from './order.ts'
 import { labelled, type PlannedLabels } from './plan-labels.ts'
 import type { Situation } from './situation.ts'
+import { waitsForConfig } from './stays.ts'
 
 /** `isKept`: the labels stay for consumers without labels of their own. */
 type PlannedNamespace = PlannedLabels & { readonly isKept: boolean }
 
-const NOTHING: PlannedNamespace = { operations: [], conflicts: [], isConfigAwaited: false, isKept: false }
+const NOTHING: PlannedNamespace = { operations: [], conflicts: [], waiting: [], isKept: false }
 
 /** Plans the labels of the namespace. They stay while consumers depend on them. */
 export const planNamespace = (situation: Situation, order: Order): PlannedNamespace => {
-  const { features, subject, state, isClaimAwaited, labelsAwaited, observed } = situation
+  const { features, subject, state, unknown, isClaimAwaited, labelsAwaited, observed } = situation
   const { namespace } = observed.owned
   if (namespace === undefined || 'problem' in namespace || namespace.object === undefined) return NOTHING
   const place = { object: namespace.object, path: ['metadata', 'labels'] }
   const seen = readLabels(place, fieldManager(subject.application))
   const isLabelled = seen.holders.own.size > 0
-  if (isConfigUnknown(state)) return { ...NOTHING, isConfigAwaited: isLabelled }
+  if (unknown.config) return { ...NOTHING, waiting: waitsForConfig(situation, isLabelled) }
   const mesh = state.config?.mesh
   // the whole namespace joins, or switches to another waypoint, once all consumers let in whom they mean to then
   if (mesh && isClaimAwaited) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }

@@ -12,6 +12,7 @@ import { applyOf, type Phase, type Plan, writeOf } from './operation.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import { planStaying } from './plan-staying.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
+import { isRequestUnknown } from './stays.ts'
 import { inParts, type Pair } from './widen.ts'
 
 /** `isHolding`: stale objects are kept for the consumers. */
@@ -44,7 +45,6 @@ export const planObjects = (situation: Situation, templates: Templates): Planned
     waiting: [...kinds.flatMap(({ waiting }) => waiting), ...staying.waiting, ...library.waiting],
     messages: library.messages,
     isHolding: held.length > 0,
-    isConfigAwaited: staying.isConfigAwaited,
   }
 }
 
@@ -58,15 +58,14 @@ type Compared = Pick<ObjectPlan, 'same' | 'stale' | 'conflicts'> &
 
 /** Compares the live and desired objects of one kind. Objects of an unknown kind stay as they are. */
 const compare = (situation: Situation, templates: Templates, { kind, live, library, problem }: Listed): Compared => {
-  const { features, subject, desired } = situation
+  const { subject, desired } = situation
   const manager = managerOf(subject, kind)
   const wanted = desired.objects
     .filter((object) => object.kind === kind)
     .map((object) => withPresentReplicas(object, live ?? [], manager))
   const isTakingOver = (pair: Pair) => (releasesOf(situation, templates, pair) ?? []).length > 0
   const plan = objectDifference(live ?? [], wanted, manager, isTakingOver)
-  const isUnknown = (object: KubernetesObject) =>
-    [objectKey(object), ...features.mesh.requestersOf(object)].some((name) => desired.unknown.includes(name))
+  const isUnknown = isRequestUnknown(situation)
   const isKnown = live !== undefined
   const owned = plan.stale.filter((object) => isOwnedBy(object, manager))
   const changing = plan.apply.flatMap((pair) => pair.live ?? [])

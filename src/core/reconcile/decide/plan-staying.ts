@@ -1,16 +1,13 @@
-import type { Subject } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import { objectDifference } from '../../../platform/kubernetes/apply-objects.ts'
-import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
-import { configRequester, isConfigRequester, isRequestOf } from '../../state/requesters.ts'
-import { isConfigUnknown } from '../../state/state.ts'
-import { isWorkload, managerOf } from '../../workload/objects.ts'
+import { managerOf } from '../../workload/objects.ts'
 import { type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
+import { isOfConfig, isStaying, waitsForConfig } from './stays.ts'
 
 /** `held`: the stale objects that stay. */
-type Staying = Pick<Plan, 'operations' | 'waiting' | 'isConfigAwaited'> & { readonly held: readonly KubernetesObject[] }
+type Staying = Pick<Plan, 'operations' | 'waiting'> & { readonly held: readonly KubernetesObject[] }
 
 /** Plans what is written to objects that stay: those in `staying`, and stale ones that something still rests on. */
 export const planStaying = (
@@ -18,13 +15,18 @@ export const planStaying = (
   staying: readonly KubernetesObject[],
   stale: readonly KubernetesObject[],
 ): Staying => {
-  const held = stale.filter(isHeld(situation))
+  const held = stale.filter(isStaying(situation))
   const touches = [...staying, ...held].flatMap((object) => touching(situation, object))
   return {
     operations: [...touches, ...planCarried(situation, stale)],
-    waiting: keeping(situation, held),
+    waiting: [
+      ...keeping(situation, held),
+      ...waitsForConfig(
+        situation,
+        held.some((object) => isOfConfig(situation, object)),
+      ),
+    ],
     held,
-    isConfigAwaited: held.some((object) => isOfConfig(situation, object)),
   }
 }
 
@@ -38,18 +40,6 @@ const touching = ({ features, subject, fence }: Situation, found: KubernetesObje
   return [{ ...writeOf(subject, 'touch', found), phase, needs: [], reason, verb: 'touch', found, fence }]
 }
 
-/**
- * Creates a test for stale objects that stay: while other applications, pods or labels still rest on them, and what only a lost config
- * explains. No consumer needs a workload or a Secret.
- */
-const isHeld = (situation: Situation) => {
-  const { features, keptFor, waitForPods, desired } = situation
-  const isResting =
-    keptFor.length > 0 || waitForPods !== undefined || isUnknown(desired.labels, features.mesh.enrolment.key)
-  return (object: KubernetesObject): boolean =>
-    !isWorkload(object.kind) && object.kind !== 'Secret' && (isResting || isOfConfig(situation, object))
-}
-
 /** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
 const planCarried = ({ subject, desired }: Situation, stale: readonly KubernetesObject[]): Operation[] =>
   objectDifference(stale, desired.carried, managerOf(subject, 'AuthorizationPolicy'))
@@ -58,15 +48,6 @@ const planCarried = ({ subject, desired }: Situation, stale: readonly Kubernetes
       ...{ ...writeOf(subject, 'apply', object), phase: 'allow', needs: [] },
       ...{ reason: 'it is not as it was asked for last', verb: 'apply', desired: object, found },
     }))
-
-/** Tells if only a lost config may explain an object. A policy that a relation of the application itself asked for goes with that relation. */
-const isOfConfig = ({ features: { mesh }, subject, state }: Situation, object: KubernetesObject): boolean =>
-  isConfigUnknown(state) && !mesh.requestersOf(object).some((name) => isOwnRequest(subject, name))
-
-const isOwnRequest = (subject: Subject, name: string): boolean => {
-  const isOfBeacon = isConfigRequester(name) && name !== configRequester(subject)
-  return isOfBeacon || isRequestOf(subject, name)
-}
 
 const MOST_NAMED = 3
 

@@ -44,8 +44,7 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
     operations: ordered(situation, order, operations, templates.releasing),
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
-    waiting: [...objects.waiting, ...namespaceWait(situation, namespace)],
-    isConfigAwaited: [labels, namespace, objects].some(({ isConfigAwaited }) => isConfigAwaited),
+    waiting: [...objects.waiting, ...namespaceWait(situation, namespace), ...labels.waiting, ...namespace.waiting],
     messages: objects.messages,
     problems: [
       ...new Set([

@@ -50,6 +50,7 @@ export const readSituation = async (
     features,
     subject,
     state: plannedOf(next),
+    unknown: resolved.unknown,
     held: memory.labels,
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
@@ -58,7 +59,7 @@ export const readSituation = async (
     unenforced: features.mesh.unenforced(taken.objects, [...taken.witnesses, ...configs, ...witnesses]),
     keptFor: [
       ...keptFor(subject, next, resolved, peers),
-      ...(await ledConsumers(features.mesh, kubernetes, subject, next, peers, observed)),
+      ...(await ledConsumers(features.mesh, kubernetes, subject, resolved, peers, observed)),
     ],
     waitForPods: await waitForPodsOnMesh(features.mesh, kubernetes, subject, {
       ...observed,
@@ -71,5 +72,5 @@ export const readSituation = async (
   }
 }
 
-const plannedOf = ({ config, removed, libraryLabels, pending, slowed }: State): Planned =>
-  defined({ config, removed, libraryLabels, pending, slowed })
+const plannedOf = ({ config, libraryLabels, pending, slowed }: State): Planned =>
+  defined({ config, libraryLabels, pending, slowed })

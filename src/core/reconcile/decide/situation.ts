@@ -4,19 +4,21 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Leftovers } from '../../feature/feature.ts'
 import type { Unenforced } from '../../policies/unenforced.ts'
+import type { Unknown } from '../../relations/unknown.ts'
 import type { State } from '../../state/state.ts'
 import type { Namesakes, Observed } from '../observe/cluster.ts'
 import type { Desired } from './desired-state.ts'
 import type { Conflict, Phase } from './operation.ts'
 
 /** The parts of a state that a plan depends on. The order of events is not one of them. */
-export type Planned = Pick<State, 'config' | 'removed' | 'libraryLabels' | 'pending' | 'slowed'>
+export type Planned = Pick<State, 'config' | 'libraryLabels' | 'pending' | 'slowed'>
 
 /** All inputs of a plan. */
 export type Situation = {
   readonly features: Features
   readonly subject: Subject
   readonly state: Planned
+  readonly unknown: Unknown
   /** The labels that are held, according to the memory. */
   readonly held: Readonly<Record<string, string>>
   readonly observed: Observed

@@ -8,7 +8,7 @@ import type { Mesh } from '../../feature/mesh.ts'
 import { isBetween } from '../../relations/peer-entry.ts'
 import { type Peers, type ReadablePeer, readPeers } from '../../relations/peers.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import { isConfigUnknown, type State } from '../../state/state.ts'
+import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { Observed } from './cluster.ts'
 
 /**
@@ -19,12 +19,12 @@ export const ledConsumers = async (
   mesh: Pick<Mesh, 'isBasis' | 'ledBy'>,
   kubernetes: Kubernetes,
   subject: Subject,
-  state: State,
+  { state: { config }, unknown }: ResolvedRelations,
   peers: Peers,
   { owned }: Observed,
 ): Promise<string[]> => {
   const hasWaypoint = owned.kinds.some(({ live = [] }) => live.some(mesh.isBasis))
-  if (!hasWaypoint || isConfigUnknown(state) || state.config?.mesh !== undefined) return []
+  if (!hasWaypoint || unknown.config || config?.mesh !== undefined) return []
   const listed = async (namespace: string | undefined) =>
     await ifPermitted(kubernetes.list('Pod', namespace, mesh.ledBy(subject)))
   const pods = (await listed(undefined)) ?? (await listed(subject.namespace)) ?? []

@@ -12,7 +12,13 @@ import {
 import type { Peers } from '../../relations/peers.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import { type ResolvedRelations, resolveRelations, silentProviders } from '../../relations/resolve-relations.ts'
+import {
+  type ResolvedRelations,
+  resolveRelations,
+  silentProviders,
+  withEffective,
+} from '../../relations/resolve-relations.ts'
+import { configWait, unknownIn } from '../../relations/unknown.ts'
 import { isUnwritten, type Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
 import { parseRequester } from '../../state/requesters.ts'
@@ -105,7 +111,7 @@ const withEndpoints = (
   const isLost = isUnwritten(memory) && (isCarrying(subject, memory, observed) || isKnownToPeers(subject, peers))
   const known = withLostEndpoints(state, isLost, resolved.over)
   if (known === state) return { state, resolved }
-  return { state: known, resolved: { ...resolved, state: changed(resolved.state, { lost: known.lost }) } }
+  return { state: known, resolved: withEffective(resolved, changed(resolved.state, { lost: known.lost })) }
 }
 
 /** Lists the ids of the own relations that asked for policies that stand. */
@@ -157,9 +163,11 @@ const withConfigAwaited = (
   resolved: ResolvedRelations,
   { owned }: Pick<Observed, 'owned'>,
 ): ResolvedRelations => {
-  const { config, removed, lost, relations } = resolved.state
-  if (config !== undefined || removed !== undefined || lost === undefined) return resolved
+  const { lost, relations } = resolved.state
+  if (!resolved.unknown.config || lost === undefined) return resolved
   const hasBeacon = Object.values(relations).some((one) => one.interface === 'service_mesh' && takesLabels(one))
   const isGuarded = askingIds({ requestersOf }, subject, { owned }).length > 0
-  return hasBeacon && isGuarded ? { ...resolved, isConfigAwaited: true } : resolved
+  if (!hasBeacon || !isGuarded) return resolved
+  const waiting = [...resolved.waiting, configWait(subject)]
+  return { ...resolved, unknown: unknownIn(resolved.state, true), waiting }
 }

@@ -7,7 +7,7 @@ import type { Mesh } from '../../feature/mesh.ts'
 import { awaitedByBeacon } from '../../relations/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
-import { isConfigUnknown, type State } from '../../state/state.ts'
+import type { State } from '../../state/state.ts'
 import { slowedWaits } from '../../workload/slowed.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import type { Operation, Plan } from '../decide/operation.ts'
@@ -24,7 +24,7 @@ export type WaitsInput = {
   readonly resolved: ResolvedRelations
   readonly peers: Peers
   readonly desired: Pick<Desired, 'waiting' | 'labels'>
-  readonly plan: Pick<Plan, 'waiting' | 'conflicts' | 'isConfigAwaited'>
+  readonly plan: Pick<Plan, 'waiting' | 'conflicts'>
   /** The waits for the mesh to accept written objects. */
   readonly unenforced: readonly Wait[]
   /** The wait for pods that are on the mesh. */
@@ -35,7 +35,10 @@ export type WaitsInput = {
   readonly missing: readonly LabelTarget[]
   /** The writes of the next step. Absent after a step that wrote, which reports refusals instead. */
   readonly due?: readonly Operation[]
-  /** The waits that no step of the application reports: for objects of a lost memory, and for beacons that do not know it. */
+  /**
+   * The waits that no step of the application reports: for objects of a lost memory, for beacons that do not know it, and for a config where nothing
+   * shows that there was one.
+   */
   readonly unnoticed?: readonly Wait[]
 }
 
@@ -53,7 +56,6 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...awaitedByBeacon(subject, state, resolved, peers),
     ...desired.waiting,
     ...plan.waiting,
-    ...(isConfigAwaited(input) ? [configWait(subject)] : []),
     ...waitsForHolders(subject, desired.labels, plan.conflicts),
     ...unenforced,
     ...(waitForPods === undefined ? [] : [waitForPods]),
@@ -63,22 +65,8 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
     ...otherAccountWaits(subject, resolved.state, peers, running),
     ...slowedWaits(subject, state),
   ]
-  return withBeginnings(waits, state)
-}
-
-/**
- * Tells if a lost config is awaited: it may explain what stands. Only a question tells so where nothing shows that there was one, because many
- * applications have none.
- */
-const isConfigAwaited = ({ plan, resolved, state, unnoticed }: WaitsInput): boolean =>
-  plan.isConfigAwaited ||
-  resolved.isConfigAwaited === true ||
-  (unnoticed !== undefined && isConfigUnknown(state) && state.lost !== undefined)
-
-const configWait = (subject: Subject): Wait => {
-  const name = subjectName(subject)
-  const held = `what the config of ${name} may have asked for`
-  return { held, for: [name], message: `${held} stays in effect: waiting for the config of ${name}, {} if it has none` }
+  // two parts of a step may wait for the same
+  return withBeginnings([...new Map(waits.map((wait) => [wait.message, wait])).values()], state)
 }
 
 /** Adds the remembered beginnings to waits without a date of their own. */

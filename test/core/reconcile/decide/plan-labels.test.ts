@@ -7,10 +7,11 @@ import {
   USE_WAYPOINT_LABEL,
   USE_WAYPOINT_NAMESPACE_LABEL,
 } from '../../../../src/core/relations/enrolment-labels.ts'
+import { configWait } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
-import { NAMESPACE } from '../../../helpers/world.ts'
+import { NAMESPACE, SUBJECT } from '../../../helpers/world.ts'
 
 const MESH = { [ENROLMENT_LABEL]: 'ambient' }
 const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [] } }
@@ -182,28 +183,26 @@ describe('labels that only a lost config explains', () => {
   const lost = { state: emptyState() }
 
   test('labels that only a lost config explains stay, and are waited for', () => {
-    const { operations, isConfigAwaited } = plan({ ...lost, observed: targets(labelled('Service', { team: 'a' })) })
-    expect([operations, isConfigAwaited]).toEqual([[], true])
+    const { operations, waiting } = plan({ ...lost, observed: targets(labelled('Service', { team: 'a' })) })
+    expect([operations, waiting]).toEqual([[], [configWait(SUBJECT)]])
   })
 
   test('labels that a relation may have asked for go, and are not waited for', () => {
-    const { operations, isConfigAwaited } = plan({ ...lost, observed: targets(labelled('Service', MESH)) })
-    expect([operations.length, isConfigAwaited]).toEqual([1, false])
+    const { operations, waiting } = plan({ ...lost, observed: targets(labelled('Service', MESH)) })
+    expect([operations.length, waiting]).toEqual([1, []])
   })
 
   test('labels that are desired, or are those of a known config, are not waited for', () => {
     const desired = { labels: { ...ASKED.labels, labels: { team: 'a' } } }
-    expect(plan({ ...lost, desired, observed: targets(labelled('Service', { team: 'a' })) }).isConfigAwaited).toBe(
-      false,
-    )
+    expect(plan({ ...lost, desired, observed: targets(labelled('Service', { team: 'a' })) }).waiting).toEqual([])
     expect(plan({ observed: targets(labelled('Service', { team: 'a' })) })).toMatchObject({
-      ...{ isConfigAwaited: false, operations: [{}] },
+      ...{ waiting: [], operations: [{}] },
     })
   })
 
   test('labels that only a lost config explains are waited for at former targets too', () => {
     const observed = { targets: { current: [], earlier: [labelled('Service', { team: 'a' })], library: [] } }
-    expect(plan({ ...lost, observed })).toMatchObject({ operations: [], isConfigAwaited: true })
+    expect(plan({ ...lost, observed })).toMatchObject({ operations: [], waiting: [configWait(SUBJECT)] })
   })
 })
 

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { ordered, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { planNamespace } from '../../../../src/core/reconcile/decide/plan-namespace.ts'
 import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import { configWait } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
-import { NAMESPACE } from '../../../helpers/world.ts'
+import { NAMESPACE, SUBJECT } from '../../../helpers/world.ts'
 
 const MESH = { [ENROLMENT_LABEL]: 'ambient' }
 
@@ -34,8 +35,10 @@ describe('the labels of the namespace', () => {
   }
 
   test('the labels of the namespace stay while its config is unknown', () => {
-    expect(planned(namespace(MESH), undefined)).toMatchObject({ operations: [], isConfigAwaited: true, isKept: false })
-    expect(planned(namespace({}), undefined)).toMatchObject({ operations: [], isConfigAwaited: false })
+    expect(planned(namespace(MESH), undefined)).toMatchObject({
+      ...{ operations: [], waiting: [configWait(SUBJECT)], isKept: false },
+    })
+    expect(planned(namespace({}), undefined)).toMatchObject({ operations: [], waiting: [] })
   })
 
   test('the labels of the namespace go once nobody depends on them', () => {
@@ -65,7 +68,7 @@ describe('the labels of the namespace', () => {
   })
 
   test('the labels of a namespace that is unknown or does not exist stay as they are', () => {
-    const none = { operations: [], conflicts: [], isKept: false, isConfigAwaited: false }
+    const none = { operations: [], conflicts: [], isKept: false, waiting: [] }
     expect(planned(undefined, on)).toEqual(none)
     const observed = (read: object | undefined) => ({ observed: { owned: { kinds: [], namespace: read as never } } })
     expect(planned(undefined, on, observed(undefined))).toEqual(none)

@@ -3,6 +3,7 @@ import { REQUESTED_BY } from '../../../../src/core/policies/requested-by.ts'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
 import { NOTHING_FAILED, plan } from '../../../../src/core/reconcile/decide/plan.ts'
 import type { Listed } from '../../../../src/core/reconcile/observe/cluster.ts'
+import { configWait } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
 import { type KubernetesObject, objectKey } from '../../../../src/platform/kubernetes/objects.ts'
@@ -496,10 +497,10 @@ describe('a plan', () => {
   })
 
   test('a plan waits for a config that was lost', () => {
-    const { isConfigAwaited } = planned({
+    const { waiting } = planned({
       state: emptyState(),
       observed: { targets: { current: [labelled('Service', { team: 'a' })], earlier: [], library: [] } },
     })
-    expect(isConfigAwaited).toBe(true)
+    expect(waiting).toEqual([configWait(SUBJECT)])
   })
 })

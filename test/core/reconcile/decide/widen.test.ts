@@ -5,6 +5,7 @@ import { plan } from '../../../../src/core/reconcile/decide/plan.ts'
 import type { Situation } from '../../../../src/core/reconcile/decide/situation.ts'
 import { inParts } from '../../../../src/core/reconcile/decide/widen.ts'
 import { findNamesakes, type Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
+import { unknownIn } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { createEmbeddedApi } from '../../../../src/embedded/api/api.ts'
 import { features } from '../../../../src/features.ts'
@@ -78,6 +79,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     features,
     subject: SUBJECT,
     state: { ...emptyState(), config: { mesh: {} } },
+    unknown: unknownIn({ ...emptyState(), config: { mesh: {} }, relations: {} }),
     held: {},
     waitForPods: undefined,
     observed,

@@ -22,7 +22,7 @@ const input = (changes: Partial<WaitsInput> = {}): WaitsInput => {
     ...{ mesh: features.mesh, subject: SUBJECT, state, resolved: resolveRelations(SUBJECT, state, peersOf({})) },
     ...{
       peers: peersOf({}),
-      plan: { waiting: [], conflicts: [], isConfigAwaited: false },
+      plan: { waiting: [], conflicts: [] },
       unenforced: [],
       running: {},
       missing: [],
@@ -45,7 +45,7 @@ describe('the waits of an application', () => {
       input({
         ...{ state: stateOf([], { waitingSince: { plan: EARLIER, mesh: EARLIER } }), waitForPods: wait('pods') },
         ...{
-          plan: { waiting: [wait('plan')], conflicts: [], isConfigAwaited: false },
+          plan: { waiting: [wait('plan')], conflicts: [] },
           unenforced: [{ ...wait('mesh'), since: 'own' }],
         },
         unnoticed: [wait('unnoticed')],
@@ -54,6 +54,11 @@ describe('the waits of an application', () => {
     expect(waits).toEqual([
       ...[{ ...wait('plan'), since: EARLIER }, { ...wait('mesh'), since: 'own' }, wait('pods'), wait('unnoticed')],
     ])
+  })
+
+  test('a wait that two parts of a step have is told once', () => {
+    const plan = { waiting: [wait('a'), wait('b')], conflicts: [] }
+    expect(messages({ plan, unnoticed: [wait('b'), wait('c')] })).toEqual(['a', 'b', 'c'])
   })
 
   test('the waits of an application name targets of its labels that do not exist', () => {
