@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Databag } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { readValue } from './databag.ts'
+import { readValue } from './databags/databag.ts'
 import { foreignProblem } from './requestable-labels.ts'
 import { relationsWith } from './select.ts'
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { protocolOf } from '../state/interfaces.ts'
 import type { Relation, RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
-import { readValue } from './databag.ts'
+import { readValue } from './databags/databag.ts'
 
 const labelsOf = ({ interface: name }: Pick<Relation, 'interface'>) => protocolOf(name)?.labels
 

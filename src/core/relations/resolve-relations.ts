@@ -13,7 +13,8 @@ import {
   relationName,
 } from '../state/relation.ts'
 import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
-import { selectCustomData } from './application-data.ts'
+import { selectCustomData } from './databags/application-data.ts'
+import { type RelationData, readData } from './databags/relation-data.ts'
 import { STAYS } from './documents.ts'
 import { listEnds, type Over } from './ends.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
@@ -23,7 +24,6 @@ import { remoteSubject } from './peer-entry.ts'
 import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
-import { type RelationData, readData } from './relation-data.ts'
 import { offersLabels, requestedLabels, takesLabels } from './requested-labels.ts'
 
 /** The state with each relation's effective data, and the problems found. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { DesiredLabels } from '../../core/feature/feature.ts'
-import { readValue } from '../../core/relations/databag.ts'
+import { readValue } from '../../core/relations/databags/databag.ts'
 import { type ForeignKey, foreignProblem, MESH_KEYS } from '../../core/relations/requestable-labels.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import type { Config } from '../../core/state/config.ts'

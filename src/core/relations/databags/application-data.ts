@@ -1,10 +1,10 @@
-import { Refused } from '../../platform/base/errors.ts'
-import { defined, ownValue } from '../../platform/base/own-value.ts'
-import { protocolOf } from '../state/interfaces.ts'
-import type { CustomData, Databags, PublishedData, RelationIdentity } from '../state/relation.ts'
-import type { State } from '../state/state.ts'
-import type { LeaderSettings } from '../units/leader-settings.ts'
-import { unitName } from '../units/units.ts'
+import { Refused } from '../../../platform/base/errors.ts'
+import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import { protocolOf } from '../../state/interfaces.ts'
+import type { CustomData, Databags, PublishedData, RelationIdentity } from '../../state/relation.ts'
+import type { State } from '../../state/state.ts'
+import type { LeaderSettings } from '../../units/leader-settings.ts'
+import { unitName } from '../../units/units.ts'
 import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './protocol-version-1.ts'
 
 const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
-import { describeIssues } from '../../platform/base/issues.ts'
-import { jsonOrText } from '../../platform/base/structured-text.ts'
-import type { Databag } from '../state/relation.ts'
+import { describeIssues } from '../../../platform/base/issues.ts'
+import { jsonOrText } from '../../../platform/base/structured-text.ts'
+import type { Databag } from '../../state/relation.ts'
 
 /** A value of a databag, or the reason why it is unreadable. Unreadable never counts as absent. */
 export type DatabagValue<T> = { value: T | undefined } | { unreadable: string }

@@ -5,12 +5,12 @@ import {
   refuseOwnedKeys,
   selectCustomData,
   withCustomData,
-} from '../../../src/core/relations/application-data.ts'
-import type { Config } from '../../../src/core/state/config.ts'
-import { emptyState, type State } from '../../../src/core/state/state.ts'
-import type { Unit } from '../../../src/core/units/units.ts'
-import { features } from '../../../src/features.ts'
-import { entryOf, stateOf } from '../../helpers/states.ts'
+} from '../../../../src/core/relations/databags/application-data.ts'
+import type { Config } from '../../../../src/core/state/config.ts'
+import { emptyState, type State } from '../../../../src/core/state/state.ts'
+import type { Unit } from '../../../../src/core/units/units.ts'
+import { features } from '../../../../src/features.ts'
+import { entryOf, stateOf } from '../../../helpers/states.ts'
 
 const configOf = (config: unknown): Config => features.config.parse(config)
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { decodePayload, publishable } from '../../../src/core/relations/codec.ts'
-import { readValue } from '../../../src/core/relations/databag.ts'
-import { pythonJson } from '../../../src/platform/base/python-json.ts'
-import { runs } from '../../helpers/runs.ts'
+import { decodePayload, publishable } from '../../../../src/core/relations/databags/codec.ts'
+import { readValue } from '../../../../src/core/relations/databags/databag.ts'
+import { pythonJson } from '../../../../src/platform/base/python-json.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const BOTH = [0, 1] as const
 const CONTENT = { labels: '{"tier": "b\\u00e9"}', mesh_type: '"istio"' }

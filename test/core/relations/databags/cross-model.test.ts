@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { crossModelDatabag, readCrossModelIdentity } from '../../../src/core/relations/cross-model.ts'
+import { crossModelDatabag, readCrossModelIdentity } from '../../../../src/core/relations/databags/cross-model.ts'
 
 describe('what cannot be read names nobody', () => {
   test.each([

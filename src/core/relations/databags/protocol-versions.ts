@@ -1,9 +1,9 @@
-import { ownValue } from '../../platform/base/own-value.ts'
-import { printValue } from '../../platform/base/printed.ts'
-import { readText } from '../../platform/base/structured-text.ts'
-import type { Interface, Version, Versions } from '../state/config.ts'
-import { INTERFACES } from '../state/interfaces.ts'
-import type { Databag } from '../state/relation.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import { printValue } from '../../../platform/base/printed.ts'
+import { readText } from '../../../platform/base/structured-text.ts'
+import type { Interface, Version, Versions } from '../../state/config.ts'
+import { INTERFACES } from '../../state/interfaces.ts'
+import type { Databag } from '../../state/relation.ts'
 import { documentIn, isLeftBehind, VERSIONS_KEY } from './protocol-version-1.ts'
 
 /** Returns the versions of `name` that an application supports. */

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import { createMemo } from '../../platform/base/memo.ts'
-import { describeProblem } from '../../platform/base/printed.ts'
-import { pythonJson } from '../../platform/base/python-json.ts'
-import { checkValues, meshEndpoint } from '../policies/endpoint.ts'
-import { MeshPolicy, WIRE_FIELDS } from '../policies/models.ts'
-import { templateProblem } from '../policies/path-template.ts'
-import type { Databag } from '../state/relation.ts'
+import { createMemo } from '../../../platform/base/memo.ts'
+import { describeProblem } from '../../../platform/base/printed.ts'
+import { pythonJson } from '../../../platform/base/python-json.ts'
+import { checkValues, meshEndpoint } from '../../policies/endpoint.ts'
+import { MeshPolicy, WIRE_FIELDS } from '../../policies/models.ts'
+import { templateProblem } from '../../policies/path-template.ts'
+import type { Databag } from '../../state/relation.ts'
 import { readValue } from './databag.ts'
 
 /** The valid policies of a databag and the problems of invalid ones, or the reason why it is unreadable. */

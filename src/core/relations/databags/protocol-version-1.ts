@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { DEEPEST, isTooDeep } from '../../platform/base/depth.ts'
-import { isRecord, ownValue } from '../../platform/base/own-value.ts'
-import { printValue } from '../../platform/base/printed.ts'
-import { parseJson, readText } from '../../platform/base/structured-text.ts'
-import type { Databag } from '../state/relation.ts'
+import { DEEPEST, isTooDeep } from '../../../platform/base/depth.ts'
+import { isRecord, ownValue } from '../../../platform/base/own-value.ts'
+import { printValue } from '../../../platform/base/printed.ts'
+import { parseJson, readText } from '../../../platform/base/structured-text.ts'
+import type { Databag } from '../../state/relation.ts'
 import type { DatabagValue } from './databag.ts'
 
 /** The key of the supported versions, as charms with serialized-data-interface write it. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { negotiate, spokenVersions } from '../../../src/core/relations/protocol-versions.ts'
-import { Versions } from '../../../src/core/state/config.ts'
+import { negotiate, spokenVersions } from '../../../../src/core/relations/databags/protocol-versions.ts'
+import { Versions } from '../../../../src/core/state/config.ts'
 
 const BOTH = [0, 1] as const
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { pythonJson } from '../../platform/base/python-json.ts'
-import type { Subject } from '../../platform/base/subject.ts'
-import type { Databag, RelationEntry } from '../state/relation.ts'
+import { pythonJson } from '../../../platform/base/python-json.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { Databag, RelationEntry } from '../../state/relation.ts'
 import { type DatabagValue, readValue } from './databag.ts'
 
 /** The identity of an application in another model. It does not depend on the local alias. */

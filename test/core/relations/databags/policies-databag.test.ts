@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { MeshPolicy } from '../../../src/core/policies/models.ts'
-import { policiesDatabag, readPolicies as readAll } from '../../../src/core/relations/policies-databag.ts'
-import type { Databag } from '../../../src/core/state/relation.ts'
-import { almostPolicies, meshPolicy } from '../../features/service-mesh/arbitraries.ts'
-import { runs } from '../../helpers/runs.ts'
+import { MeshPolicy } from '../../../../src/core/policies/models.ts'
+import { policiesDatabag, readPolicies as readAll } from '../../../../src/core/relations/databags/policies-databag.ts'
+import type { Databag } from '../../../../src/core/state/relation.ts'
+import { almostPolicies, meshPolicy } from '../../../features/service-mesh/arbitraries.ts'
+import { runs } from '../../../helpers/runs.ts'
 
 const GOOD = { source_namespace: 'clients', source_app_name: 'web', target_namespace: 'shop', target_app_name: 'db' }
 const READ = MeshPolicy.parse(GOOD)

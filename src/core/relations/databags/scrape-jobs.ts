@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Databag } from '../state/relation.ts'
+import type { Databag } from '../../state/relation.ts'
 import { type DatabagValue, readValue } from './databag.ts'
 
 /** The interface by which a provider tells a requirer what to scrape, and the entry of its databag. */

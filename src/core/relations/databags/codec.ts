@@ -1,6 +1,6 @@
-import { pythonJson } from '../../platform/base/python-json.ts'
-import type { Version } from '../state/config.ts'
-import type { Databag } from '../state/relation.ts'
+import { pythonJson } from '../../../platform/base/python-json.ts'
+import type { Version } from '../../state/config.ts'
+import type { Databag } from '../../state/relation.ts'
 import { DOCUMENT_KEY, documentIn, meaningOf, VERSIONS_KEY } from './protocol-version-1.ts'
 import { type Agreement, negotiate } from './protocol-versions.ts'
 
