@@ -3,7 +3,6 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Relation } from '../state/relation.ts'
 import { configRequester, requesterNames } from '../state/requesters.ts'
 import type { State } from '../state/state.ts'
-import { withEntries } from './entries.ts'
 import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { peerView } from './peer-view.ts'
@@ -11,6 +10,7 @@ import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { labelsKey, requestedLabels, takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
+import { withEntries } from './told/entries.ts'
 
 /** Adds the claims that are saved before the first write of a step. */
 export const withClaims = (state: State, resolved: ResolvedRelations): State =>

@@ -4,12 +4,12 @@ import { applicationSource } from '../../platform/cloudevents/source.ts'
 import { protocolOf } from '../state/interfaces.ts'
 import { type RelationEntry, relationName, relationsIn } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../state/state.ts'
-import { withEntries } from './entries.ts'
 import { oppositeIdentity, remoteSubject } from './peer-entry.ts'
 import { hasPublished, peerView } from './peer-view.ts'
 import { type Peers, type ReadablePeer, remoteTest } from './peers.ts'
 import { contentHash, versionOf } from './published-version.ts'
 import { takesLabels } from './requested-labels.ts'
+import { withEntries } from './told/entries.ts'
 
 /**
  * A CloudEvent that asks a peer to read a relation again: relation-changed or relation-broken. meshstep's functions only need its relation.

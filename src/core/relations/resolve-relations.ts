@@ -15,16 +15,16 @@ import {
 import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
 import { selectCustomData } from './databags/application-data.ts'
 import { type RelationData, readData } from './databags/relation-data.ts'
-import { STAYS } from './documents.ts'
-import { listEnds, type Over } from './ends.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
-import { sharedIds } from './ids.ts'
 import { isApplied } from './offer-and-claim.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { versionOf } from './published-version.ts'
 import { offersLabels, requestedLabels, takesLabels } from './requested-labels.ts'
+import { STAYS } from './told/documents.ts'
+import { listEnds, type Over } from './told/ends.ts'
+import { sharedIds } from './told/ids.ts'
 
 /** The state with each relation's effective data, and the problems found. */
 export type ResolvedRelations = {

@@ -1,9 +1,9 @@
-import { nearestName } from '../../platform/base/nearest-name.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { listedPolicies } from '../policies/models.ts'
-import { isOfMesh } from '../state/interfaces.ts'
-import { relationName, relationsIn } from '../state/relation.ts'
-import { type State, stands } from '../state/state.ts'
+import { nearestName } from '../../../platform/base/nearest-name.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { listedPolicies } from '../../policies/models.ts'
+import { isOfMesh } from '../../state/interfaces.ts'
+import { relationName, relationsIn } from '../../state/relation.ts'
+import { type State, stands } from '../../state/state.ts'
 
 /**
  * An endpoint that only one of config and relations has, at `where`. Unknown to the relations, its part of the config has no effect. Unknown to

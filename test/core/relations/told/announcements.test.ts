@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { announceRelation, endRelation } from '../../../src/core/relations/announcements.ts'
-import { mergePeer } from '../../../src/core/relations/merge-peer.ts'
-import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
-import { emptyState, type State } from '../../../src/core/state/state.ts'
+import { announceRelation, endRelation } from '../../../../src/core/relations/told/announcements.ts'
+import { mergePeer } from '../../../../src/core/relations/told/merge-peer.ts'
+import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
+import { emptyState, type State } from '../../../../src/core/state/state.ts'
 
 const NOW = new Date('2026-01-02T03:04:05Z')
 const DETAILS = { namespace: 'shop', application: 'details' }

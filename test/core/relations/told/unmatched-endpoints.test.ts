@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { misspeltEndpoints, unmatchedEndpoints } from '../../../src/core/relations/unmatched-endpoints.ts'
-import { features } from '../../../src/features.ts'
-import { createMesh, related } from '../../helpers/beacon-world.ts'
-import { entryOf, stateOf } from '../../helpers/states.ts'
-import { SUBJECT, type World } from '../../helpers/world.ts'
+import { misspeltEndpoints, unmatchedEndpoints } from '../../../../src/core/relations/told/unmatched-endpoints.ts'
+import { features } from '../../../../src/features.ts'
+import { createMesh, related } from '../../../helpers/beacon-world.ts'
+import { entryOf, stateOf } from '../../../helpers/states.ts'
+import { SUBJECT, type World } from '../../../helpers/world.ts'
 
 const DB = { application: 'db' }
 

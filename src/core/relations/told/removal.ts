@@ -1,7 +1,7 @@
-import { advance, compareMarks, isAfter, type Mark, type Position } from '../../platform/base/event-order.ts'
-import { ownValue } from '../../platform/base/own-value.ts'
-import type { RelationEntry } from '../state/relation.ts'
-import type { State } from '../state/state.ts'
+import { advance, compareMarks, isAfter, type Mark, type Position } from '../../../platform/base/event-order.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { RelationEntry } from '../../state/relation.ts'
+import type { State } from '../../state/state.ts'
 import { type AnnouncementResult, ended, toldAt, withEntry } from './entries.ts'
 
 /**

@@ -1,9 +1,9 @@
-import { defined } from '../../platform/base/own-value.ts'
-import { isSameNamespace, type Subject } from '../../platform/base/subject.ts'
-import type { RelationEntry } from '../state/relation.ts'
-import { type State, stands } from '../state/state.ts'
-import { isBetween, oppositeIdentity } from './peer-entry.ts'
-import type { Peers, ReadablePeer } from './peers.ts'
+import { defined } from '../../../platform/base/own-value.ts'
+import { isSameNamespace, type Subject } from '../../../platform/base/subject.ts'
+import type { RelationEntry } from '../../state/relation.ts'
+import { type State, stands } from '../../state/state.ts'
+import { isBetween, oppositeIdentity } from '../peer-entry.ts'
+import type { Peers, ReadablePeer } from '../peers.ts'
 import { endsAlone, tombstoneOf } from './tombstones.ts'
 
 /** A relation that is over. The end of one may have named only its id. */

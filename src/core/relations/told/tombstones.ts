@@ -1,7 +1,7 @@
-import { mergeMarks } from '../../platform/base/event-order.ts'
-import { ownValue } from '../../platform/base/own-value.ts'
-import { isSameSubject, type RemoteName, type Subject } from '../../platform/base/subject.ts'
-import type { PublicState, State } from '../state/state.ts'
+import { mergeMarks } from '../../../platform/base/event-order.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import { isSameSubject, type RemoteName, type Subject } from '../../../platform/base/subject.ts'
+import type { PublicState, State } from '../../state/state.ts'
 
 export type Tombstones = NonNullable<State['tombstones']>
 

@@ -1,24 +1,24 @@
 import * as z from 'zod'
-import { Refused } from '../../platform/base/errors.ts'
-import { describeIssues } from '../../platform/base/issues.ts'
-import { Application } from '../../platform/base/names.ts'
-import { suggestKeys } from '../../platform/base/nearest-name.ts'
-import type { Subject } from '../../platform/base/subject.ts'
+import { Refused } from '../../../platform/base/errors.ts'
+import { describeIssues } from '../../../platform/base/issues.ts'
+import { Application } from '../../../platform/base/names.ts'
+import { suggestKeys } from '../../../platform/base/nearest-name.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
 import {
   type Author,
   applicationIn,
   authorIn,
   DOCUMENT_SELECTOR,
   fromDocument,
-} from '../../platform/cloudevents/knative/document.ts'
-import { Resource } from '../../platform/cloudevents/knative/translation.ts'
-import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
-import type { Config } from '../state/config.ts'
-import { RelationIdentity, Remote, withoutOwnNamespace } from '../state/relation.ts'
-import type { State } from '../state/state.ts'
+} from '../../../platform/cloudevents/knative/document.ts'
+import { Resource } from '../../../platform/cloudevents/knative/translation.ts'
+import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
+import type { Config } from '../../state/config.ts'
+import { RelationIdentity, Remote, withoutOwnNamespace } from '../../state/relation.ts'
+import type { State } from '../../state/state.ts'
+import { isBetween } from '../peer-entry.ts'
 import type { AnnouncedRelation } from './entries.ts'
-import { isBetween } from './peer-entry.ts'
 
 /** The relation or config in a ConfigMap document, or the reason why it cannot be read. */
 export type Document = { readonly name: string; readonly application?: string } & (

@@ -1,9 +1,16 @@
-import { advance, type Late, type Mark, mergeMarks, type Position, withEvent } from '../../platform/base/event-order.ts'
-import { defined, ownValue } from '../../platform/base/own-value.ts'
-import type { RemoteName } from '../../platform/base/subject.ts'
-import { hasData, isToldLast, type RelationEntry, type RelationIdentity, relationKey } from '../state/relation.ts'
-import type { State } from '../state/state.ts'
-import { lastReadableValues } from './databags/last-readable.ts'
+import {
+  advance,
+  type Late,
+  type Mark,
+  mergeMarks,
+  type Position,
+  withEvent,
+} from '../../../platform/base/event-order.ts'
+import { defined, ownValue } from '../../../platform/base/own-value.ts'
+import type { RemoteName } from '../../../platform/base/subject.ts'
+import { hasData, isToldLast, type RelationEntry, type RelationIdentity, relationKey } from '../../state/relation.ts'
+import type { State } from '../../state/state.ts'
+import { lastReadableValues } from '../databags/last-readable.ts'
 import { type AnnouncedRelation, type AnnouncementResult, ended, toldAt, withEnded, withEntry } from './entries.ts'
 import { withToldBeforeRemoval } from './removal.ts'
 import { findTombstone, tombstoneKey, withoutTombstone, withTombstones } from './tombstones.ts'

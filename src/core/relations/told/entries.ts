@@ -1,7 +1,7 @@
-import type { Late, Mark } from '../../platform/base/event-order.ts'
-import { changed, ownValue } from '../../platform/base/own-value.ts'
-import { type RelationEntry, type RelationIdentity, relationsIn } from '../state/relation.ts'
-import { idHolder, type State } from '../state/state.ts'
+import type { Late, Mark } from '../../../platform/base/event-order.ts'
+import { changed, ownValue } from '../../../platform/base/own-value.ts'
+import { type RelationEntry, type RelationIdentity, relationsIn } from '../../state/relation.ts'
+import { idHolder, type State } from '../../state/state.ts'
 
 /** A relation as announced by a platform or a document. */
 export type AnnouncedRelation = RelationIdentity & Pick<RelationEntry, 'remote' | 'document'>

@@ -1,11 +1,11 @@
-import { changed } from '../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
-import { type RelationEntry, relationKey, relationName } from '../state/relation.ts'
-import { idHolder, type State, wordOf } from '../state/state.ts'
-import { remoteSubject } from './peer-entry.ts'
-import { peerView } from './peer-view.ts'
-import type { Peers } from './peers.ts'
+import { changed } from '../../../platform/base/own-value.ts'
+import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Wait } from '../../../platform/base/wait.ts'
+import { type RelationEntry, relationKey, relationName } from '../../state/relation.ts'
+import { idHolder, type State, wordOf } from '../../state/state.ts'
+import { remoteSubject } from '../peer-entry.ts'
+import { peerView } from '../peer-view.ts'
+import type { Peers } from '../peers.ts'
 
 /**
  * Gives free ids to the relations that wait for them. A relation keeps its id until it is over on either side. Then the relation that was

@@ -6,15 +6,15 @@ import {
   listDocuments,
   readDocument,
   rememberedDocuments,
-} from '../../../src/core/relations/documents.ts'
-import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
-import { features } from '../../../src/features.ts'
-import { createKubernetes, type Kubernetes } from '../../../src/platform/kubernetes/client.ts'
-import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
-import { fakeClock } from '../../helpers/clock.ts'
-import { entryOf, stateOf } from '../../helpers/states.ts'
-import { config, relation } from '../../helpers/tenants.ts'
-import { NAMESPACE, SUBJECT } from '../../helpers/world.ts'
+} from '../../../../src/core/relations/told/documents.ts'
+import { createEmbeddedApi } from '../../../../src/embedded/api/api.ts'
+import { features } from '../../../../src/features.ts'
+import { createKubernetes, type Kubernetes } from '../../../../src/platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
+import { fakeClock } from '../../../helpers/clock.ts'
+import { entryOf, stateOf } from '../../../helpers/states.ts'
+import { config, relation } from '../../../helpers/tenants.ts'
+import { NAMESPACE, SUBJECT } from '../../../helpers/world.ts'
 
 const SCHEMA = features.configDocument
 

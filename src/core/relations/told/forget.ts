@@ -1,11 +1,11 @@
-import { DAY_MILLISECONDS } from '../../platform/base/clock.ts'
-import { defined } from '../../platform/base/own-value.ts'
-import type { Subject } from '../../platform/base/subject.ts'
-import type { RelationEntry } from '../state/relation.ts'
-import { type State, stands } from '../state/state.ts'
-import { peerView } from './peer-view.ts'
-import type { Peers } from './peers.ts'
-import { versionOf } from './published-version.ts'
+import { DAY_MILLISECONDS } from '../../../platform/base/clock.ts'
+import { defined } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
+import type { RelationEntry } from '../../state/relation.ts'
+import { type State, stands } from '../../state/state.ts'
+import { peerView } from '../peer-view.ts'
+import type { Peers } from '../peers.ts'
+import { versionOf } from '../published-version.ts'
 
 /**
  * Forgets relations that ended more than a day ago and have left nothing on either side. The marks of an application that was removed as

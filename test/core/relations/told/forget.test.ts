@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { withoutForgotten } from '../../../src/core/relations/forget.ts'
-import { versionOf } from '../../../src/core/relations/published-version.ts'
-import type { State } from '../../../src/core/state/state.ts'
-import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
-import { SUBJECT } from '../../helpers/world.ts'
+import { versionOf } from '../../../../src/core/relations/published-version.ts'
+import { withoutForgotten } from '../../../../src/core/relations/told/forget.ts'
+import type { State } from '../../../../src/core/state/state.ts'
+import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
+import { SUBJECT } from '../../../helpers/world.ts'
 
 const NOW = new Date('2026-01-03T00:00:00Z')
 const DAY_AGO = '2026-01-02T00:00:00.000Z'

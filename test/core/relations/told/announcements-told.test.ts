@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import {
   announceRelation,
   announceRelationByDocument,
@@ -6,16 +7,15 @@ import {
   endRelation,
   handDocumentOver,
   markNow,
-} from '../../../src/core/relations/announcements.ts'
-import { mergePeer } from '../../../src/core/relations/merge-peer.ts'
-import { endOnRemoval } from '../../../src/core/relations/removal.ts'
-import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
-import { endsAlone, tombstoneOf } from '../../../src/core/relations/tombstones.ts'
-import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
-import type { State } from '../../../src/core/state/state.ts'
-import type { Position } from '../../../src/platform/base/event-order.ts'
-import { entryOf, stateOf } from '../../helpers/states.ts'
-import { NAMESPACE, SUBJECT } from '../../helpers/world.ts'
+} from '../../../../src/core/relations/told/announcements.ts'
+import { mergePeer } from '../../../../src/core/relations/told/merge-peer.ts'
+import { endOnRemoval } from '../../../../src/core/relations/told/removal.ts'
+import { endsAlone, tombstoneOf } from '../../../../src/core/relations/told/tombstones.ts'
+import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
+import type { State } from '../../../../src/core/state/state.ts'
+import type { Position } from '../../../../src/platform/base/event-order.ts'
+import { entryOf, stateOf } from '../../../helpers/states.ts'
+import { NAMESPACE, SUBJECT } from '../../../helpers/world.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.000Z')
 const EARLIER = '2026-01-01T00:00:00.000Z'
