@@ -16,11 +16,11 @@ import { type EffectiveState, publishedIn, type State, stands } from '../state/s
 import { selectCustomData } from './databags/application-data.ts'
 import { type RelationData, readData } from './databags/relation-data.ts'
 import { ENROLMENT_LABEL } from './enrolment-labels.ts'
-import { isApplied } from './offer-and-claim.ts'
+import { progressOf } from './offers/offer-and-claim.ts'
+import { versionOf } from './offers/published-version.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
-import { versionOf } from './published-version.ts'
 import { offersLabels, requestedLabels, takesLabels } from './requested-labels.ts'
 import { STAYS } from './told/documents.ts'
 import { listEnds, type Over } from './told/ends.ts'
@@ -191,8 +191,7 @@ const selfAt = (theirs: RelationEntry, own: PublishedData | undefined, state: St
 const requirerOf = ({ peer, ...entry }: RelationEntry, other: PeerView, state: State): Requirer => {
   const { isKnown, problem, entry: theirs } = other
   if (!isKnown && !peer?.publishes) return problem === undefined ? 'unmanaged' : 'unreadable'
-  if (isApplied(theirs?.claim, versionOf(state, { peer, ...entry }))) return 'applied'
-  return theirs?.claim?.phase === 'claiming' ? 'claiming' : 'lagging'
+  return progressOf(theirs?.claim, versionOf(state, { peer, ...entry }))
 }
 
 /** Tells if it is open what the provider of an enrolling relation offers. */

@@ -3,9 +3,9 @@ import { defined } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { RelationEntry } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'
+import { versionOf } from '../offers/published-version.ts'
 import { peerView } from '../peer-view.ts'
 import type { Peers } from '../peers.ts'
-import { versionOf } from '../published-version.ts'
 
 /**
  * Forgets relations that ended more than a day ago and have left nothing on either side. The marks of an application that was removed as

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { versionOf } from '../../../../src/core/relations/published-version.ts'
+import { versionOf } from '../../../../src/core/relations/offers/published-version.ts'
 import { withoutForgotten } from '../../../../src/core/relations/told/forget.ts'
 import type { State } from '../../../../src/core/state/state.ts'
 import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'

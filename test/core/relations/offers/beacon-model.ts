@@ -1,4 +1,4 @@
-import type { Claim } from '../../../src/core/state/relation.ts'
+import type { Claim } from '../../../../src/core/state/relation.ts'
 import { isSame, type Memory, type Objects, standsIn, when, writing } from './interleavings.ts'
 
 /** A beacon that offers the labels of its waypoint, or none. */

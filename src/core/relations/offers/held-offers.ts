@@ -1,15 +1,27 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
-import type { Mesh } from '../../feature/mesh.ts'
-import { offersLabels, requestedLabels } from '../../relations/requested-labels.ts'
-import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import { requesterNames } from '../../state/requesters.ts'
 import { publishedIn, type State } from '../../state/state.ts'
-import type { Operation, Plan } from './operation.ts'
-import { dueIn } from './plan.ts'
+import { offersLabels, requestedLabels } from '../requested-labels.ts'
+import type { ResolvedRelations } from '../resolve-relations.ts'
 
-type Judge = Pick<Mesh, 'isBasis' | 'requestersOf' | 'isDenying' | 'isForAll' | 'isDryRun'>
+/** The writes that a step is about to make, as far as offers rest on them. */
+export type DueWrites = {
+  readonly isAny: boolean
+  /** One of them ends that something denies all that no policy allows. */
+  readonly isDenialEnding: boolean
+  /** The objects that do not stand yet. */
+  readonly missing: readonly KubernetesObject[]
+  /** The objects that stand, and that a late write of another step could remove. */
+  readonly touched: readonly KubernetesObject[]
+}
+
+/** Tells for whom an object was made: for all that labels lead to it, or for the requesters that it names. */
+type Judge = {
+  isBasis(object: KubernetesObject): boolean
+  requestersOf(object: KubernetesObject): string[]
+}
 
 /**
  * Lists the relations whose offer rests on objects that do not stand yet: the waypoint, the policies of a cluster, and those that a beacon
@@ -23,24 +35,18 @@ export const heldOffers = (
   before: State,
   state: State,
   resolved: Pick<ResolvedRelations, 'state'>,
-  planned: Plan,
+  due: DueWrites,
 ): string[] => {
-  const due = dueIn(planned)
-  if (due.some(endsDenial(mesh)))
+  if (due.isDenialEnding)
     return Object.entries(state.relations).flatMap(([key, entry]) => (offersLabels(entry) ? [key] : []))
-  const missing = [
-    ...planned.blocked.map(({ object }) => object),
-    ...due.flatMap((operation) => (operation.verb === 'apply' ? [operation.desired] : [])),
-  ]
-  const touched = due.flatMap((operation) => (operation.verb === 'touch' ? [operation.found] : []))
   const resting = (objects: readonly KubernetesObject[]) => restingOn(mesh, subject, state, resolved, objects)
-  const early = [...resting(touched), ...(due.length > 0 ? unclaimedIn(state, resolved) : [])]
-  return [...resting(missing), ...early.filter((key) => isGrowing(before, state, key))]
+  const early = [...resting(due.touched), ...(due.isAny ? unclaimedIn(state, resolved) : [])]
+  return [...resting(due.missing), ...early.filter((key) => isGrowing(before, state, key))]
 }
 
 /** Lists the relations whose offer rests on one of the objects. */
 const restingOn = (
-  mesh: Pick<Mesh, 'isBasis' | 'requestersOf'>,
+  mesh: Judge,
   subject: Subject,
   state: State,
   { state: { relations } }: Pick<ResolvedRelations, 'state'>,
@@ -82,12 +88,3 @@ const labelsIn = (state: State, key: string): Readonly<Record<string, unknown>> 
   const published = entry && publishedIn(state, entry)
   return entry && published ? requestedLabels({ ...entry, remote: { data: published.data } }) : {}
 }
-
-/** Creates a test for operations after which a policy does not deny any more all that no other one allows. */
-const endsDenial =
-  ({ isDenying, isForAll, isDryRun }: Judge) =>
-  (operation: Operation): boolean => {
-    const found = 'found' in operation ? operation.found : undefined
-    if (found === undefined || !isDenying(found) || !isForAll(found)) return false
-    return operation.verb === 'remove' || (operation.verb === 'apply' && isDryRun(operation.desired))
-  }

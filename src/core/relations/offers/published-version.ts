@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { ownValue } from '../../platform/base/own-value.ts'
-import type { Content, Memory } from '../state/memory.ts'
-import { type RelationEntry, withPublished } from '../state/relation.ts'
-import { type State, stands } from '../state/state.ts'
-import { SCRAPE, SCRAPE_JOBS } from './databags/scrape-jobs.ts'
+import { ownValue } from '../../../platform/base/own-value.ts'
+import type { Content, Memory } from '../../state/memory.ts'
+import { type RelationEntry, withPublished } from '../../state/relation.ts'
+import { type State, stands } from '../../state/state.ts'
+import { SCRAPE, SCRAPE_JOBS } from '../databags/scrape-jobs.ts'
 
 /** Hashes content into a short text. */
 export const contentHash = (content: unknown): string =>

@@ -1,4 +1,4 @@
-import type { Claim } from '../../../src/core/state/relation.ts'
+import type { Claim } from '../../../../src/core/state/relation.ts'
 
 /**
  * One graph of states of applications that each have a memory, and of the objects that they write: every order of the calls of processes that die

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { claimAfter, claimBefore } from '../../../src/core/relations/offer-and-claim.ts'
+import { claimAfter, claimBefore } from '../../../../src/core/relations/offers/offer-and-claim.ts'
 import * as cluster from './cluster-model.ts'
 import type { Spent } from './interleavings.ts'
 import { type Bounds, explore, type Rule, SMALL } from './offer-and-claim-model.ts'

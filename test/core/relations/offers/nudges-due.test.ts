@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { nudgesDue, withSending } from '../../../src/core/relations/nudges.ts'
-import type { Peer, Peers } from '../../../src/core/relations/peers.ts'
-import { versionOf } from '../../../src/core/relations/published-version.ts'
-import type { RelationEntry } from '../../../src/core/state/relation.ts'
-import type { State } from '../../../src/core/state/state.ts'
-import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
-import { SUBJECT } from '../../helpers/world.ts'
+import { nudgesDue, withSending } from '../../../../src/core/relations/offers/nudges.ts'
+import { versionOf } from '../../../../src/core/relations/offers/published-version.ts'
+import type { Peer, Peers } from '../../../../src/core/relations/peers.ts'
+import type { RelationEntry } from '../../../../src/core/state/relation.ts'
+import type { State } from '../../../../src/core/state/state.ts'
+import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
+import { SUBJECT } from '../../../helpers/world.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.000Z')
 const USUAL = { isResync: false, isNamespaceResync: false, isAnswer: false, now: NOW }

@@ -1,13 +1,18 @@
 import { expect, test } from 'vitest'
-import { awaitedByBeacon, keptFor, labelsAwaited, workersAwaited } from '../../../src/core/relations/awaited-peers.ts'
-import { areEnrolling, ENROLMENT_LABEL } from '../../../src/core/relations/enrolment-labels.ts'
-import type { Peers } from '../../../src/core/relations/peers.ts'
-import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
-import type { RelationEntry } from '../../../src/core/state/relation.ts'
-import type { State } from '../../../src/core/state/state.ts'
-import { features } from '../../../src/features.ts'
-import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
-import { SUBJECT } from '../../helpers/world.ts'
+import { areEnrolling, ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import {
+  awaitedByBeacon,
+  keptFor,
+  labelsAwaited,
+  workersAwaited,
+} from '../../../../src/core/relations/offers/awaited-peers.ts'
+import type { Peers } from '../../../../src/core/relations/peers.ts'
+import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
+import type { RelationEntry } from '../../../../src/core/state/relation.ts'
+import type { State } from '../../../../src/core/state/state.ts'
+import { features } from '../../../../src/features.ts'
+import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
+import { SUBJECT } from '../../../helpers/world.ts'
 
 const MESH = { [ENROLMENT_LABEL]: 'ambient' }
 

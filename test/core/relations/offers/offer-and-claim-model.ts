@@ -1,5 +1,5 @@
-import { claimAfter, claimBefore, isApplied, type Sees } from '../../../src/core/relations/offer-and-claim.ts'
-import type { Claim } from '../../../src/core/state/relation.ts'
+import { claimAfter, claimBefore, isApplied, type Sees } from '../../../../src/core/relations/offers/offer-and-claim.ts'
+import type { Claim } from '../../../../src/core/state/relation.ts'
 import * as graph from './interleavings.ts'
 import { isSame, type Objects, standsIn, when, writing } from './interleavings.ts'
 
