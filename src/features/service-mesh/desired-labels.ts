@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { DesiredLabels } from '../../core/feature/feature.ts'
 import { readValue } from '../../core/relations/databags/databag.ts'
-import { type ForeignKey, foreignProblem, MESH_KEYS } from '../../core/relations/requestable-labels.ts'
+import { type ForeignKey, foreignProblem, MESH_KEYS } from '../../core/relations/mesh-labels.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import type { Config } from '../../core/state/config.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'

@@ -3,7 +3,7 @@ import { type LabelLocation, readLabels } from '../../../platform/kubernetes/app
 import type { SeenLabels, WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
-import { mayBeForeign } from '../../relations/requestable-labels.ts'
+import { mayBeForeign } from '../../relations/mesh-labels.ts'
 import { isConfigUnknown } from '../../state/state.ts'
 import { labelsOfWorkload, readHeld } from '../../workload/pod-labels.ts'
 import type { Difference } from './operation.ts'

@@ -9,10 +9,11 @@ import {
   withLostEndpoints,
   withLostLabels,
 } from '../../relations/lost-memory.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/mesh-labels.ts'
 import type { Peers } from '../../relations/peers.ts'
-import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
+import { silentProviders } from '../../relations/relation-waits.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import { type ResolvedRelations, resolveRelations, silentProviders } from '../../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations } from '../../relations/resolve-relations.ts'
 import { isUnwritten, type Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
 import { parseRequester } from '../../state/requesters.ts'

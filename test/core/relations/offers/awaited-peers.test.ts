@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { areEnrolling, ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import { areEnrolling, ENROLMENT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
 import {
   awaitedByBeacon,
   keptFor,
