@@ -30,7 +30,7 @@ const SLOW = [
   'test/ask/propose/property.test.ts',
   'test/ask/traffic/real-prometheus.test.ts',
   'test/core/reconcile/properties.test.ts',
-  'test/core/relations/offer-and-claim-large.test.ts',
+  'test/core/relations/offers/offer-and-claim-large.test.ts',
   'test/core/relations/upgrades.test.ts',
   'test/serve/schemas/schemas.test.ts',
   'test/features/service-mesh/guarded-always.test.ts',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineFunction } from '../src/core/events/event-function.ts'
 import type { Features } from '../src/core/feature/combine.ts'
-import { refuseOwnedKeys } from '../src/core/relations/application-data.ts'
+import { refuseOwnedKeys } from '../src/core/relations/databags/application-data.ts'
 import type { SpecSource } from '../src/core/state/config.ts'
 import { withPending } from '../src/core/state/pending.ts'
 import { Databags } from '../src/core/state/relation.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineFunction } from '../src/core/events/event-function.ts'
-import { refuseOwnedKeys } from '../src/core/relations/application-data.ts'
+import { refuseOwnedKeys } from '../src/core/relations/databags/application-data.ts'
 import { Databags } from '../src/core/state/relation.ts'
 import { Report } from '../src/core/units/report.ts'
 import { withDatabag, withReport } from '../src/core/units/reports.ts'

@@ -1,5 +1,5 @@
 import { defineFunction } from '../src/core/events/event-function.ts'
-import { announceRelation } from '../src/core/relations/announcements.ts'
+import { announceRelation } from '../src/core/relations/told/announcements.ts'
 import { RelationIdentity, Remote, withoutOwnNamespace } from '../src/core/state/relation.ts'
 import { lateMessage } from '../src/platform/base/event-order.ts'
 import { ObjectName } from '../src/platform/base/names.ts'

@@ -9,8 +9,8 @@ const FEATURES = Object.keys(WINGS.find(({ name }) => name === 'features')?.room
 const KNOW_ISTIO = [
   // the beacon runs Istio's waypoint, and takes raw policies
   /^src\/features\/service-mesh\//,
-  // the labels that a peer may ask for
-  /^src\/core\/relations\/enrolment-labels\.ts$/,
+  // the labels of the mesh, and who may ask for which
+  /^src\/core\/relations\/mesh-labels\.ts$/,
   // chooses the mesh
   /^src\/features\.ts$/,
   // plays Istio's part

@@ -1,4 +1,4 @@
-import { MESH_LABELS } from '../../core/relations/enrolment-labels.ts'
+import { MESH_LABELS } from '../../core/relations/mesh-labels.ts'
 import { canonicalHash } from '../../platform/base/canonical-hash.ts'
 import { type PodLike, podLabels, serviceAccountName } from '../../platform/kubernetes/pod-like.ts'
 import type { ClusterSnapshot } from './evaluate.ts'

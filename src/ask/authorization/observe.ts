@@ -1,5 +1,5 @@
 import type { Unenforced } from '../../core/policies/unenforced.ts'
-import { ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL } from '../../core/relations/mesh-labels.ts'
 import type { Memories } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import { unenforced } from '../../mesh/istio/acceptance.ts'

@@ -1,4 +1,4 @@
-import { USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { USE_WAYPOINT_LABEL } from '../../core/relations/mesh-labels.ts'
 import { gatewayAccount, namedWaypoint } from '../../mesh/istio/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { perObject } from '../../platform/base/per-object.ts'

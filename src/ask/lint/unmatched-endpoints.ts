@@ -1,4 +1,4 @@
-import { describeUnmatchedEndpoint, unmatchedEndpoints } from '../../core/relations/unmatched-endpoints.ts'
+import { describeUnmatchedEndpoint, unmatchedEndpoints } from '../../core/relations/told/unmatched-endpoints.ts'
 import type { State } from '../../core/state/state.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Found } from './finding.ts'

@@ -1,4 +1,4 @@
-import { USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { USE_WAYPOINT_LABEL } from '../../core/relations/mesh-labels.ts'
 import { namedWaypoint } from '../../mesh/istio/names.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { listReadable } from '../../platform/kubernetes/list-readable.ts'

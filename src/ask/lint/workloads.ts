@@ -1,6 +1,6 @@
 import type { Features } from '../../core/feature/combine.ts'
 import { unlabelledWaits } from '../../core/reconcile/record/unlabelled-pods.ts'
-import { MESH_LABELS } from '../../core/relations/enrolment-labels.ts'
+import { MESH_LABELS } from '../../core/relations/mesh-labels.ts'
 import type { State } from '../../core/state/state.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { describeWait } from '../../platform/base/wait.ts'

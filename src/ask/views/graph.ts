@@ -1,4 +1,4 @@
-import { areEnrolling } from '../../core/relations/enrolment-labels.ts'
+import { areEnrolling } from '../../core/relations/mesh-labels.ts'
 import type { Config } from '../../core/state/config.ts'
 import type { NodeKind } from './node-kind.ts'
 import type { RelationView } from './relations.ts'

@@ -1,4 +1,4 @@
-import { USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { USE_WAYPOINT_LABEL } from '../../core/relations/mesh-labels.ts'
 import type { Config } from '../../core/state/config.ts'
 import { waypointName } from '../../mesh/istio/names.ts'
 

@@ -1,4 +1,4 @@
-import { type CrossModelIdentity, readCrossModelIdentity } from '../../core/relations/cross-model.ts'
+import { type CrossModelIdentity, readCrossModelIdentity } from '../../core/relations/databags/cross-model.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import {

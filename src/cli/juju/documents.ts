@@ -1,5 +1,5 @@
-import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
-import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/scrape-jobs.ts'
+import type { CrossModelIdentity } from '../../core/relations/databags/cross-model.ts'
+import { SCRAPE, SCRAPE_JOBS } from '../../core/relations/databags/scrape-jobs.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
 import { readText } from '../../platform/base/structured-text.ts'
 import { AUTHOR, DOCUMENT_LABEL, LONGEST_YAML } from '../../platform/cloudevents/knative/document.ts'

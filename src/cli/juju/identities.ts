@@ -1,4 +1,4 @@
-import { type CrossModelIdentity, crossModelDatabag } from '../../core/relations/cross-model.ts'
+import { type CrossModelIdentity, crossModelDatabag } from '../../core/relations/databags/cross-model.ts'
 import { isOfMesh } from '../../core/state/interfaces.ts'
 import type { RelationIdentity } from '../../core/state/relation.ts'
 

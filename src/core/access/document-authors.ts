@@ -5,7 +5,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import { AUTHOR, type Author } from '../../platform/cloudevents/knative/document.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Features } from '../feature/combine.ts'
-import { type Document, listDocuments, STAYS } from '../relations/documents.ts'
+import { type Document, listDocuments, STAYS } from '../relations/told/documents.ts'
 import { type About, type AccessReviews, createAccessReviews } from './access-reviews.ts'
 import { NOTHING_SAID, neededRights, type Said } from './needed-rights.ts'
 

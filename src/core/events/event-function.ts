@@ -8,7 +8,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import { parseSource } from '../../platform/cloudevents/source.ts'
 import type { Change, Folded, Look } from '../reconcile/change.ts'
-import type { KnownMarks } from '../relations/announcements.ts'
+import type { KnownMarks } from '../relations/told/announcements.ts'
 import type { State } from '../state/state.ts'
 import type { Conceal } from '../workload/secret-store.ts'
 

@@ -2,19 +2,20 @@ import { changed } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput } from '../feature/feature.ts'
-import { withClaims } from '../relations/claims.ts'
-import { withoutForgotten } from '../relations/forget.ts'
+import { withClaims } from '../relations/offers/claims.ts'
+import { heldOffers } from '../relations/offers/held-offers.ts'
 import type { Peers } from '../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations, withCarried, withEffective } from '../relations/resolve-relations.ts'
+import { withoutForgotten } from '../relations/told/forget.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { foreignToken, type StepProgress } from './attempts.ts'
 import { isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags, sayingAsIn } from './decide/databags.ts'
-import { heldOffers } from './decide/offers.ts'
+import { dueWrites } from './decide/due-writes.ts'
 import type { Plan } from './decide/operation.ts'
-import { dueIn, NOTHING_FAILED, plan } from './decide/plan.ts'
+import { NOTHING_FAILED, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
 import type { Situation } from './decide/situation.ts'
 import { type Observed, seenIn } from './observe/cluster.ts'
@@ -78,8 +79,9 @@ export const decide = async (
   // each of these takes tens of milliseconds for large states, so other work has a turn in between
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
-  const isWriting = memory.state.writeToken !== undefined || dueIn(planned).length > 0
-  const held = heldOffers(features.mesh, subject, state, said, gated, planned).filter((key) => isNews(state, said, key))
+  const due = dueWrites(features.mesh, planned)
+  const isWriting = memory.state.writeToken !== undefined || due.isAny
+  const held = heldOffers(features.mesh, subject, state, said, gated, due).filter((key) => isNews(state, said, key))
   const offered = sayingAsIn(said, state, held)
   return {
     ...{ ...about, situation, plan: planned, isWriting, problems, held },

@@ -1,11 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
 import { subjectName } from '../../platform/base/subject.ts'
 import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
-import { workersAwaited } from '../relations/awaited-peers.ts'
-import { peersToReread } from '../relations/claims.ts'
-import { peerView } from '../relations/peer-view.ts'
+import { workersAwaited } from '../relations/offers/awaited-peers.ts'
+import { hasMoved, peersToReread } from '../relations/offers/read-again.ts'
 import { readPeers } from '../relations/peers.ts'
-import { labelsHandedElsewhere } from '../relations/worker-labels.ts'
+import { labelsHandedElsewhere } from '../relations/requested-labels.ts'
 import { type Content, type Memory, memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { AttemptProgress, ObjectWrite, Overtaken } from './attempts.ts'
@@ -54,7 +52,7 @@ export const memoryWrite = ({ subject }: Context): ObjectWrite => ({
   isGone: false,
 })
 
-/** Tells if an offer or a claim has moved. If both sides move at once, at least one of them sees the other. */
+/** Reads the peers again whose offers are claimed, or whose claims are of an offer that changes, and tells if one has moved. */
 const hasPeerMoved = async (
   { kubernetes, subject }: Context,
   { memory, peers }: Decision,
@@ -64,13 +62,7 @@ const hasPeerMoved = async (
   const remotes = new Map(known.map(({ remote }) => [subjectName(remote), remote]))
   const read = await readPeers(kubernetes, [...remotes.values()])
   const again = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
-  return known.some(({ key }) => {
-    const before = peerView(subject, saved, key, peers)
-    const now = peerView(subject, saved, key, again)
-    return saved.relations[key]?.role === 'provides'
-      ? !isDeepStrictEqual([before.entry?.claim, before.labels], [now.entry?.claim, now.labels])
-      : before.shows !== now.shows
-  })
+  return known.some(({ key }) => hasMoved(subject, saved, key, peers, again))
 }
 
 /** Builds the write-ahead record: the newly desired labels, the awaited labels of workers, and the write token. */

@@ -4,13 +4,13 @@ import type { Wait } from '../../platform/base/wait.ts'
 import { listedPolicies } from '../policies/models.ts'
 import { hasData, type RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
-import type { Over } from './ends.ts'
-import { withEntries } from './entries.ts'
 import { isBetween, remoteSubject } from './peer-entry.ts'
 import { hasPublished } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
+import type { Over } from './told/ends.ts'
+import { withEntries } from './told/entries.ts'
 
 /** Tells if a peer has observed data of this application in a relation that its platform has not ended. Without a memory, this application has then lost it. */
 export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>

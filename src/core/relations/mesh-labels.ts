@@ -1,44 +1,64 @@
-import * as z from 'zod'
-import type { Databag } from '../state/relation.ts'
-import type { EffectiveState } from '../state/state.ts'
-import { readValue } from './databag.ts'
-import { foreignProblem } from './requestable-labels.ts'
-import { relationsWith } from './select.ts'
+import { ownValue } from '../../platform/base/own-value.ts'
 
-const Labels = z.record(z.string(), z.string())
+/** Enrols a pod or a namespace in the mesh (istio.io/latest/docs/ambient/usage/add-workloads). */
+export const ENROLMENT_LABEL = 'istio.io/dataplane-mode'
 
-/** The key in which a beacon publishes the labels for applications of other namespaces, if its own namespace is on the mesh. */
-export const ELSEWHERE_KEY = 'labels_elsewhere'
+/** Tells if labels put their object on the mesh. */
+export const areEnrolling = (labels: Readonly<Record<string, string>> | undefined): boolean =>
+  ownValue(labels, ENROLMENT_LABEL) === 'ambient'
 
-/** The labels of a mesh: for the pods of an application, and for those of its workers in other namespaces. */
-export type MeshLabels = {
-  readonly labels: Readonly<Record<string, string>>
-  readonly elsewhere: Readonly<Record<string, string>>
+/** Names the waypoint of a Service's or a pod's requests (istio.io/latest/docs/ambient/usage/waypoint). */
+export const USE_WAYPOINT_LABEL = 'istio.io/use-waypoint'
+
+/** Names the waypoint's namespace, if it is another one. */
+export const USE_WAYPOINT_NAMESPACE_LABEL = `${USE_WAYPOINT_LABEL}-namespace`
+
+/** The labels of pods and Services that Istio reads. Each has the values that neither take them off the mesh nor let requests bypass their waypoint. */
+export const MESH_LABELS: ReadonlyMap<string, RegExp> = new Map([
+  [ENROLMENT_LABEL, /^ambient$/],
+  [USE_WAYPOINT_LABEL, /^(?!none$)/],
+  [USE_WAYPOINT_NAMESPACE_LABEL, /^/],
+  ['istio.io/ingress-use-waypoint', /^/],
+])
+
+/** The label by which policies of a cluster select pods of their own namespace. */
+const PART_OF = 'app.kubernetes.io/part-of'
+
+/** The labels that a coordinator may request. It hands on the labels of its own mesh. */
+const CLUSTER: ReadonlyMap<string, RegExp> = new Map([...MESH_LABELS, [PART_OF, /^/]])
+
+/** The keys of all labels that other applications may request. */
+export const FOREIGN_KEYS: readonly string[] = [...CLUSTER.keys()]
+
+/** The keys of mesh labels. */
+export const MESH_KEYS: readonly string[] = [...MESH_LABELS.keys()]
+
+/** The databag keys that carry labels, and the labels that each may request. */
+const FOREIGN = {
+  labels: { known: MESH_LABELS, whose: 'a beacon', what: 'labels of its mesh' },
+  worker_labels: { known: CLUSTER, whose: 'a coordinator', what: 'labels of its cluster and its mesh' },
 }
 
-const labelsIn = (databag: Databag, key: string): Record<string, string> | undefined => {
-  const labels = readValue(databag, key, Labels)
-  if ('unreadable' in labels || labels.value === undefined) return undefined
-  return Object.fromEntries(
-    Object.entries(labels.value).filter(([key, value]) => !foreignProblem('labels', key, value)),
-  )
+/** The databag key in which another application requests labels. */
+export type ForeignKey = keyof typeof FOREIGN
+
+/**
+ * Returns the reason why a label requested by another application is refused. Undefined if it is accepted. Other labels could move pods to
+ * another Service, out of a selector, into another cluster's policies or off the mesh. `cluster` is the only cluster that may be named.
+ */
+export const foreignProblem = (
+  from: ForeignKey,
+  key: string,
+  value: unknown,
+  cluster?: string | undefined,
+): string | undefined => {
+  const { known, whose, what } = FOREIGN[from]
+  const values = known.get(key)
+  if (values === undefined) return `${whose} may only ask for ${what}`
+  if (key === PART_OF && value !== cluster) return `${whose} may only name itself, to workers of its own namespace`
+  return values.test(String(value)) ? undefined : `${whose} may not ask for the value ${String(value).slice(0, 63)}`
 }
 
-/** Collects the mesh labels. Undefined without a mesh. `labels` is empty if the whole namespace is enrolled. */
-export const desiredMeshLabels = (state: Pick<EffectiveState, 'relations'>): MeshLabels | undefined => {
-  const requested = relationsWith(state.relations, { interface: 'service_mesh', role: 'requires' }).flatMap(
-    ({ remote, lastReadable = {} }) => {
-      const read = (key: string) => labelsIn(remote.data, key) ?? labelsIn(lastReadable, key)
-      const labels = read('labels')
-      return labels === undefined ? [] : [{ labels, elsewhere: read(ELSEWHERE_KEY) ?? labels }]
-    },
-  )
-  // of different values, that of the lower id counts
-  const merged = requested.toReversed()
-  return requested.length === 0
-    ? undefined
-    : {
-        labels: Object.assign({}, ...merged.map(({ labels }) => labels)),
-        elsewhere: Object.assign({}, ...merged.map(({ elsewhere }) => elsewhere)),
-      }
-}
+/** Tells if a relation may have requested the label for `application`. A coordinator joins its own cluster by its config. */
+export const mayBeForeign = (application: string, key: string, value: string): boolean =>
+  foreignProblem('worker_labels', key, value, value === application ? undefined : value) === undefined

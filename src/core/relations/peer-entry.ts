@@ -1,8 +1,7 @@
 import { ownValue } from '../../platform/base/own-value.ts'
 import { isSameSubject, type RemoteName, type Subject } from '../../platform/base/subject.ts'
 import { endpointOpposite } from '../state/interfaces.ts'
-import type { RelationEntry } from '../state/relation.ts'
-import { relationKey } from '../state/relation.ts'
+import { type RelationEntry, relationKey } from '../state/relation.ts'
 import { type PublicState, stands } from '../state/state.ts'
 
 const OPPOSITE = { provides: 'requires', requires: 'provides', peers: 'peers' } as const

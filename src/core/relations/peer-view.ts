@@ -2,10 +2,10 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import { isSameNamespace, type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { PublishedData, RelationEntry } from '../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands, type Word, wordOf } from '../state/state.ts'
-import { ENROLMENT_LABEL } from './enrolment-labels.ts'
+import { ENROLMENT_LABEL } from './mesh-labels.ts'
+import { versionOf } from './offers/published-version.ts'
 import { findPeerEntry, remoteSubject } from './peer-entry.ts'
 import type { Peer, Peers, ReadablePeer } from './peers.ts'
-import { versionOf } from './published-version.ts'
 
 /** The peer of a relation, according to its memory. */
 export type PeerView = {

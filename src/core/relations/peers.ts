@@ -8,9 +8,9 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ow
 import { memoryName, readPublicState } from '../state/memory.ts'
 import { relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
-import { isOfAlias } from './cross-model.ts'
+import { isOfAlias } from './databags/cross-model.ts'
 import { isBetween, remoteSubject } from './peer-entry.ts'
-import { endsAlone } from './tombstones.ts'
+import { endsAlone } from './told/tombstones.ts'
 
 /** The public state of another application, and its workload's labels. */
 export type ReadablePeer = { readonly state: PublicState; readonly labels: Readonly<Record<string, string>> }

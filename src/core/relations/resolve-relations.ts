@@ -1,5 +1,5 @@
 import { defined } from '../../platform/base/own-value.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import {
   type Databag,
@@ -13,19 +13,19 @@ import {
   relationName,
 } from '../state/relation.ts'
 import { type EffectiveState, publishedIn, type State, stands } from '../state/state.ts'
-import { selectCustomData } from './application-data.ts'
-import { STAYS } from './documents.ts'
-import { listEnds, type Over } from './ends.ts'
-import { ENROLMENT_LABEL } from './enrolment-labels.ts'
-import { sharedIds } from './ids.ts'
-import { isApplied } from './offer-and-claim.ts'
+import { selectCustomData } from './databags/application-data.ts'
+import { type RelationData, readData } from './databags/relation-data.ts'
+import { progressOf } from './offers/offer-and-claim.ts'
+import { versionOf } from './offers/published-version.ts'
 import { remoteSubject } from './peer-entry.ts'
 import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
-import { versionOf } from './published-version.ts'
-import { type RelationData, readData } from './relation-data.ts'
-import { offersLabels, requestedLabels, takesLabels } from './requested-labels.ts'
-import { isSilentProvider, type Unknown, unknownIn } from './unknown.ts'
+import { waitingFor } from './relation-waits.ts'
+import { offersLabels, takesLabels } from './requested-labels.ts'
+import { STAYS } from './told/documents.ts'
+import { listEnds, type Over } from './told/ends.ts'
+import { sharedIds } from './told/ids.ts'
+import { type Unknown, unknownIn } from './unknown.ts'
 
 /** The state with each relation's effective data, and the problems found. */
 export type ResolvedRelations = {
@@ -116,24 +116,6 @@ const standingBetween = (state: State, entry: RelationEntry, other: PeerView): R
   return mayCarry ? 'leaving' : 'over'
 }
 
-const waitingFor = (subject: Subject, relation: Relation, { entry }: PeerView): Wait | undefined => {
-  const remote = subjectName(remoteSubject(subject, relation))
-  if (relation.source === 'unknown') {
-    // a consumer with a memory publishes its request as soon as it has a config
-    const isAsked = entry !== undefined && entry.published?.digest === undefined && relation.role === 'provides'
-    const who = isAsked ? `${remote}, which needs its config, {} if it has none` : remote
-    return relationWait(relation, remote, `waiting for the data of ${who}; what was applied for it stays in effect`)
-  }
-  return relation.standing === 'leaving'
-    ? relationWait(relation, remote, `waiting for ${remote} to leave the mesh`)
-    : undefined
-}
-
-export const relationWait = (relation: Pick<Relation, 'id' | 'endpoint'>, remote: string, what: string): Wait => {
-  const held = relationName(relation)
-  return { held, for: [remote], message: `${held}: ${what}` }
-}
-
 type Resolved = { relation: Relation; read: RelationData }
 
 const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: Relation['standing']): Resolved => {
@@ -200,60 +182,5 @@ const selfAt = (theirs: RelationEntry, own: PublishedData | undefined, state: St
 const requirerOf = ({ peer, ...entry }: RelationEntry, other: PeerView, state: State): Requirer => {
   const { isKnown, problem, entry: theirs } = other
   if (!isKnown && !peer?.publishes) return problem === undefined ? 'unmanaged' : 'unreadable'
-  if (isApplied(theirs?.claim, versionOf(state, { peer, ...entry }))) return 'applied'
-  return theirs?.claim?.phase === 'claiming' ? 'claiming' : 'lagging'
+  return progressOf(theirs?.claim, versionOf(state, { peer, ...entry }))
 }
-
-/**
- * Lists the waits for providers that have yet to offer labels, if no other source does. Without these labels the application does not join
- * their mesh, or keeps its present labels.
- */
-export const silentProviders = (
-  subject: Subject,
-  state: State,
-  { state: { relations } }: ResolvedRelations,
-  peers: Peers,
-  own: readonly string[],
-): Wait[] => {
-  const { config } = state
-  const asking = [config?.labels ?? {}, ...Object.values(relations).map(requestedLabels)]
-  if (asking.some((labels) => Object.hasOwn(labels, ENROLMENT_LABEL))) return []
-  return Object.entries(relations).flatMap(([key, relation]) => {
-    if (relation.source === 'unknown') return []
-    const remote = subjectName(remoteSubject(subject, relation))
-    if (own.includes(ENROLMENT_LABEL) && isSilentProvider(relation))
-      return [relationWait(relation, remote, `waiting for the data of ${remote}; the labels stay`)]
-    const asks = 'a beacon of meshstep does once its config has mesh'
-    // a provider that does not know the relation yet may still offer labels
-    return knows(subject, state, key, peers) && isMeshless(relation)
-      ? [relationWait(relation, remote, `waiting for the labels of ${remote}, which asks for none: ${asks}`)]
-      : []
-  })
-}
-
-/**
- * Lists the waits for beacons that do not know a relation yet. A step that has just told a beacon does not report this wait. Questions do,
- * if the beacon has not reacted.
- */
-export const unawareBeacons = (
-  subject: Subject,
-  state: State,
-  { state: { relations } }: ResolvedRelations,
-  peers: Peers,
-): Wait[] =>
-  Object.entries(relations).flatMap(([key, relation]) => {
-    const { source, remote: told } = relation
-    const isEmptied = source === 'platform' && !hasData(told)
-    if (!isMeshless(relation) || isEmptied || source === 'unknown' || knows(subject, state, key, peers)) return []
-    const remote = subjectName(remoteSubject(subject, relation))
-    const ending = `its next event, or a resync of ${remote.split('/')[0]}, tells it`
-    return [relationWait(relation, remote, `waiting for ${remote}, which does not know of the relation yet: ${ending}`)]
-  })
-
-/** Tells if the peer knows the relation as it is now. In its memory one that was established again may still be over, and then it has answered nothing yet. */
-const knows = (subject: Subject, state: State, key: string, peers: Peers): boolean =>
-  peerView(subject, state, key, peers).entry?.status === 'established'
-
-/** Tells if the beacon of a relation has published no labels at all. With its whole namespace on the mesh it publishes an empty set. */
-const isMeshless = ({ interface: name, role, remote }: Relation): boolean =>
-  name === 'service_mesh' && role === 'requires' && !Object.hasOwn(remote.data, 'labels')

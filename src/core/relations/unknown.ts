@@ -2,7 +2,7 @@ import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import type { Relation } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
-import { FOREIGN_KEYS } from './requestable-labels.ts'
+import { FOREIGN_KEYS } from './mesh-labels.ts'
 import { takesLabels } from './requested-labels.ts'
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { DatabagValue } from '../../core/relations/databag.ts'
+import type { DatabagValue } from '../../core/relations/databags/databag.ts'
 import type { Databag } from '../../core/state/relation.ts'
 import { DNS_LABEL } from '../../platform/base/names.ts'
 import { pythonJson } from '../../platform/base/python-json.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Environment, OwnSide } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
-import { desiredMeshLabels } from '../../core/relations/mesh-labels.ts'
+import { desiredMeshLabels } from '../../core/relations/requested-labels.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import { relationName, relationsIn } from '../../core/state/relation.ts'

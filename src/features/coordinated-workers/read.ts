@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type DatabagValue, readValue } from '../../core/relations/databag.ts'
+import { type DatabagValue, readValue } from '../../core/relations/databags/databag.ts'
 import type { Databag } from '../../core/state/relation.ts'
 import { describeProblem } from '../../platform/base/printed.ts'
 

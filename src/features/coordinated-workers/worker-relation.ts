@@ -1,4 +1,4 @@
-import type { DatabagValue } from '../../core/relations/databag.ts'
+import type { DatabagValue } from '../../core/relations/databags/databag.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'
 import { printValue } from '../../platform/base/printed.ts'
 import { sortedGroups } from '../../platform/base/sorted-groups.ts'

@@ -1,5 +1,5 @@
 import type { OwnSide } from '../../core/feature/feature.ts'
-import type { DatabagValue } from '../../core/relations/databag.ts'
+import type { DatabagValue } from '../../core/relations/databags/databag.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import { type Relation, relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'

@@ -1,7 +1,7 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
 import { findTarget, type PolicyTarget } from '../../core/policies/target.ts'
-import { lateConsumers } from '../../core/relations/awaited-peers.ts'
+import { lateConsumers } from '../../core/relations/offers/awaited-peers.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Relation } from '../../core/state/relation.ts'

@@ -1,6 +1,6 @@
 import { MeshPolicy } from '../../core/policies/models.ts'
-import { readOrLast } from '../../core/relations/last-readable.ts'
-import { readPolicies } from '../../core/relations/policies-databag.ts'
+import { readOrLast } from '../../core/relations/databags/last-readable.ts'
+import { readPolicies } from '../../core/relations/databags/policies-databag.ts'
 import type { Databag, Relation } from '../../core/state/relation.ts'
 import { requesterName } from '../../core/state/requesters.ts'
 import type { Subject } from '../../platform/base/subject.ts'

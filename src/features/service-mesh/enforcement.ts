@@ -1,4 +1,4 @@
-import { readValue } from '../../core/relations/databag.ts'
+import { readValue } from '../../core/relations/databags/databag.ts'
 import { relationsWith } from '../../core/relations/select.ts'
 import { requesterName } from '../../core/state/requesters.ts'
 import type { EffectiveState } from '../../core/state/state.ts'

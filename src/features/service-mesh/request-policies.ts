@@ -1,6 +1,6 @@
 import { meshEndpoint } from '../../core/policies/endpoint.ts'
 import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
-import type { CrossModelIdentity } from '../../core/relations/cross-model.ts'
+import type { CrossModelIdentity } from '../../core/relations/databags/cross-model.ts'
 import { relationName } from '../../core/state/relation.ts'
 import type { RemoteName } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'

@@ -1,5 +1,5 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
-import { areEnrolling, ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { areEnrolling, ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/mesh-labels.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
 import type { Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'

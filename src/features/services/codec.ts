@@ -1,5 +1,5 @@
 import { Port } from '../../core/policies/endpoint.ts'
-import type { DatabagValue } from '../../core/relations/databag.ts'
+import type { DatabagValue } from '../../core/relations/databags/databag.ts'
 import type { Databag } from '../../core/state/relation.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { printValue } from '../../platform/base/printed.ts'

@@ -1,5 +1,5 @@
-import { mergeSettings } from '../../core/relations/application-data.ts'
-import { contentHash } from '../../core/relations/published-version.ts'
+import { mergeSettings } from '../../core/relations/databags/application-data.ts'
+import { contentHash } from '../../core/relations/offers/published-version.ts'
 import { relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { ownValue } from '../../platform/base/own-value.ts'

@@ -1,5 +1,5 @@
 import type { Capture, Home } from '../../core/feature/mesh.ts'
-import { areEnrolling, ENROLMENT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { areEnrolling, ENROLMENT_LABEL } from '../../core/relations/mesh-labels.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { isOnHost, type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { isLive, isOver } from '../../platform/kubernetes/pods.ts'

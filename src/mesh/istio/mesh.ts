@@ -1,6 +1,6 @@
 import type { Guard, RequestedPolicy } from '../../core/policies/request.ts'
 import { parseRequesters } from '../../core/policies/requested-by.ts'
-import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/mesh-labels.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { SeenLabels } from '../../platform/kubernetes/label-difference.ts'

@@ -1,8 +1,4 @@
-import {
-  ENROLMENT_LABEL,
-  USE_WAYPOINT_LABEL,
-  USE_WAYPOINT_NAMESPACE_LABEL,
-} from '../../core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../../core/relations/mesh-labels.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { charmKubernetesLabel } from '../../platform/kubernetes/label-values.ts'
 

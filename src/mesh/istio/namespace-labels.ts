@@ -1,4 +1,4 @@
-import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../core/relations/mesh-labels.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { LabelConflict, SeenLabels } from '../../platform/kubernetes/label-difference.ts'

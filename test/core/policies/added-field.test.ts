@@ -4,7 +4,7 @@ import { build } from 'esbuild'
 import { expect, test } from 'vitest'
 
 type Policies = typeof import('../../../src/features/service-mesh/request-policies.ts') &
-  typeof import('../../../src/core/relations/policies-databag.ts') &
+  typeof import('../../../src/core/relations/databags/policies-databag.ts') &
   typeof import('../../../src/mesh/istio/grant.ts') &
   typeof import('../../../src/features/service-mesh/matchable.ts') &
   typeof import('../../../src/core/policies/models.ts')
@@ -18,7 +18,7 @@ const withNotPaths = async (): Promise<Policies> => {
   const modules = [
     'features/service-mesh/request-policies',
     'features/service-mesh/matchable',
-    'core/relations/policies-databag',
+    'core/relations/databags/policies-databag',
     'mesh/istio/grant',
     'core/policies/models',
   ]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { lastReadableValues } from '../../../src/core/relations/last-readable.ts'
-import { readData } from '../../../src/core/relations/relation-data.ts'
+import { lastReadableValues } from '../../../src/core/relations/databags/last-readable.ts'
+import { readData } from '../../../src/core/relations/databags/relation-data.ts'
 import type { Databag, Relation } from '../../../src/core/state/relation.ts'
 import { TOLD } from '../../helpers/relations.ts'
 

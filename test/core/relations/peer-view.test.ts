@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ENROLMENT_LABEL } from '../../../src/core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL } from '../../../src/core/relations/mesh-labels.ts'
 import { peerView } from '../../../src/core/relations/peer-view.ts'
 import { type RelationEntry, relationKey } from '../../../src/core/state/relation.ts'
 import { emptyState, type State } from '../../../src/core/state/state.ts'

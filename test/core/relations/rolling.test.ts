@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { negotiate } from '../../../src/core/relations/protocol-versions.ts'
+import { negotiate } from '../../../src/core/relations/databags/protocol-versions.ts'
 import type { Databag } from '../../../src/core/state/relation.ts'
 import { commonOf, isLibrary, type Message, messages, type Program, spokenBy, understood, written } from './programs.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { MeshPolicy, Policy } from '../../../src/core/policies/models.ts'
-import { policiesDatabag } from '../../../src/core/relations/policies-databag.ts'
+import { policiesDatabag } from '../../../src/core/relations/databags/policies-databag.ts'
 import {
   type PolicyRelation,
   type RequestPoliciesInput,

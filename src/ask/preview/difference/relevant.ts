@@ -1,4 +1,4 @@
-import { USE_WAYPOINT_LABEL } from '../../../core/relations/enrolment-labels.ts'
+import { USE_WAYPOINT_LABEL } from '../../../core/relations/mesh-labels.ts'
 import { readAuthorizationPolicy, targetsOf } from '../../../mesh/istio/authorization-policy.ts'
 import { namespaceOf } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'

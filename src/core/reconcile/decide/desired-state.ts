@@ -5,7 +5,7 @@ import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/o
 import { fieldManager, ownerLabels } from '../../../platform/kubernetes/ownership-labels.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Contribution, DesiredLabels, FeatureInput, TakenPolicies } from '../../feature/feature.ts'
-import { ownedKeys } from '../../relations/application-data.ts'
+import { ownedKeys } from '../../relations/databags/application-data.ts'
 import { awaitedEndpoints } from '../../relations/lost-memory.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
 import type { EffectiveState, State } from '../../state/state.ts'

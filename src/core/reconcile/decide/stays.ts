@@ -5,7 +5,7 @@ import { type LabelLocation, readLabels } from '../../../platform/kubernetes/app
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
-import { mayBeForeign } from '../../relations/requestable-labels.ts'
+import { mayBeForeign } from '../../relations/mesh-labels.ts'
 import { configWait } from '../../relations/unknown.ts'
 import { configRequester, isConfigRequester, isRequestOf } from '../../state/requesters.ts'
 import { isWorkload } from '../../workload/objects.ts'

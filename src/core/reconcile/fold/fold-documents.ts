@@ -1,15 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { withEvent } from '../../../platform/base/event-order.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
+import { isBetween, oppositeIdentity } from '../../relations/peer-entry.ts'
 import {
   announceRelationByDocument,
   endRelationByDocument,
   handDocumentOver,
   type KnownMarks,
   markNow,
-} from '../../relations/announcements.ts'
-import { type Document, rememberedDocuments } from '../../relations/documents.ts'
-import { isBetween, oppositeIdentity } from '../../relations/peer-entry.ts'
+} from '../../relations/told/announcements.ts'
+import { type Document, rememberedDocuments } from '../../relations/told/documents.ts'
 import { isSameRelation, isToldLast, type RelationEntry, relationName } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { defined, ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Document } from '../../relations/documents.ts'
+import type { Document } from '../../relations/told/documents.ts'
 import { hasRoom, type Memory, measureContent, tooLarge } from '../../state/memory.ts'
 import { relationName } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'

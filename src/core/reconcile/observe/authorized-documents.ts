@@ -1,7 +1,7 @@
 import type { Subject } from '../../../platform/base/subject.ts'
 import { type AuthorizeAuthor, asAuthorsMay } from '../../access/document-authors.ts'
 import type { Features } from '../../feature/combine.ts'
-import { isAbout } from '../../relations/documents.ts'
+import { isAbout } from '../../relations/told/documents.ts'
 import type { Change } from '../change.ts'
 import type { Surroundings } from './surroundings.ts'
 

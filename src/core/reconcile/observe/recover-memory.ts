@@ -9,15 +9,11 @@ import {
   withLostEndpoints,
   withLostLabels,
 } from '../../relations/lost-memory.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/mesh-labels.ts'
 import type { Peers } from '../../relations/peers.ts'
-import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/requestable-labels.ts'
+import { silentProviders } from '../../relations/relation-waits.ts'
 import { takesLabels } from '../../relations/requested-labels.ts'
-import {
-  type ResolvedRelations,
-  resolveRelations,
-  silentProviders,
-  withEffective,
-} from '../../relations/resolve-relations.ts'
+import { type ResolvedRelations, resolveRelations, withEffective } from '../../relations/resolve-relations.ts'
 import { configWait, unknownIn } from '../../relations/unknown.ts'
 import { isUnwritten, type Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'

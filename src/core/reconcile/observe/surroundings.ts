@@ -3,7 +3,6 @@ import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { hasWorkload } from '../../../platform/kubernetes/workloads.ts'
 import type { Features } from '../../feature/combine.ts'
-import { type Document, findDocuments, isAbout, listDocuments, rememberedDocuments } from '../../relations/documents.ts'
 import { remoteSubject } from '../../relations/peer-entry.ts'
 import { hasPublished } from '../../relations/peer-view.ts'
 import {
@@ -16,6 +15,13 @@ import {
   readPeers,
   remoteTest,
 } from '../../relations/peers.ts'
+import {
+  type Document,
+  findDocuments,
+  isAbout,
+  listDocuments,
+  rememberedDocuments,
+} from '../../relations/told/documents.ts'
 import { relationKey } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 import { type Change, isNamespaceResync } from '../change.ts'

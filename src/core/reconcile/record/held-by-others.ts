@@ -1,7 +1,7 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
-import { MESH_KEYS } from '../../relations/requestable-labels.ts'
+import { MESH_KEYS } from '../../relations/mesh-labels.ts'
 import type { Conflict } from '../decide/operation.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { limitDatabags } from '../../../../src/core/reconcile/decide/databags.ts'
-import { contentHash } from '../../../../src/core/relations/published-version.ts'
+import { contentHash } from '../../../../src/core/relations/offers/published-version.ts'
 import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
 import { emptyState, type State } from '../../../../src/core/state/state.ts'
 

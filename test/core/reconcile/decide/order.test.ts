@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { neededBy, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
-import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
 import { NAMESPACE } from '../../../helpers/world.ts'

@@ -6,7 +6,7 @@ import {
   ENROLMENT_LABEL,
   USE_WAYPOINT_LABEL,
   USE_WAYPOINT_NAMESPACE_LABEL,
-} from '../../../../src/core/relations/enrolment-labels.ts'
+} from '../../../../src/core/relations/mesh-labels.ts'
 import { configWait } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ordered, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { planNamespace } from '../../../../src/core/reconcile/decide/plan-namespace.ts'
-import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
 import { configWait } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'

@@ -7,7 +7,7 @@ import {
   withDocuments,
   withoutRivals,
 } from '../../../../src/core/reconcile/fold/fold-documents.ts'
-import type { Document } from '../../../../src/core/relations/documents.ts'
+import type { Document } from '../../../../src/core/relations/told/documents.ts'
 import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
 import type { State } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'

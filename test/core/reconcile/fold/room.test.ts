@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { isLess, tooManyBytes, withDataOf, withRoomFor } from '../../../../src/core/reconcile/fold/room.ts'
-import type { Document } from '../../../../src/core/relations/documents.ts'
+import type { Document } from '../../../../src/core/relations/told/documents.ts'
 import { FULL_BYTES, type Memory, measureContent } from '../../../../src/core/state/memory.ts'
 import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
 import type { State } from '../../../../src/core/state/state.ts'

@@ -4,7 +4,7 @@ import { waitsForHolders } from '../../../../src/core/reconcile/record/held-by-o
 import { offMeshWaits } from '../../../../src/core/reconcile/record/off-mesh.ts'
 import { isLeavingPods, unlabelledWaits } from '../../../../src/core/reconcile/record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, type WaitsInput, waitsOf } from '../../../../src/core/reconcile/record/waits.ts'
-import { ENROLMENT_LABEL } from '../../../../src/core/relations/enrolment-labels.ts'
+import { ENROLMENT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { features } from '../../../../src/features.ts'
 import type { KubernetesObject, ManagedFields } from '../../../../src/platform/kubernetes/objects.ts'
