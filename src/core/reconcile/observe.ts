@@ -1,6 +1,4 @@
-import { Unavailable } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Features } from '../feature/combine.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
@@ -9,10 +7,10 @@ import type { State } from '../state/state.ts'
 import { type Change, isAboutPods } from './change.ts'
 import type { Context } from './context.ts'
 import { withoutRivals } from './fold/fold-documents.ts'
+import { recoverLostMemory, withLostMemory } from './fold/recover-memory.ts'
 import { withAuthors } from './observe/authorized-documents.ts'
 import { type Observed, observeCluster } from './observe/cluster.ts'
 import { type Prefetch, recallResolved } from './observe/prefetch.ts'
-import { recoverLostMemory, withLostMemory } from './observe/recover-memory.ts'
 import type { Surroundings } from './observe/surroundings.ts'
 import { dependsOnUnits, withUnits } from './observe/units.ts'
 
@@ -51,7 +49,7 @@ export type FoldedObservation = {
   readonly observed: Observed
 }
 
-/** Observes the parts of the cluster that the folded state needs. If that fails, the state is saved and the problem is thrown. */
+/** Observes the parts of the cluster that the folded state needs. */
 export const observeFolded = async (
   context: Context,
   { memory, found, once }: Observation,
@@ -60,23 +58,8 @@ export const observeFolded = async (
 ): Promise<FoldedObservation> => {
   const { subject, features, recall } = context
   const resolved = recallResolved(recall, 'both sides', subject, { state, peers: found.peers })
-  const observed = await observeCluster(features, once, subject, state, resolved, isAboutPods(changes)).catch(
-    (error: unknown) => saveUnobserved(context, memory, state, error),
-  )
+  const observed = await observeCluster(features, once, subject, state, resolved, isAboutPods(changes))
   return { ...recoverLostMemory(features, memory, subject, { state, resolved }, { observed, found }), observed }
-}
-
-/** Saves a state whose cluster cannot be observed, and throws the problem. The changes are remembered, and take effect once the problem is repaired. */
-const saveUnobserved = async (
-  { subject, features: { memories }, kubernetes }: Context,
-  memory: Memory,
-  state: State,
-  problem: unknown,
-): Promise<never> => {
-  const content = { state, labels: memory.labels }
-  const isPassing = isVersionConflict(problem) || problem instanceof Unavailable
-  if (!isPassing && !memories.isStored(memory, content)) await memories.save(kubernetes, subject, memory, content)
-  throw problem
 }
 
 /** Updates the units from the live pods, because an event about a removed pod may be lost. Units decide on the leader, and on the right to publish. */

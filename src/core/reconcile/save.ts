@@ -1,3 +1,4 @@
+import { Unavailable } from '../../platform/base/errors.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { workersAwaited } from '../relations/offers/awaited-peers.ts'
@@ -78,6 +79,19 @@ const writeAheadContent = (context: Context, decision: Decision, state: State, w
 /** Tells if workers of the application have yet to carry labels. */
 export const isAwaitingWorkers = ({ subject }: Context, { next, resolved, peers }: Decision): boolean =>
   workersAwaited(subject, next, resolved, peers).length > 0
+
+/** Saves a state whose cluster cannot be observed, and throws the problem. The changes are remembered, and take effect once the problem is repaired. */
+export const saveUnobserved = async (
+  { subject, features: { memories }, kubernetes }: Context,
+  memory: Memory,
+  state: State,
+  problem: unknown,
+): Promise<never> => {
+  const content = { state, labels: memory.labels }
+  const isPassing = isVersionConflict(problem) || problem instanceof Unavailable
+  if (!isPassing && !memories.isStored(memory, content)) await memories.save(kubernetes, subject, memory, content)
+  throw problem
+}
 
 /** Saves notes. They change nothing that is desired, so the step does nothing else. */
 export const saveNotes = async (

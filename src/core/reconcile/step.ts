@@ -31,7 +31,7 @@ import { observe, observeFolded } from './observe.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { type Reconciled, type Recorded, record } from './record.ts'
-import { save, saveNotes } from './save.ts'
+import { save, saveNotes, saveUnobserved } from './save.ts'
 
 export type StepDependencies = Omit<Context, 'subject' | 'kubernetes' | 'recall'> & {
   /** Creates a client whose calls end at the deadline, in milliseconds since the epoch, and pass the trace on. */
@@ -133,7 +133,9 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   const folded = await fold(context, observation, progress.taken ? [] : changes)
   const taken = progress.taken ?? folded.taken
   if (progress.taken === undefined && taken.every((one) => one instanceof Error)) return ended(progress, taken)
-  const observed = await observeFolded(context, observation, folded.state, changes)
+  const observed = await observeFolded(context, observation, folded.state, changes).catch((problem: unknown) =>
+    saveUnobserved(context, memory, folded.state, problem),
+  )
   if (await isUnknownApplication(context.kubernetes, subject, changes, observation, observed))
     return answeredWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
   const decision = await decide(context, observation, observed, progress)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../../src/core/reconcile/change.ts'
+import { recoverLostMemory, withLostMemory } from '../../../../src/core/reconcile/fold/recover-memory.ts'
 import type { Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
-import { recoverLostMemory, withLostMemory } from '../../../../src/core/reconcile/observe/recover-memory.ts'
 import { readSurroundings } from '../../../../src/core/reconcile/observe/surroundings.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { memoryName } from '../../../../src/core/state/memory.ts'

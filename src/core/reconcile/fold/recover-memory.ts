@@ -10,18 +10,14 @@ import {
   withLostLabels,
 } from '../../relations/lost-memory.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/mesh-labels.ts'
-import type { Peers } from '../../relations/peers.ts'
-import { silentProviders } from '../../relations/relation-waits.ts'
-import { takesLabels } from '../../relations/requested-labels.ts'
 import { type ResolvedRelations, resolveRelations, withEffective } from '../../relations/resolve-relations.ts'
-import { configWait, unknownIn } from '../../relations/unknown.ts'
 import { isUnwritten, type Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
 import { parseRequester } from '../../state/requesters.ts'
 import type { State } from '../../state/state.ts'
 import { labelsHeldAt } from '../../workload/pod-labels.ts'
-import { type Observed, placesOf, workloadLabelsIn } from './cluster.ts'
-import type { Surroundings } from './surroundings.ts'
+import { type Observed, placesOf, workloadLabelsIn } from '../observe/cluster.ts'
+import type { Surroundings } from '../observe/surroundings.ts'
 
 /**
  * Marks a memory as lost that was never written, where the application carries labels: then it was probably lost, or the charm library runs the
@@ -111,7 +107,7 @@ const withEndpoints = (
 }
 
 /** Lists the ids of the own relations that asked for policies that stand. */
-const askingIds = (
+export const askingIds = (
   { requestersOf }: Pick<Mesh, 'requestersOf'>,
   subject: Subject,
   { owned }: Pick<Observed, 'owned'>,
@@ -134,36 +130,3 @@ const heldFor = ({ application }: Subject, { libraryLabels }: State, { targets }
   placesOf(targets.current)
     .flatMap((place) => Object.keys(labelsHeldAt(application, place, libraryLabels)))
     .filter((key) => FOREIGN_KEYS.includes(key))
-
-/** Adds that the config is awaited, and the waits for providers that have yet to offer labels. */
-export const withAwaited = (
-  mesh: Pick<Mesh, 'requestersOf'>,
-  subject: Subject,
-  state: State,
-  resolved: ResolvedRelations,
-  peers: Peers,
-  observed: Pick<Observed, 'owned' | 'targets'>,
-): ResolvedRelations => {
-  const told = withConfigAwaited(mesh, subject, resolved, observed)
-  const { own = [] } = workloadLabelsIn(subject, observed.targets)
-  return { ...told, waiting: [...told.waiting, ...silentProviders(subject, state, told, peers, own)] }
-}
-
-/**
- * Notes that the config is awaited: the memory was lost, the application is related to a beacon, and policies of its own stand. Its labels
- * and these policies stay until the config says what it asks for.
- */
-const withConfigAwaited = (
-  { requestersOf }: Pick<Mesh, 'requestersOf'>,
-  subject: Subject,
-  resolved: ResolvedRelations,
-  { owned }: Pick<Observed, 'owned'>,
-): ResolvedRelations => {
-  const { lost, relations } = resolved.state
-  if (!resolved.unknown.config || lost === undefined) return resolved
-  const hasBeacon = Object.values(relations).some((one) => one.interface === 'service_mesh' && takesLabels(one))
-  const isGuarded = askingIds({ requestersOf }, subject, { owned }).length > 0
-  if (!hasBeacon || !isGuarded) return resolved
-  const waiting = [...resolved.waiting, configWait(subject)]
-  return { ...resolved, unknown: unknownIn(resolved.state, true), waiting }
-}
