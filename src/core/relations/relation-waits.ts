@@ -8,7 +8,6 @@ import { type PeerView, peerView } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { requestedLabels, takesLabels } from './requested-labels.ts'
 
-/** The relations as they are resolved. */
 type Effective = { readonly state: Pick<EffectiveState, 'relations'> }
 
 /** Returns the wait for the peer of a relation: for its data, or for it to leave. */
@@ -35,11 +34,8 @@ const isSilentProvider = ({ source, ...relation }: Relation): boolean =>
   takesLabels(relation) && (source === 'nobody' || source === 'unknown')
 
 /** Tells if a provider has yet to offer labels. Until then, labels of another relation stay, even after its end. */
-export const isOfferAwaited = ({
-  state: { relations },
-  isConfigAwaited,
-}: Effective & { readonly isConfigAwaited?: true }): boolean =>
-  isConfigAwaited === true || Object.values(relations).some(isSilentProvider)
+export const isOfferAwaited = ({ state, isConfigAwaited }: Effective & { readonly isConfigAwaited?: true }): boolean =>
+  isConfigAwaited === true || Object.values(state.relations).some(isSilentProvider)
 
 /**
  * Lists the waits for providers that have yet to offer labels, if no other source does. Without these labels the application does not join

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { ObjectName } from '../../platform/base/names.ts'
-import { defined, ownValue } from '../../platform/base/own-value.ts'
+import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
 import { isSameTarget, type LabelTarget, PreviousTarget } from '../../platform/kubernetes/label-target.ts'
-import { Leader } from '../units/leader.ts'
+import { Leader, type Pending } from '../units/leader.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
@@ -206,11 +206,10 @@ export const stands = (state: Pick<State, 'removed' | 'marks'>, entry: RelationE
 export const idHolder = (
   { relations }: Pick<State, 'relations'>,
   relation: Pick<RelationEntry, 'id' | 'interface' | 'role' | 'remote'>,
-): RelationEntry | undefined => {
-  return Object.values(relations).find(
+): RelationEntry | undefined =>
+  Object.values(relations).find(
     (entry) => entry.id === relation.id && entry.waitsForId !== true && !isSameRelation(entry, relation),
   )
-}
 
 const isAfterRemoval = (position: Mark, removal: Mark | undefined): boolean =>
   removal === undefined || compareMarks(position, removal) > 0
@@ -222,6 +221,18 @@ export const isRemoved = (state: State): boolean =>
 /** Tells if the config is unknown: never sent, or not since the memory was lost. */
 export const isConfigUnknown = ({ config, removed }: Pick<State, 'config' | 'removed'>): boolean =>
   config === undefined && removed === undefined
+
+/** The limit of units with pending data. Senders that name another unit with every event must not fill the memory. */
+const MOST_PENDING = 16
+
+/** Replaces the pending data. Empty ones are dropped. */
+export const withPending = <S extends Pick<State, 'pending'>>(
+  state: S,
+  all: readonly Pending<ApplicationData>[],
+): S => {
+  const pending = all.filter(({ data }) => Object.keys(data).length > 0).slice(-MOST_PENDING)
+  return changed(state, { pending: pending.length === 0 ? undefined : pending } as Partial<S>)
+}
 
 /** The limit of previous targets. Each costs every step a read for a day. */
 const MOST_PREVIOUS = 100
