@@ -64,7 +64,8 @@ export const WINGS: readonly Wing[] = [
       workload: 'pod specs and objects of its own; what units change again and again is slowed',
       access: 'the rights of senders and authors',
       feature: 'the contract of a feature and of a mesh, and how features are combined',
-      relations: 'messages of platforms and documents, databags, the data in effect, the progress of both sides',
+      relations:
+        'what both sides of a relation make of it: the peers, the data in effect, the labels; what platforms and documents say of it (`told/`), its databags (`databags/`), and the offer and its claim (`offers/`)',
       state: 'the memory: config, relations, the ConfigMap',
       units: 'pods as units, leaders, reports',
       policies: 'requests of one application to another: endpoints and targets, independent of the mesh',

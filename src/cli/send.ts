@@ -1,6 +1,5 @@
 import type { Plan } from '../ask/preview/preview.ts'
-import type { Handled } from '../core/reconcile/outcome.ts'
-import { isWithinMemory } from '../core/reconcile/outcome.ts'
+import { type Handled, isWithinMemory } from '../core/reconcile/outcome.ts'
 import { eventOf } from '../serve/page/relating.ts'
 import type { DryRunOptions } from './dry-run.ts'
 import { withTraffic } from './loss-traffic.ts'

@@ -23,7 +23,7 @@ import type { ApplicationStatus } from '../../core/units/report.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import type { Recall } from '../../platform/base/recall.ts'
-import { type Subject, subjectName } from '../../platform/base/subject.ts'
+import type { Subject } from '../../platform/base/subject.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -61,8 +61,7 @@ export const assess = async (
   memory: Memory,
 ): Promise<Assessment> => {
   const remembered = memory.state
-  const read = await readPeers(kubernetes, listRemotes(subject, remembered))
-  const peers: Peers = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
+  const peers = await readPeers(kubernetes, listRemotes(subject, remembered))
   const seen = resolveRelations(subject, remembered, peers)
   const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
   const { targets, running } = observed

@@ -1,22 +1,22 @@
 import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
 import type { Wait } from '../../platform/base/wait.ts'
 import { isTemplate } from '../../platform/kubernetes/apply-labels.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isSettling } from '../policies/unenforced.ts'
 import { isAwaitedByProvider } from '../relations/offers/awaited-peers.ts'
 import { recordProgress } from '../relations/offers/claims.ts'
 import { withSending } from '../relations/offers/nudges.ts'
 import { withVersions } from '../relations/offers/published-version.ts'
 import { labelsHandedElsewhere, labelsHandedOn, offersLabels } from '../relations/requested-labels.ts'
+import { parseRequester } from '../relations/requesters.ts'
 import type { Content, Memory } from '../state/memory.ts'
-import { parseRequester } from '../state/requesters.ts'
 import type { State } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import { isFailed, type Report, skippedMessage } from './apply/execute.ts'
 import type { Applied } from './apply.ts'
 import type { AttemptProgress } from './attempts.ts'
 import type { Context } from './context.ts'
-import { type Conflict, isLabelOperation, type Operation, objectOf, type Plan } from './decide/operation.ts'
+import { missingObjects } from './decide/due-writes.ts'
+import { type Conflict, isLabelOperation, type Operation, objectOf } from './decide/operation.ts'
 import type { Decision } from './decide.ts'
 import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
 import { withCauses } from './observe/mesh-acceptance.ts'
@@ -112,21 +112,19 @@ const reconciledOf = (
   { plan: planned, reports }: Applied,
   state: State,
   { running, conflicts, waiting, now }: Pick<Reconciled, 'conflicts' | 'waiting'> & { running: Running; now: Date },
-): Reconciled => {
-  return {
-    state,
-    conflicts,
-    waiting,
-    problems: [
-      ...planned.problems,
-      ...reports.flatMap(({ refused }) => refused ?? []),
-      ...reports.flatMap((report) => skippedMessage(report) ?? []),
-      ...problems,
-    ],
-    messages: [...situation.desired.messages, ...planned.messages],
-    application: applicationStatus(features, subject, state, resolved, { running, waiting, now }),
-  }
-}
+): Reconciled => ({
+  state,
+  conflicts,
+  waiting,
+  problems: [
+    ...planned.problems,
+    ...reports.flatMap(({ refused }) => refused ?? []),
+    ...reports.flatMap((report) => skippedMessage(report) ?? []),
+    ...problems,
+  ],
+  messages: [...situation.desired.messages, ...planned.messages],
+  application: applicationStatus(features, subject, state, resolved, { running, waiting, now }),
+})
 
 /** Computes the memory after a plan was applied: the held labels, the progress of relations, and the refusals. */
 const contentAfter = (
@@ -138,8 +136,8 @@ const contentAfter = (
 ): Content => {
   const { features, subject } = context
   const { memory, next, resolved, peers, situation } = decision
-  const failed = reports.filter(isFailed)
-  const failedLabelling = failed.map(({ operation }) => operation).filter(isLabelOperation)
+  const failed = reports.filter(isFailed).map(({ operation }) => operation)
+  const failedLabelling = failed.filter(isLabelOperation)
   const isUnread = [...targets.current, ...targets.earlier].some(({ problem }) => problem !== undefined)
   const elsewhere = labelsHandedElsewhere(subject, resolved.state)
   const handedOn = { ...labelsHandedOn(memory.labels, resolved.state), ...elsewhere }
@@ -209,9 +207,3 @@ const unenforcedSince = async (
   const isTold = left.some(({ is, object }) => is === 'pending' && object.metadata.namespace === namespace)
   return [...(cause === undefined || isTold ? [] : [cause]), ...(await withCauses(mesh, kubernetes, left))]
 }
-
-/** Lists the desired objects that do not stand. */
-const missingObjects = ({ blocked }: Plan, failed: readonly Report[]): KubernetesObject[] => [
-  ...blocked.map(({ object }) => object),
-  ...failed.flatMap(({ operation }) => (operation.verb === 'apply' ? [operation.desired] : [])),
-]

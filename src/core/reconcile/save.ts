@@ -2,7 +2,7 @@ import { Unavailable } from '../../platform/base/errors.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import { isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { workersAwaited } from '../relations/offers/awaited-peers.ts'
-import { hasMoved, peersToReread } from '../relations/offers/read-again.ts'
+import { hasMoved, peersToReread } from '../relations/offers/claims.ts'
 import { readPeers } from '../relations/peers.ts'
 import { labelsHandedElsewhere } from '../relations/requested-labels.ts'
 import { type Content, type Memory, memoryObject } from '../state/memory.ts'
@@ -61,8 +61,7 @@ const hasPeerMoved = async (
 ): Promise<boolean> => {
   const known = peersToReread(subject, memory.state, saved).filter(({ remote }) => peers.has(subjectName(remote)))
   const remotes = new Map(known.map(({ remote }) => [subjectName(remote), remote]))
-  const read = await readPeers(kubernetes, [...remotes.values()])
-  const again = new Map(read.map((peer) => [subjectName(peer.subject), peer]))
+  const again = await readPeers(kubernetes, [...remotes.values()])
   return known.some(({ key }) => hasMoved(subject, saved, key, peers, again))
 }
 

@@ -62,11 +62,9 @@ const alike = (state: PublicState, isMeant: (entry: RelationEntry) => boolean): 
     .filter(isMeant)
     .toSorted((one, other) => Number(stands(state, other)) - Number(stands(state, one)) || one.id - other.id)
 
-const isOpposite = (one: RelationEntry, other: RelationEntry): boolean =>
-  one.interface === other.interface && OPPOSITE[one.role] === other.role
-
 const isPair = (one: RelationEntry, other: RelationEntry): boolean =>
-  isOpposite(one, other) &&
+  one.interface === other.interface &&
+  OPPOSITE[one.role] === other.role &&
   (one.remote.endpoint === undefined || one.remote.endpoint === other.endpoint) &&
   (other.remote.endpoint === undefined || other.remote.endpoint === one.endpoint)
 

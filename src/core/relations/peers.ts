@@ -53,7 +53,7 @@ export const remoteTest = (
 }
 
 /** Reads the memories of `remotes`. An unreadable memory makes its peer unknown, and the rest goes on. */
-export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subject[]): Promise<Peer[]> => {
+export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subject[]): Promise<Peers> => {
   const byNamespace = [...Map.groupBy(remotes, ({ namespace }) => namespace)]
   const read = await Promise.all(
     byNamespace.map(async ([namespace, same]) => {
@@ -65,7 +65,7 @@ export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subjec
       return same.map((subject) => listed.get(subjectName(subject)) ?? missingPeer(subject))
     }),
   )
-  return read.flat()
+  return new Map(read.flat().map((peer) => [subjectName(peer.subject), peer]))
 }
 
 const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer> => {

@@ -9,7 +9,6 @@ import type { Peers } from './peers.ts'
 import { requestedLabels } from './requested-labels.ts'
 import { isSilentProvider } from './unknown.ts'
 
-/** The relations as they are resolved. */
 type Effective = { readonly state: Pick<EffectiveState, 'relations'> }
 
 /** Returns the wait for the peer of a relation: for its data, or for it to leave. */

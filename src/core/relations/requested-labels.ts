@@ -2,12 +2,11 @@ import * as z from 'zod'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { protocolOf } from '../state/interfaces.ts'
-import type { Databag, Relation, RelationEntry } from '../state/relation.ts'
+import { type Databag, type Relation, type RelationEntry, relationsWith } from '../state/relation.ts'
 import type { EffectiveState, State } from '../state/state.ts'
 import { readValue } from './databags/databag.ts'
 import { ENROLMENT_LABEL, foreignProblem, MESH_KEYS } from './mesh-labels.ts'
 import { remoteSubject } from './peer-entry.ts'
-import { relationsWith } from './select.ts'
 
 const labelsOf = ({ interface: name }: Pick<Relation, 'interface'>) => protocolOf(name)?.labels
 
@@ -66,14 +65,13 @@ export const desiredMeshLabels = (state: Pick<EffectiveState, 'relations'>): Mes
       return labels === undefined ? [] : [{ labels, elsewhere: read(ELSEWHERE_KEY) ?? labels }]
     },
   )
+  if (requested.length === 0) return undefined
   // of different values, that of the lower id counts
   const merged = requested.toReversed()
-  return requested.length === 0
-    ? undefined
-    : {
-        labels: Object.assign({}, ...merged.map(({ labels }) => labels)),
-        elsewhere: Object.assign({}, ...merged.map(({ elsewhere }) => elsewhere)),
-      }
+  return {
+    labels: Object.assign({}, ...merged.map(({ labels }) => labels)),
+    elsewhere: Object.assign({}, ...merged.map(({ elsewhere }) => elsewhere)),
+  }
 }
 
 /**

@@ -190,6 +190,19 @@ export const relationsIn = <R extends Pick<Relation, 'id'>>(
     .map(([key, relation]) => ({ ...relation, key }))
     .toSorted((one, other) => one.id - other.id || (one.key < other.key ? -1 : 1))
 
+type Wanted = Partial<Pick<Relation, 'role' | 'endpoint' | 'interface'>>
+
+/** Selects relations by interface, role and endpoint, with their keys. Sorted by id, so independent of the order of events. */
+export const relationsWith = <R extends RelationIdentity>(
+  relations: Readonly<Record<string, R>>,
+  wanted: Wanted,
+): (R & { key: string })[] =>
+  relationsIn({ relations }, (relation) =>
+    FIELDS.every((field) => wanted[field] === undefined || relation[field] === wanted[field]),
+  )
+
+const FIELDS = ['role', 'endpoint', 'interface'] as const
+
 /** Tells if the last announcement of the platform was to this side. */
 export const isToldLast = ({ told, position }: Pick<RelationEntry, 'told' | 'position'>): boolean =>
   told !== undefined && compareMarks(told, position) >= 0

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { compareMarks, Mark } from '../../platform/base/event-order.ts'
 import { ObjectName } from '../../platform/base/names.ts'
-import { defined, ownValue } from '../../platform/base/own-value.ts'
+import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
 import { isSameTarget, type LabelTarget, PreviousTarget } from '../../platform/kubernetes/label-target.ts'
-import { Leader } from '../units/leader.ts'
+import { Leader, type Pending } from '../units/leader.ts'
 import { LeaderSettings } from '../units/leader-settings.ts'
 import { noUnits, Units } from '../units/units.ts'
 import type { Config } from './config.ts'
@@ -206,11 +206,10 @@ export const stands = (state: Pick<State, 'removed' | 'marks'>, entry: RelationE
 export const idHolder = (
   { relations }: Pick<State, 'relations'>,
   relation: Pick<RelationEntry, 'id' | 'interface' | 'role' | 'remote'>,
-): RelationEntry | undefined => {
-  return Object.values(relations).find(
+): RelationEntry | undefined =>
+  Object.values(relations).find(
     (entry) => entry.id === relation.id && entry.waitsForId !== true && !isSameRelation(entry, relation),
   )
-}
 
 const isAfterRemoval = (position: Mark, removal: Mark | undefined): boolean =>
   removal === undefined || compareMarks(position, removal) > 0
@@ -218,6 +217,18 @@ const isAfterRemoval = (position: Mark, removal: Mark | undefined): boolean =>
 /** Tells if the application was removed and has not come back. */
 export const isRemoved = (state: State): boolean =>
   state.removed !== undefined && !Object.values(state.relations).some((entry) => stands(state, entry))
+
+/** The limit of units with pending data. Senders that name another unit with every event must not fill the memory. */
+const MOST_PENDING = 16
+
+/** Replaces the pending data. Empty ones are dropped. */
+export const withPending = <S extends Pick<State, 'pending'>>(
+  state: S,
+  all: readonly Pending<ApplicationData>[],
+): S => {
+  const pending = all.filter(({ data }) => Object.keys(data).length > 0).slice(-MOST_PENDING)
+  return changed(state, { pending: pending.length === 0 ? undefined : pending } as Partial<S>)
+}
 
 /** The limit of previous targets. Each costs every step a read for a day. */
 const MOST_PREVIOUS = 100

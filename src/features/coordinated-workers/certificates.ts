@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { relationsWith } from '../../core/relations/select.ts'
-import { type Databag, type Relation, relationName } from '../../core/state/relation.ts'
+import { type Databag, type Relation, relationName, relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { CoordinatorConfig } from './config.ts'
 import { jsonAt } from './read.ts'

@@ -1,5 +1,5 @@
 import type { OwnSide } from '../../core/feature/feature.ts'
-import { relationsWith } from '../../core/relations/select.ts'
+import { relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { pythonJson } from '../../platform/base/python-json.ts'

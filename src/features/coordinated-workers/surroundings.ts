@@ -1,5 +1,5 @@
 import type { ClusterView, Environment, Related } from '../../core/feature/feature.ts'
-import { relationsWith } from '../../core/relations/select.ts'
+import { relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'

@@ -1,4 +1,4 @@
-import { relationsWith } from '../../core/relations/select.ts'
+import { relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { sortedGroups } from '../../platform/base/sorted-groups.ts'
 import type { CoordinatorConfig } from './config.ts'

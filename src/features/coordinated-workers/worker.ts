@@ -1,7 +1,6 @@
 import type { OwnSide } from '../../core/feature/feature.ts'
 import type { DatabagValue } from '../../core/relations/databags/databag.ts'
-import { relationsWith } from '../../core/relations/select.ts'
-import { type Relation, relationName } from '../../core/state/relation.ts'
+import { type Relation, relationName, relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { WorkerConfig } from './config.ts'
 import { type CoordinatorData, readCoordinator, workerDatabag, workerUnitDatabag } from './databag.ts'

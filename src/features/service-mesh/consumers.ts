@@ -1,5 +1,4 @@
-import { relationsWith } from '../../core/relations/select.ts'
-import type { Relation } from '../../core/state/relation.ts'
+import { type Relation, relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 
 type Relations = EffectiveState['relations']

@@ -1,5 +1,5 @@
 import { listedPolicies, type MeshPolicy, type Policy } from '../../core/policies/models.ts'
-import { relationsWith } from '../../core/relations/select.ts'
+import { relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
 import type { Subject } from '../../platform/base/subject.ts'

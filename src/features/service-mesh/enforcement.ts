@@ -1,6 +1,6 @@
 import { readValue } from '../../core/relations/databags/databag.ts'
-import { relationsWith } from '../../core/relations/select.ts'
-import { requesterName } from '../../core/state/requesters.ts'
+import { requesterName } from '../../core/relations/requesters.ts'
+import { relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { Enforcement } from '../../mesh/istio/beacon-config.ts'
 import type { Subject } from '../../platform/base/subject.ts'

@@ -1,5 +1,5 @@
-import { decodePayload } from '../../core/relations/databags/codec.ts'
 import { spokenVersions } from '../../core/relations/databags/protocol-versions.ts'
+import { decodePayload } from '../../core/relations/databags/relation-data.ts'
 import type { Versions } from '../../core/state/config.ts'
 import { type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { decodePayload } from '../../../src/core/relations/databags/codec.ts'
+import { decodePayload } from '../../../src/core/relations/databags/relation-data.ts'
 import { commonOf, isLibrary, messages, type Program, understood, written } from './programs.ts'
 
 const programs: readonly (readonly [name: string, program: Program])[] = [

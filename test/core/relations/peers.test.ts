@@ -41,7 +41,8 @@ test('of a namespace with many memories only those are parsed that are asked for
     kubernetes,
     remotes.map((application) => ({ namespace: 'shop', application })),
   )
-  expect(peers.flatMap((peer) => ('state' in peer ? Object.keys(peer.state.published ?? {}) : []))).toEqual(remotes)
+  const found = [...peers.values()]
+  expect(found.flatMap((peer) => ('state' in peer ? Object.keys(peer.state.published ?? {}) : []))).toEqual(remotes)
   const states = parsed.filter((text) => text.startsWith('{"version"'))
   expect(states).toHaveLength(remotes.length)
   expect(breaths).toBe(remotes.length)

@@ -1,7 +1,7 @@
 import { MeshPolicy } from '../../../src/core/policies/models.ts'
-import { decodePayload, publishable } from '../../../src/core/relations/databags/codec.ts'
 import { crossModelDatabag, readCrossModelIdentity } from '../../../src/core/relations/databags/cross-model.ts'
 import { policiesDatabag, readPolicies } from '../../../src/core/relations/databags/policies-databag.ts'
+import { decodePayload, publishable } from '../../../src/core/relations/databags/relation-data.ts'
 import type { Version } from '../../../src/core/state/config.ts'
 import type { Databag } from '../../../src/core/state/relation.ts'
 import { emptyState } from '../../../src/core/state/state.ts'

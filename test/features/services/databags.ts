@@ -1,5 +1,5 @@
-import { publishable } from '../../../src/core/relations/databags/codec.ts'
 import { spokenVersions } from '../../../src/core/relations/databags/protocol-versions.ts'
+import { publishable } from '../../../src/core/relations/databags/relation-data.ts'
 import type { Versions } from '../../../src/core/state/config.ts'
 import type { Relation } from '../../../src/core/state/relation.ts'
 import { type Services, serviceContent } from '../../../src/features/services/provided.ts'

@@ -1,4 +1,4 @@
-import { publishable } from '../../../src/core/relations/databags/codec.ts'
+import { publishable } from '../../../src/core/relations/databags/relation-data.ts'
 import type { Databag, Relation } from '../../../src/core/state/relation.ts'
 import { type Announced, nothingAnnounced } from '../../../src/features/services/announced.ts'
 import { type OfferedServices, readServices } from '../../../src/features/services/offered.ts'

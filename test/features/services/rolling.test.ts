@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decodePayload } from '../../../src/core/relations/databags/codec.ts'
 import { spokenVersions } from '../../../src/core/relations/databags/protocol-versions.ts'
+import { decodePayload } from '../../../src/core/relations/databags/relation-data.ts'
 import type { Versions } from '../../../src/core/state/config.ts'
 import type { Databag } from '../../../src/core/state/relation.ts'
 import { announce, nothingAnnounced } from '../../../src/features/services/announced.ts'

@@ -7,8 +7,7 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { touch } from '../../../platform/kubernetes/touch.ts'
 import { forget } from '../../workload/secret-store.ts'
 import type { Overtaken } from '../attempts.ts'
-import type { Conflict } from '../decide/operation.ts'
-import { isRelabelling, isRolling, type Operation, objectIn } from '../decide/operation.ts'
+import { type Conflict, isRelabelling, isRolling, type Operation, objectIn } from '../decide/operation.ts'
 
 /** The result of an operation: if it wrote, its conflicts, its refusal, or the failed operation that it depends on. */
 export type Report = {

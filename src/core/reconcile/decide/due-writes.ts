@@ -1,3 +1,4 @@
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
 import type { DueWrites } from '../../relations/offers/held-offers.ts'
 import type { Operation, Plan } from './operation.ts'
@@ -11,13 +12,16 @@ export const dueWrites = (mesh: Judge, planned: Plan): DueWrites => {
   return {
     isAny: due.length > 0,
     isDenialEnding: due.some(endsDenial(mesh)),
-    missing: [
-      ...planned.blocked.map(({ object }) => object),
-      ...due.flatMap((operation) => (operation.verb === 'apply' ? [operation.desired] : [])),
-    ],
+    missing: missingObjects(planned, due),
     touched: due.flatMap((operation) => (operation.verb === 'touch' ? [operation.found] : [])),
   }
 }
+
+/** Lists the desired objects that do not stand as long as the operations are not done. */
+export const missingObjects = ({ blocked }: Plan, operations: readonly Operation[]): KubernetesObject[] => [
+  ...blocked.map(({ object }) => object),
+  ...operations.flatMap((operation) => (operation.verb === 'apply' ? [operation.desired] : [])),
+]
 
 /** Creates a test for operations after which a policy does not deny any more all that no other one allows. */
 const endsDenial =

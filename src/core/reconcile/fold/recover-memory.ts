@@ -10,10 +10,10 @@ import {
   withLostLabels,
 } from '../../relations/lost-memory.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/mesh-labels.ts'
+import { parseRequester } from '../../relations/requesters.ts'
 import { type ResolvedRelations, resolveRelations, withEffective } from '../../relations/resolve-relations.ts'
 import { isUnwritten, type Memory } from '../../state/memory.ts'
 import { ownedName } from '../../state/owned-kinds.ts'
-import { parseRequester } from '../../state/requesters.ts'
 import type { State } from '../../state/state.ts'
 import { labelsHeldAt } from '../../workload/pod-labels.ts'
 import { type Observed, placesOf, workloadLabelsIn } from '../observe/cluster.ts'

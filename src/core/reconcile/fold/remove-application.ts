@@ -4,8 +4,7 @@ import type { Features } from '../../feature/combine.ts'
 import type { AnnouncementResult } from '../../relations/told/entries.ts'
 import { endOnRemoval } from '../../relations/told/removal.ts'
 import { OwnedKind, ownedName } from '../../state/owned-kinds.ts'
-import { withPending } from '../../state/pending.ts'
-import { type ApplicationData, emptyState, type State, type StateParts } from '../../state/state.ts'
+import { type ApplicationData, emptyState, type State, type StateParts, withPending } from '../../state/state.ts'
 import { WORKLOAD_KINDS } from '../../workload/objects.ts'
 
 /** Removes the application from the state, or returns the reason why the removal is late. Data from after the removal are kept. */

@@ -35,7 +35,7 @@ export const ledConsumers = async (
   const consumers = new Map(led.map((one) => [subjectName(one), one]))
   consumers.delete(subjectName(subject))
   const unread = [...consumers.values()].filter((one) => !peers.has(subjectName(one)))
-  const read = new Map((await readPeers(kubernetes, unread)).map((peer) => [subjectName(peer.subject), peer]))
+  const read = await readPeers(kubernetes, unread)
   return [...consumers.keys()]
     .filter((name) => {
       const peer = peers.get(name) ?? read.get(name)

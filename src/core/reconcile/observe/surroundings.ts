@@ -54,7 +54,7 @@ export const readSurroundings = async (
   const listed = remotes
     .filter((remote) => !unread.includes(remote))
     .map((remote) => named?.get(subjectName(remote)) ?? missingPeer(remote))
-  const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread))]
+  const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread)).values()]
   const shown = Object.values(known.relations).filter(hasPublished)
   const awaited = new Set(shown.map((entry) => subjectName(remoteSubject(subject, entry))))
   const peers = await Promise.all(read.map((peer) => withLife(kubernetes, awaited, peer)))

@@ -5,7 +5,7 @@ import { nameOf } from '../../../platform/kubernetes/objects.ts'
 import { type PodLike, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import type { Capture, Mesh } from '../../feature/mesh.ts'
-import { relationsWith } from '../../relations/select.ts'
+import { relationsWith } from '../../state/relation.ts'
 import type { EffectiveState } from '../../state/state.ts'
 import type { Running } from '../observe/units.ts'
 

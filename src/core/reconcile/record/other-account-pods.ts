@@ -8,7 +8,7 @@ import { readValue } from '../../relations/databags/databag.ts'
 import { ACCOUNT_KEY, readPolicies } from '../../relations/databags/policies-databag.ts'
 import { readData } from '../../relations/databags/relation-data.ts'
 import type { Peers } from '../../relations/peers.ts'
-import { relationsWith } from '../../relations/select.ts'
+import { relationsWith } from '../../state/relation.ts'
 import { type EffectiveState, publishedIn, stands } from '../../state/state.ts'
 import type { Running } from '../observe/units.ts'
 

@@ -5,7 +5,7 @@ import type { CustomData, Databags, PublishedData, RelationIdentity } from '../.
 import type { State } from '../../state/state.ts'
 import type { LeaderSettings } from '../../units/leader-settings.ts'
 import { unitName } from '../../units/units.ts'
-import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './protocol-version-1.ts'
+import { DOCUMENT_KEY, documentIn, VERSIONS_KEY } from './protocol-versions.ts'
 
 const ANYWHERE = ['scrape_jobs', 'scrape_metadata', 'alert_rules', 'metadata']
 const VERSIONED = [DOCUMENT_KEY, VERSIONS_KEY]

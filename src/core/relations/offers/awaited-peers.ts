@@ -1,6 +1,6 @@
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Wait } from '../../../platform/base/wait.ts'
-import type { Relation } from '../../state/relation.ts'
+import { type Relation, relationsWith } from '../../state/relation.ts'
 import type { EffectiveState, State } from '../../state/state.ts'
 import { ENROLMENT_LABEL } from '../mesh-labels.ts'
 import { remoteSubject } from '../peer-entry.ts'
@@ -8,7 +8,6 @@ import { peerView } from '../peer-view.ts'
 import type { Peer, Peers } from '../peers.ts'
 import { desiredMeshLabels, offersLabels, runsProvider, takesLabels } from '../requested-labels.ts'
 import type { ResolvedRelations } from '../resolve-relations.ts'
-import { relationsWith } from '../select.ts'
 
 /**
  * Lists the applications whose mesh or cluster objects must stay, although this one may no longer run the mesh or cluster: consumers that

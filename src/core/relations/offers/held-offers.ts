@@ -1,27 +1,22 @@
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
-import { requesterNames } from '../../state/requesters.ts'
 import { publishedIn, type State } from '../../state/state.ts'
 import { offersLabels, requestedLabels } from '../requested-labels.ts'
+import { requesterNames } from '../requesters.ts'
 import type { ResolvedRelations } from '../resolve-relations.ts'
 
-/** The writes that a step is about to make, as far as offers rest on them. */
+/** The writes that a step is about to make. Objects are `missing` that do not stand yet; a late write of another step could remove those that are `touched`. */
 export type DueWrites = {
   readonly isAny: boolean
-  /** One of them ends that something denies all that no policy allows. */
+  /** Something denies all that no policy allows, and is about to go. */
   readonly isDenialEnding: boolean
-  /** The objects that do not stand yet. */
   readonly missing: readonly KubernetesObject[]
-  /** The objects that stand, and that a late write of another step could remove. */
   readonly touched: readonly KubernetesObject[]
 }
 
 /** Tells for whom an object was made: for all that labels lead to it, or for the requesters that it names. */
-type Judge = {
-  isBasis(object: KubernetesObject): boolean
-  requestersOf(object: KubernetesObject): string[]
-}
+type Judge = { isBasis(object: KubernetesObject): boolean; requestersOf(object: KubernetesObject): string[] }
 
 /**
  * Lists the relations whose offer rests on objects that do not stand yet: the waypoint, the policies of a cluster, and those that a beacon

@@ -1,11 +1,7 @@
 import type { Claim, Requirer } from '../../state/relation.ts'
 
-// The five rules of docs/design.md that hold an offer and its claim together:
-// 1. compare and swap: the stages of a step; a version of an offer never comes back (published-version.ts)
-// 2. read again: read-again.ts
-// 3. fence: reconcile/attempts.ts; an offer waits until no late write can reach what it rests on (held-offers.ts)
-// 4. labels that stand were taken: withLostLabels in lost-memory.ts
-// 5. unknown changes nothing: claimBefore and claimAfter; a requirer that cannot be read may carry labels (peer-view.ts)
+// Of the five rules in docs/design.md, the stages of a step keep 1 and 3, with published-version.ts and held-offers.ts, and 2 with claims.ts. 4 is in
+// lost-memory.ts, and 5 is `unknown` here; a requirer that cannot be read may carry labels (peer-view.ts).
 
 /**
  * The view that a requirer has of the offer of its provider: its version, `nothing` where none is due (it is withdrawn, or the relation is over), or

@@ -39,12 +39,9 @@ export const withEnded = (state: State, key: string, mark: Mark, now: Date): Sta
 /** Returns the entry of a relation that is over. It keeps the time of an end that is known already. */
 export const ended = (entry: AnnouncedRelation & Partial<RelationEntry>, mark: Mark, now: Date): RelationEntry => ({
   ...entry,
-  ...{ status: 'ended', position: mark, endedAt: endOf(entry, now) },
+  ...{ status: 'ended', position: mark },
+  endedAt: (entry.status === 'ended' ? entry.endedAt : undefined) ?? now.toISOString(),
 })
-
-/** Returns the time of the last end of a relation that is over now. */
-const endOf = ({ status, endedAt }: Partial<RelationEntry>, now: Date): string =>
-  (status === 'ended' ? endedAt : undefined) ?? now.toISOString()
 
 /** Returns the place of an announcement to one side. The events themselves are remembered with the status. */
 export const toldAt = ({ ids: _, ...mark }: Mark): Mark => mark

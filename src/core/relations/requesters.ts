@@ -1,5 +1,5 @@
 import { isSameSubject, type RemoteName, type Subject, subjectName } from '../../platform/base/subject.ts'
-import { type Relation, relationName } from './relation.ts'
+import { type Relation, relationName } from '../state/relation.ts'
 
 /** Names the requester of a policy, in messages and on the objects made for it. */
 export const requesterName = (

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { decodePayload, publishable } from '../../../../src/core/relations/databags/codec.ts'
 import { readValue } from '../../../../src/core/relations/databags/databag.ts'
+import { decodePayload, publishable } from '../../../../src/core/relations/databags/relation-data.ts'
 import { pythonJson } from '../../../../src/platform/base/python-json.ts'
 import { runs } from '../../../helpers/runs.ts'
 
