@@ -2,7 +2,7 @@ import { type AuthorizeAuthor, refusedDocuments } from '../../core/access/docume
 import { lostMemories } from '../../core/events/sweep.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
-import { type Owner, ownersIn } from '../../core/reconcile/observe/owners.ts'
+import { type Owner, ownersIn } from '../../core/reconcile/observe/field-owners.ts'
 import { type Memories, memoryName } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Clock } from '../../platform/base/clock.ts'

@@ -1,4 +1,4 @@
-import { meshConfigs, withCauses } from '../../core/reconcile/observe/mesh-acceptance.ts'
+import { meshConfigs, withCauses } from '../../core/reconcile/observe/accepted-objects.ts'
 import { GRANTS_OF } from '../../core/reconcile/record/other-account-pods.ts'
 import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
 import type { Peers } from '../../core/relations/peers.ts'

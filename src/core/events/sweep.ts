@@ -9,7 +9,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ow
 import { isPodOf } from '../../platform/kubernetes/pods.ts'
 import type { Features } from '../feature/combine.ts'
 import { unlessForbidden } from '../reconcile/observe/cluster.ts'
-import { holdersOf, isLeftBy, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/owners.ts'
+import { holdersOf, isLeftBy, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/field-owners.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { isEnrolling, takesLabels } from '../relations/requested-labels.ts'
 import { readDocument, rememberedDocuments } from '../relations/told/documents.ts'

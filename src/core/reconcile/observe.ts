@@ -7,12 +7,12 @@ import type { State } from '../state/state.ts'
 import { type Change, isAboutPods } from './change.ts'
 import type { Context } from './context.ts'
 import { withoutRivals } from './fold/fold-documents.ts'
-import { recoverLostMemory, withLostMemory } from './fold/recover-memory.ts'
 import { withAuthors } from './observe/authorized-documents.ts'
 import { type Observed, observeCluster } from './observe/cluster.ts'
 import { type Prefetch, recallResolved } from './observe/prefetch.ts'
 import type { Surroundings } from './observe/surroundings.ts'
 import { dependsOnUnits, withUnits } from './observe/units.ts'
+import { withLostMemory } from './recover.ts'
 
 /** The observation of an attempt before its changes are folded in. */
 export type Observation = {
@@ -42,7 +42,7 @@ export const observe = async (
   return { memory, state, found, once, now }
 }
 
-/** The folded state, with recovered content of a lost memory; its resolved relations; and the observed cluster. */
+/** The folded state, its resolved relations, and the observed cluster. */
 export type FoldedObservation = {
   readonly state: State
   readonly resolved: ResolvedRelations
@@ -51,15 +51,17 @@ export type FoldedObservation = {
 
 /** Observes the parts of the cluster that the folded state needs. */
 export const observeFolded = async (
-  context: Context,
-  { memory, found, once }: Observation,
+  { subject, features, recall }: Context,
+  { found, once }: Observation,
   state: State,
   changes: readonly Change[],
 ): Promise<FoldedObservation> => {
-  const { subject, features, recall } = context
   const resolved = recallResolved(recall, 'both sides', subject, { state, peers: found.peers })
-  const observed = await observeCluster(features, once, subject, state, resolved, isAboutPods(changes))
-  return { ...recoverLostMemory(features, memory, subject, { state, resolved }, { observed, found }), observed }
+  return {
+    state,
+    resolved,
+    observed: await observeCluster(features, once, subject, state, resolved, isAboutPods(changes)),
+  }
 }
 
 /** Updates the units from the live pods, because an event about a removed pod may be lost. Units decide on the leader, and on the right to publish. */

@@ -22,7 +22,7 @@ import {
 import { type Change, type ChangeResult, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { type Decision, decide } from './decide.ts'
-import { isDue } from './fold/take-effect.ts'
+import { isDue } from './fold/derive.ts'
 import { fold } from './fold.ts'
 import { createListBudget } from './observe/list-budget.ts'
 import { prefetch } from './observe/prefetch.ts'
@@ -31,6 +31,7 @@ import { observe, observeFolded } from './observe.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
 import { type Reconciled, type Recorded, record } from './record.ts'
+import { recoverLostMemory } from './recover.ts'
 import { save, saveNotes, saveUnobserved } from './save.ts'
 
 export type StepDependencies = Omit<Context, 'subject' | 'kubernetes' | 'recall'> & {
@@ -136,9 +137,10 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   const observed = await observeFolded(context, observation, folded.state, changes).catch((problem: unknown) =>
     saveUnobserved(context, memory, folded.state, problem),
   )
-  if (await isUnknownApplication(context.kubernetes, subject, changes, observation, observed))
+  const recovered = recoverLostMemory(context.features, memory, subject, observed, observation.found)
+  if (await isUnknownApplication(context.kubernetes, subject, changes, observation, recovered))
     return answeredWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
-  const decision = await decide(context, observation, observed, progress)
+  const decision = await decide(context, observation, recovered, progress)
   const recorded = await carryOut(context, decision)
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
   const { reconciled, isOfferDue, overtaken } = recorded

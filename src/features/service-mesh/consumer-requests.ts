@@ -1,7 +1,7 @@
 import { MeshPolicy } from '../../core/policies/models.ts'
 import { readOrLast } from '../../core/relations/databags/last-readable.ts'
 import { readPolicies } from '../../core/relations/databags/policies-databag.ts'
-import { requesterName } from '../../core/relations/requesters.ts'
+import { requesterName } from '../../core/relations/requester-names.ts'
 import type { Databag, Relation } from '../../core/state/relation.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Guarded } from './declared-targets.ts'

@@ -1,5 +1,5 @@
 import { readValue } from '../../core/relations/databags/databag.ts'
-import { requesterName } from '../../core/relations/requesters.ts'
+import { requesterName } from '../../core/relations/requester-names.ts'
 import { relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { Enforcement } from '../../mesh/istio/beacon-config.ts'

@@ -1,6 +1,6 @@
 import type { Feature, Leftovers, Related } from '../../core/feature/feature.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
-import { requesterName } from '../../core/relations/requesters.ts'
+import { requesterName } from '../../core/relations/requester-names.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import type { Config } from '../../core/state/config.ts'
 import { type Relation, type RelationIdentity, relationsIn } from '../../core/state/relation.ts'

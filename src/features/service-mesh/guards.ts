@@ -1,7 +1,7 @@
 import type { MeshPolicy } from '../../core/policies/models.ts'
 import type { Guard } from '../../core/policies/request.ts'
 import { applicationPods, findTarget, type PolicyTarget, targetKey } from '../../core/policies/target.ts'
-import { configRequester } from '../../core/relations/requesters.ts'
+import { configRequester } from '../../core/relations/requester-names.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { runsWaypoint, waypointPrincipals } from '../../mesh/istio/waypoint.ts'
 import type { Subject } from '../../platform/base/subject.ts'

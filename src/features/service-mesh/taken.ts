@@ -1,6 +1,6 @@
 import type { ClusterView, TakenPolicies } from '../../core/feature/feature.ts'
 import { remoteSubject } from '../../core/relations/peer-entry.ts'
-import { configRequester, parseRequester, requesterAtProvider } from '../../core/relations/requesters.ts'
+import { configRequester, parseRequester, requesterAtProvider } from '../../core/relations/requester-names.ts'
 import type { ResolvedRelations } from '../../core/relations/resolve-relations.ts'
 import { type Provider, type Relation, relationName, relationsIn, relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'

@@ -1,5 +1,5 @@
 import { REQUESTED_BY, requestedBy } from '../../core/policies/requested-by.ts'
-import { configRequester } from '../../core/relations/requesters.ts'
+import { configRequester } from '../../core/relations/requester-names.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { type AuthorizationPolicy, authorizationPolicy } from './authorization-policy.ts'
 import { principal } from './names.ts'

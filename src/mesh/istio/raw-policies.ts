@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { REQUESTED_BY } from '../../core/policies/requested-by.ts'
-import { configRequester } from '../../core/relations/requesters.ts'
+import { configRequester } from '../../core/relations/requester-names.ts'
 import { Namespace, ObjectName } from '../../platform/base/names.ts'
 import { type AuthorizationPolicy, AuthorizationPolicySpec, authorizationPolicy } from './authorization-policy.ts'
 import type { PolicyOwner } from './beacon-policies.ts'

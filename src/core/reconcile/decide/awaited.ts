@@ -6,8 +6,8 @@ import { takesLabels } from '../../relations/requested-labels.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import { configWait, unknownIn } from '../../relations/unknown.ts'
 import type { State } from '../../state/state.ts'
-import { askingIds } from '../fold/recover-memory.ts'
 import { type Observed, workloadLabelsIn } from '../observe/cluster.ts'
+import { askingIds } from '../recover.ts'
 
 /** Adds that the config is awaited, and the waits for providers that have yet to offer labels. */
 export const withAwaited = (

@@ -19,10 +19,10 @@ import type { PublicState, State } from '../../state/state.ts'
 import type { Conceal } from '../../workload/secret-store.ts'
 import type { Change, ChangeResult, Folded } from '../change.ts'
 import type { Surroundings } from '../observe/surroundings.ts'
+import { derived, droppedPending } from './derive.ts'
 import { type Documents, isConfigGone, withDocumentEvent, withDocuments } from './fold-documents.ts'
 import { removeApplication } from './remove-application.ts'
 import { isLess, NOT_REMEMBERED, tooManyBytes, type Unread, withDataOf, withRoomFor } from './room.ts'
-import { derived, droppedPending } from './take-effect.ts'
 
 /** The state after the changes, and the result of each. */
 export type FoldedMemory = {

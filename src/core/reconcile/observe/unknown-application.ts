@@ -5,7 +5,7 @@ import { isRelatedTo, type Peer } from '../../relations/peers.ts'
 import type { Change } from '../change.ts'
 import type { FoldedObservation, Observation } from '../observe.ts'
 import { isDeployed } from './cluster.ts'
-import { isOwner } from './owners.ts'
+import { isOwner } from './field-owners.ts'
 
 /**
  * Tells if only other applications speak of this one: no platform, document or workload has introduced it, and the name may be an alias.

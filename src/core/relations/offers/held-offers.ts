@@ -3,7 +3,7 @@ import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { publishedIn, type State } from '../../state/state.ts'
 import { offersLabels, requestedLabels } from '../requested-labels.ts'
-import { requesterNames } from '../requesters.ts'
+import { requesterNames } from '../requester-names.ts'
 import type { ResolvedRelations } from '../resolve-relations.ts'
 
 /** The writes that a step is about to make. Objects are `missing` that do not stand yet; a late write of another step could remove those that are `touched`. */

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { Unenforced } from '../../../../src/core/policies/unenforced.ts'
+import {
+  meshConfigs,
+  namespaceCause,
+  toBeTaken,
+  withCauses,
+} from '../../../../src/core/reconcile/observe/accepted-objects.ts'
 import type { Found, Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import {
   findNamesakes,
@@ -13,19 +19,13 @@ import {
   workloadLabelsIn,
 } from '../../../../src/core/reconcile/observe/cluster.ts'
 import {
-  meshConfigs,
-  namespaceCause,
-  toBeTaken,
-  withCauses,
-} from '../../../../src/core/reconcile/observe/mesh-acceptance.ts'
-import {
   holdersOf,
   isLeftBy,
   type Owner,
   orphanWaits,
   ownersIn,
   podHoldersOf,
-} from '../../../../src/core/reconcile/observe/owners.ts'
+} from '../../../../src/core/reconcile/observe/field-owners.ts'
 import { waitForPodsOnMesh, waitForRemainingPods } from '../../../../src/core/reconcile/observe/pods-on-mesh.ts'
 import { dependsOnUnits, observeRunning, withUnits } from '../../../../src/core/reconcile/observe/units.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { Change } from '../../../../src/core/reconcile/change.ts'
-import { recoverLostMemory, withLostMemory } from '../../../../src/core/reconcile/fold/recover-memory.ts'
 import type { Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { readSurroundings } from '../../../../src/core/reconcile/observe/surroundings.ts'
+import { recoverLostMemory, withLostMemory } from '../../../../src/core/reconcile/recover.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { memoryName } from '../../../../src/core/state/memory.ts'
 import type { State } from '../../../../src/core/state/state.ts'
@@ -161,8 +161,8 @@ describe('a memory that may be lost', () => {
       features,
       known,
       SUBJECT,
-      { state, resolved: resolveRelations(SUBJECT, state, peers) },
-      { observed: seen, found },
+      { state, resolved: resolveRelations(SUBJECT, state, peers), observed: seen },
+      found,
     ).state
   }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseRequester, requesterName } from '../../../src/core/relations/requesters.ts'
+import { parseRequester, requesterName } from '../../../src/core/relations/requester-names.ts'
 
 const name = fc.stringMatching(/^[a-z]([a-z0-9-]{0,20}[a-z0-9])?$/)
 

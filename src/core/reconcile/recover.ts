@@ -1,23 +1,24 @@
-import { changed } from '../../../platform/base/own-value.ts'
-import { isSameNamespace, isSameSubject, type Subject } from '../../../platform/base/subject.ts'
-import type { Features } from '../../feature/combine.ts'
-import type { Mesh } from '../../feature/mesh.ts'
+import { changed } from '../../platform/base/own-value.ts'
+import { isSameNamespace, isSameSubject, type Subject } from '../../platform/base/subject.ts'
+import type { Features } from '../feature/combine.ts'
+import type { DesiredLabels } from '../feature/feature.ts'
+import type { Mesh } from '../feature/mesh.ts'
 import {
   isKnownToPeers,
   knownEnrolments,
   withLost,
   withLostEndpoints,
   withLostLabels,
-} from '../../relations/lost-memory.ts'
-import { FOREIGN_KEYS, MESH_KEYS } from '../../relations/mesh-labels.ts'
-import { parseRequester } from '../../relations/requesters.ts'
-import { type ResolvedRelations, resolveRelations, withEffective } from '../../relations/resolve-relations.ts'
-import { isUnwritten, type Memory } from '../../state/memory.ts'
-import { ownedName } from '../../state/owned-kinds.ts'
-import type { State } from '../../state/state.ts'
-import { labelsHeldAt } from '../../workload/pod-labels.ts'
-import { type Observed, placesOf, workloadLabelsIn } from '../observe/cluster.ts'
-import type { Surroundings } from '../observe/surroundings.ts'
+} from '../relations/lost-memory.ts'
+import { FOREIGN_KEYS, MESH_KEYS } from '../relations/mesh-labels.ts'
+import { parseRequester } from '../relations/requester-names.ts'
+import { type ResolvedRelations, resolveRelations, withEffective } from '../relations/resolve-relations.ts'
+import { isUnwritten, type Memory } from '../state/memory.ts'
+import { ownedName } from '../state/owned-kinds.ts'
+import type { State } from '../state/state.ts'
+import { labelsHeldAt } from '../workload/pod-labels.ts'
+import { type Observed, placesOf, workloadLabelsIn } from './observe/cluster.ts'
+import type { Surroundings } from './observe/surroundings.ts'
 
 /**
  * Marks a memory as lost that was never written, where the application carries labels: then it was probably lost, or the charm library runs the
@@ -47,32 +48,58 @@ export const recoverLostMemory = (
   features: Features,
   memory: Memory,
   subject: Subject,
-  { state, resolved }: Recovered,
-  around: { readonly observed: Observed; readonly found: Surroundings },
-): Recovered => {
+  { state, resolved, observed }: Recovered & { readonly observed: Observed },
+  found: Surroundings,
+): Recovered & { readonly observed: Observed } => {
+  const around = { observed, found }
   const labelled = withObservedLabels(features, memory, subject, state, { seen: resolved, ...around })
-  return withEndpoints(memory, subject, labelled, around)
+  return { ...withEndpoints(memory, subject, labelled, around), observed }
 }
 
 /**
- * Recovers held labels. A new memory of an application that carries labels stays without them (`lost.labels`) until the relation that requested them
- * is known, or known to be over. A relation with another beacon does not explain them, nor the end of one that asked for none of the policies.
+ * Recovers held labels. A new memory of an application that carries labels stays without them (`lost.labels`) until something explains them.
  */
 const withObservedLabels = (
   features: Features,
   memory: Memory,
   subject: Subject,
   state: State,
-  { seen, observed, found }: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
+  around: { seen: ResolvedRelations; observed: Observed; found: Surroundings },
 ): Recovered => {
+  const { seen, observed, found } = around
   const isLost = isUnwritten(memory) && isCarrying(subject, memory, observed)
   if (!isLost && !state.lost?.labels) return { state, resolved: seen }
   const recovered = withLostLabels(state)
   const resolved = resolveRelations(subject, recovered, found.peers)
   const { labels } = features.labels(subject, resolved)
-  const isAsked = MESH_KEYS.some((key) => Object.hasOwn(labels, key))
-  const workload = workloadLabelsIn(subject, observed.targets)
-  const asking = askingIds(features.mesh, subject, observed)
+  const isExplained =
+    state.removed !== undefined ||
+    MESH_KEYS.some((key) => Object.hasOwn(labels, key)) ||
+    areOwn(subject, state, observed, labels) ||
+    areToldOf(features.mesh, subject, state, resolved, around)
+  if (!isExplained) return { state: recovered, resolved }
+  const known = withLost(recovered, { labels: undefined })
+  return { state: known, resolved: resolveRelations(subject, known, found.peers) }
+}
+
+/** Tells if the application asks for all labels itself. They need no relation. */
+const areOwn = (subject: Subject, state: State, observed: Observed, labels: DesiredLabels['labels']): boolean =>
+  isObserved(observed) && heldFor(subject, state, observed).every((key) => Object.hasOwn(labels, key))
+
+/**
+ * Tells if the relation that requested the labels is known, or known to be over. A relation with another beacon does not explain them, nor the end of
+ * one that asked for none of the policies.
+ */
+const areToldOf = (
+  mesh: Mesh,
+  subject: Subject,
+  state: State,
+  resolved: ResolvedRelations,
+  { seen, observed }: { seen: ResolvedRelations; observed: Observed },
+): boolean => {
+  // the labels of a cluster are those of its coordinator's beacon
+  if (Object.values(state.tombstones ?? {}).some((one) => one.interface === 'cluster')) return true
+  const asking = askingIds(mesh, subject, observed)
   const ended = seen.over
     .filter((one) => one.interface === 'service_mesh' && one.role !== 'provides')
     .filter(
@@ -81,16 +108,10 @@ const withObservedLabels = (
         asking.length === 0 || !remote || !isSameNamespace(remote, subject) || asking.includes(id ?? ''),
     )
     .map(({ remote }) => remote)
-  // the labels of a cluster are those of its coordinator's beacon
-  const isClusterOver = Object.values(state.tombstones ?? {}).some((one) => one.interface === 'cluster')
-  const told = [...ended, ...knownEnrolments(subject, state, resolved)]
-  const isTold = isClusterOver || told.some((by) => by === undefined || features.mesh.mayAskFor(by, workload.labels))
-  // labels from the config, or that only the application itself can request, need no relation
-  const isOwn = isObserved(observed) && heldFor(subject, state, observed).every((key) => Object.hasOwn(labels, key))
-  const isKnown = state.removed !== undefined || isTold || isAsked || isOwn
-  if (!isKnown) return { state: recovered, resolved }
-  const known = withLost(recovered, { labels: undefined })
-  return { state: known, resolved: resolveRelations(subject, known, found.peers) }
+  const { labels } = workloadLabelsIn(subject, observed.targets)
+  return [...ended, ...knownEnrolments(subject, state, resolved)].some(
+    (by) => by === undefined || mesh.mayAskFor(by, labels),
+  )
 }
 
 /** Adds the endpoints whose relations only the lost memory knew. */
