@@ -6,7 +6,7 @@ import { MESH_KEYS } from '../../relations/requestable-labels.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
 import { changesAny, isService, wantedAt } from './labels-at-place.ts'
-import { applyOf, idOf, inOrder, isReleasing, type Operation, objectOf, PHASES, removalOf } from './operation.ts'
+import { applyOf, idOf, isReleasing, type Operation, objectOf, removalOf } from './operation.ts'
 import { liveIn, type Situation } from './situation.ts'
 import { targetOf } from './widen.ts'
 
@@ -109,10 +109,7 @@ export const orderOf = (situation: Situation): Order => {
 export const neededBy = (groups: Groups, ofs: readonly Group[]): string[] =>
   EDGES.filter(({ what }) => ofs.includes(what)).flatMap(({ after }) => after.flatMap((one) => groups[one] ?? []))
 
-/**
- * Orders a plan, and adds what each operation comes after. One that another one needs is in the phase of that one, if that is earlier.
- * `leaving` holds the ids of the applies that remove labels from pods.
- */
+/** Orders a plan, and adds what each operation comes after. `leaving` holds the ids of the applies that remove labels from pods. */
 export const ordered = (
   situation: Situation,
   order: Order,
@@ -133,11 +130,27 @@ export const ordered = (
     const needs = neededBy(groups, [...known, ...labelGroups(situation, order, operation)])
     return { ...operation, needs: [...operation.needs, ...needs] }
   })
-  const phases = new Map<string, number>()
-  const phaseOf = ({ id, phase }: Operation) => Math.min(PHASES.indexOf(phase), phases.get(id) ?? PHASES.length)
-  for (const one of inOrder(needing).toReversed())
-    for (const id of one.needs) phases.set(id, Math.min(phaseOf(one), phases.get(id) ?? PHASES.length))
-  return inOrder(needing.map((one) => ({ ...one, phase: PHASES[phaseOf(one)] ?? one.phase })))
+  return inOrder(needing)
+}
+
+/** Lists each operation once, and before it those that it needs. Else the order of the list stays, also between two that need each other. */
+export const inOrder = (operations: readonly Operation[]): Operation[] => {
+  const listed = operations.map((operation, place) => ({ operation, place }))
+  const byId = new Map(listed.map((one) => [one.operation.id, one]))
+  const met = new Set<string>()
+  const sorted: Operation[] = []
+  const add = ({ operation, place }: (typeof listed)[number]): void => {
+    // labels and an object of the application's own may ask for the same touch
+    if (met.has(operation.id)) return
+    met.add(operation.id)
+    // in the order of the list, because parts of one target rest on it
+    const needed = operation.needs.flatMap((id) => byId.get(id) ?? [])
+    for (const need of needed.toSorted((one, other) => one.place - other.place))
+      if (need.place < place || !need.operation.needs.includes(operation.id)) add(need)
+    sorted.push(operation)
+  }
+  for (const one of listed) add(one)
+  return sorted
 }
 
 /** Lists the groups of a write of mesh labels. */
