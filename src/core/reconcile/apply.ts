@@ -4,7 +4,7 @@ import { type Execution, execute, isFailed, type Report, skipAll } from './apply
 import type { AttemptProgress, ObjectWrite } from './attempts.ts'
 import type { Context } from './context.ts'
 import { driftOf } from './decide/drift.ts'
-import { isLabelOperation, isRolling, type Operation, PHASES, type Plan } from './decide/operation.ts'
+import { isLabelOperation, isRolling, type Operation, type Plan } from './decide/operation.ts'
 import { blockedIn, plan } from './decide/plan.ts'
 import type { Decision } from './decide.ts'
 import { observeTargets, type Targets } from './observe/cluster.ts'
@@ -22,7 +22,7 @@ export type Applied = AttemptProgress & {
 type Executed = Execution & Pick<Applied, 'plan' | 'targets' | 'waitForPods'>
 
 /**
- * Applies the plan in the order of its phases. Each write is bound to the observed resourceVersion, so a write that arrives late fails. If
+ * Applies the plan in its order. Each write is bound to the observed resourceVersion, so a write that arrives late fails. If
  * the memory had another step's write token, each object which that step could still write is written once.
  */
 export const apply = async (context: Context, decision: Decision, saved: Saved): Promise<Applied> => {
@@ -59,16 +59,16 @@ const confirmCurrent = async (context: Context, decision: Decision, { stored }: 
   return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
 }
 
-/** Executes the phases before the first labels, observes their effects, plans again, and executes the rest of the new plan. */
+/** Executes the early operations, observes their effects, plans again, and executes the rest of the new plan. */
 const executePlan = async (context: Context, decision: Decision, saved: Memory): Promise<Executed> => {
   const { situation, plan: first } = decision
   const isAlone = !isGathering(context, decision)
   const run = (operations: readonly Operation[], failed: Iterable<string>, isFresh: boolean) =>
     execute(context.kubernetes, operations, {
-      ...{ failed, isFresh },
+      ...{ failed, isFresh, isDenying: context.features.mesh.isDenying },
       confirmCurrent: () => confirmCurrent(context, decision, saved),
     })
-  const { reports: early, overtaken } = await run(first.operations.filter(isEarly), blockedIn(first), isAlone)
+  const { reports: early, overtaken } = await run(first.operations.slice(0, first.early), blockedIn(first), isAlone)
   if (overtaken) return { ...withSkipped(decision, first, early), overtaken }
   const { targets, waitForPods } = await observeAgain(context, decision, early)
   const second = plan({
@@ -81,9 +81,7 @@ const executePlan = async (context: Context, decision: Decision, saved: Memory):
   return { ...late, plan: second, reports: [...done, ...late.reports], targets, waitForPods }
 }
 
-const isEarly = ({ phase }: Operation): boolean => PHASES.indexOf(phase) < PHASES.indexOf('enrol')
-
-/** Observes the targets that the early phases may have created, and the pods that they may have replaced. */
+/** Observes the targets that the early operations may have created, and the pods that they may have replaced. */
 const observeAgain = async (
   { features, kubernetes, subject }: Context,
   { next, observed, situation }: Decision,

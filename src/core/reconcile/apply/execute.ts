@@ -19,6 +19,7 @@ export type Report = {
 }
 
 type Conditions = {
+  readonly isDenying: (policy: KubernetesObject) => boolean
   /** The ids of operations that have failed or cannot be done. */
   readonly failed: Iterable<string>
   /** Tells if no other step was faster. It is called before a pod template is written. */
@@ -37,7 +38,7 @@ export type Execution = { readonly reports: readonly Report[]; readonly overtake
 export const execute = async (
   kubernetes: Kubernetes,
   operations: readonly Operation[],
-  { failed, confirmCurrent, isFresh = false }: Conditions,
+  { failed, confirmCurrent, isDenying, isFresh = false }: Conditions,
 ): Promise<Execution> => {
   const broken = new Set(failed)
   /** The objects created or changed in this run, because several writes to one object may follow each other. */
@@ -55,7 +56,7 @@ export const execute = async (
       report({ operation: first, skipped, isWritten: false, conflicts: [] })
       continue
     }
-    const together = sideBySide(left, broken, applied)
+    const together = sideBySide(left, broken, applied, isDenying)
     if (together.some(isRolling) && !(await (looked ?? confirmCurrent()))) return { reports, overtaken: {} }
     looked = lookAhead(left[together.length], confirmCurrent)
     const { reports: done, overtaken } = await attemptAll(kubernetes, together, applied)
@@ -84,13 +85,14 @@ const sideBySide = (
   operations: readonly Operation[],
   broken: ReadonlySet<string>,
   applied: ReadonlyMap<string, KubernetesObject>,
+  isDenying: Conditions['isDenying'],
 ): Operation[] => {
   const [ids, objects] = [new Set<string>(), new Set<string>()]
   const together: Operation[] = []
   const [first] = operations
   for (const operation of operations) {
     const { id, object, needs, verb } = operation
-    const isFree = isFreelyOrdered(operation) && !applied.has(object) && !objects.has(object)
+    const isFree = isFreelyOrdered(operation, isDenying) && !applied.has(object) && !objects.has(object)
     const isNext = isFree && verb === first?.verb && !needs.some((one) => ids.has(one) || broken.has(one))
     if (operation !== first && !isNext) break
     ids.add(id)
@@ -101,13 +103,13 @@ const sideBySide = (
   return together
 }
 
-const isFreelyOrdered = (operation: Operation): boolean =>
+const isFreelyOrdered = (operation: Operation, isDenying: Conditions['isDenying']): boolean =>
   operation.verb === 'touch' ||
   isRelabelling(operation) ||
   (operation.verb === 'apply' &&
-    operation.phase === 'allow' &&
     operation.found === undefined &&
-    operation.desired.kind === 'AuthorizationPolicy')
+    operation.desired.kind === 'AuthorizationPolicy' &&
+    !isDenying(operation.desired))
 
 const AT_ONCE = 8
 

@@ -9,40 +9,12 @@ import type { State } from '../../state/state.ts'
 import { managerOf } from '../../workload/objects.ts'
 
 /**
- * The phases of a step, in the order of safety. Nothing is enrolled, and the mesh is not hardened, before the policies exist that allow its
- * peers. Nothing is on the mesh without its policies. Within a phase, operations are executed in the order of the list.
- *
- * Before the first operation the memory is saved (write-ahead), with the possible writes and a write token. Each operation is bound to an
- * observation made before that. If it is executed late, after its sender gave up or died, it finds another resourceVersion: the step that
- * finds the token has written once to every object in reach (`touch`).
+ * One write. It is bound to the uid and the resourceVersion of the object, as it was observed before the memory was saved (write-ahead). If it is
+ * executed late, after its sender gave up or died, it finds another resourceVersion: the step that finds the token of that sender has written
+ * once to every object in reach (`touch`).
  */
-export const PHASES = [
-  /** Removes labels from targets that leave the mesh, before any of their access is narrowed. */
-  'leave',
-  /**
-   * Writes ALLOW objects, and once to those that a late write may still reach. Of a target with several objects, the new ones are written before the others are narrowed. Then policies that
-   * denied everything else are removed if nothing replaces them.
-   */
-  'allow',
-  /**
-   * Writes the application's own objects and workload, with the labels of its pods. If these leave the mesh, the phase is `leave` instead.
-   */
-  'run',
-  /** Applies labels: to the workload, the Service, then the namespace. Labels of former targets are removed. */
-  'enrol',
-  /** Writes policies that deny all other requests. */
-  'deny',
-  /** Writes once to objects that are already as desired, if a late write may still reach them. */
-  'touch',
-  /** Removes stale objects, denying ones first, each after its replacement stands. */
-  'prune',
-] as const
-export type Phase = (typeof PHASES)[number]
-
-/** One write. It is bound to the uid and the resourceVersion of the object that it was planned for. */
 export type Operation = {
   readonly id: string
-  readonly phase: Phase
   /** The object's name. */
   readonly object: string
   readonly manager: string
@@ -92,25 +64,13 @@ export const objectOf = (operation: Operation): KubernetesObject => {
 /** Returns the object of an operation's id. */
 export const objectIn = (id: string): string => id.slice(id.indexOf(' ') + 1)
 
-/** Selects the operations that can be executed although those in `failed` cannot. */
+/** Selects the operations of a plan that can be executed although those in `failed` cannot. */
 export const withoutFailed = (operations: readonly Operation[], failed: ReadonlySet<string>): Operation[] => {
   const left = new Set(failed)
-  return inOrder(operations).filter(({ id, needs }) => {
+  return operations.filter(({ id, needs }) => {
     const isDue = !left.has(id) && !needs.some((one) => left.has(one))
     if (!isDue) left.add(id)
     return isDue
-  })
-}
-
-/** Sorts operations by phase, and each after those that it needs. Between two that need each other the phase decides. */
-export const inOrder = (operations: readonly Operation[]): Operation[] => {
-  const left = operations.toSorted((one, other) => PHASES.indexOf(one.phase) - PHASES.indexOf(other.phase))
-  const waiting = new Set(left.map(({ id }) => id))
-  return operations.map(() => {
-    const next = left.findIndex(({ needs }) => !needs.some((id) => waiting.has(id)))
-    const [operation] = left.splice(Math.max(next, 0), 1) as [Operation]
-    waiting.delete(operation.id)
-    return operation
   })
 }
 
@@ -152,6 +112,8 @@ type Blocked = { readonly object: KubernetesObject; readonly problem?: string | 
 export type Plan = {
   /** In the order of execution. */
   readonly operations: readonly Operation[]
+  /** The number of the first ones, after which the targets and the pods are observed again: they may create or replace these. */
+  readonly early: number
   readonly blocked: readonly Blocked[]
   readonly conflicts: readonly Conflict[]
   readonly waiting: readonly Wait[]

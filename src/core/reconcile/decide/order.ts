@@ -5,7 +5,7 @@ import { MESH_KEYS, USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../
 import { readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
 import { changesAny, isService, wantedAt } from './labels-at-place.ts'
-import { applyOf, idOf, inOrder, isReleasing, type Operation, objectOf, PHASES, removalOf } from './operation.ts'
+import { applyOf, idOf, isReleasing, type Operation, objectOf, removalOf } from './operation.ts'
 import { liveIn, type Situation } from './situation.ts'
 import { targetOf } from './widen.ts'
 
@@ -29,24 +29,46 @@ const EDGES: readonly Edge[] = [
 
 type Edge = { readonly what: Group; readonly after: readonly Group[]; readonly because: string }
 
-/** Own policies are those of the application's pods and Services. */
+/** Own policies are those of the application's pods and Services. Labels are those of the mesh. */
 type Group =
-  /** Applies of own policies. The first ones of pods whose Service is yet to be led to the waypoint are a group of their own. */
-  | ('policy' | 'first policy')
-  /** Removals, where the application leaves, of own policies of pods that nothing replaces. `change`: all else that may take access away. */
-  | ('last policy' | 'change')
-  /** Applies of policies that allow access without a request, everywhere and in the namespace, and of those that are not there yet. */
-  | ('basic policy' | 'basic policy here' | 'missing policy')
-  /** Applies of what denies all that nothing allows, where it is new, and removals of what denies. */
-  | ('denial' | 'end of denial')
-  /** Policies that are enforced, and go or become dry runs: those that allow, and those that deny all that nothing allows. */
-  | ('less allowed' | 'end of hardening')
-  /** Labels of the mesh, those among them of pods that are not led to a waypoint yet, and those of the namespace. */
-  | ('mesh label' | 'joining pods' | 'namespace')
-  /** Labels of the mesh at Services, those among them that lead to a waypoint, and those of an application that is not to be on the mesh. */
-  | ('Service label' | 'leading label' | 'freed Service')
-  /** Removals of labels. */
-  | ('release' | 'Service release')
+  /** Applies of own policies, but for the first ones. */
+  | 'policy'
+  /** Applies of the first policies of pods whose Service is yet to be led to the waypoint. */
+  | 'first policy'
+  /** Removals, where the application leaves, of own policies of pods that nothing replaces. */
+  | 'last policy'
+  /** All other writes of own policies that may take access away. */
+  | 'change'
+  /** Applies of policies that allow access without a request. */
+  | 'basic policy'
+  /** Those among them of the application's namespace. */
+  | 'basic policy here'
+  /** Applies of policies that are not there yet. */
+  | 'missing policy'
+  /** Applies of what is new and denies all that nothing allows. */
+  | 'denial'
+  /** Removals of what denies. */
+  | 'end of denial'
+  /** Enforced policies that allow, and go or become dry runs. */
+  | 'less allowed'
+  /** Enforced policies that deny all that nothing allows, and go or become dry runs. */
+  | 'end of hardening'
+  /** Labels of pods, and of former targets. */
+  | 'mesh label'
+  /** Those among them of pods that are not led to a waypoint yet. */
+  | 'joining pods'
+  /** The label that enrols the namespace. */
+  | 'namespace'
+  /** Labels of Services. */
+  | 'Service label'
+  /** Those among them that lead to a waypoint. */
+  | 'leading label'
+  /** Labels of the Service of an application that is not to be on the mesh. */
+  | 'freed Service'
+  /** Removals of labels from pods. */
+  | 'release'
+  /** Removals of labels from Services. */
+  | 'Service release'
 
 type Groups = Readonly<Partial<Record<Group, readonly string[]>>>
 
@@ -108,10 +130,7 @@ export const orderOf = (situation: Situation): Order => {
 export const neededBy = (groups: Groups, ofs: readonly Group[]): string[] =>
   EDGES.filter(({ what }) => ofs.includes(what)).flatMap(({ after }) => after.flatMap((one) => groups[one] ?? []))
 
-/**
- * Orders a plan, and adds what each operation comes after. One that another one needs is in the phase of that one, if that is earlier.
- * `leaving` holds the ids of the applies that remove labels from pods.
- */
+/** Orders a plan, and adds what each operation comes after. `leaving` holds the ids of the applies that remove labels from pods. */
 export const ordered = (
   situation: Situation,
   order: Order,
@@ -132,11 +151,27 @@ export const ordered = (
     const needs = neededBy(groups, [...known, ...labelGroups(situation, order, operation)])
     return { ...operation, needs: [...operation.needs, ...needs] }
   })
-  const phases = new Map<string, number>()
-  const phaseOf = ({ id, phase }: Operation) => Math.min(PHASES.indexOf(phase), phases.get(id) ?? PHASES.length)
-  for (const one of inOrder(needing).toReversed())
-    for (const id of one.needs) phases.set(id, Math.min(phaseOf(one), phases.get(id) ?? PHASES.length))
-  return inOrder(needing.map((one) => ({ ...one, phase: PHASES[phaseOf(one)] ?? one.phase })))
+  return inOrder(needing)
+}
+
+/** Lists each operation once, and before it those that it needs. Else the order of the list stays, also between two that need each other. */
+export const inOrder = (operations: readonly Operation[]): Operation[] => {
+  const listed = operations.map((operation, place) => ({ operation, place }))
+  const byId = new Map(listed.map((one) => [one.operation.id, one]))
+  const met = new Set<string>()
+  const sorted: Operation[] = []
+  const add = ({ operation, place }: (typeof listed)[number]): void => {
+    // labels and an object of the application's own may ask for the same touch
+    if (met.has(operation.id)) return
+    met.add(operation.id)
+    // in the order of the list, because parts of one target rest on it
+    const needed = operation.needs.flatMap((id) => byId.get(id) ?? [])
+    for (const need of needed.toSorted((one, other) => one.place - other.place))
+      if (need.place < place || !need.operation.needs.includes(operation.id)) add(need)
+    sorted.push(operation)
+  }
+  for (const one of listed) add(one)
+  return sorted
 }
 
 /** Lists the groups of a write of mesh labels. */

@@ -44,7 +44,6 @@ const forgetting = (
   }
   return {
     ...writeOf(subject, keys ? 'forget' : 'remove', found),
-    phase: 'prune',
     needs: operations.filter(goesBefore).map(({ id }) => id),
     reason: 'nothing refers to it any more',
     ...(keys ? { verb: 'forget', found, keys } : { verb: 'remove', found }),

@@ -64,9 +64,8 @@ export const labelled = (
   const seen = readHeld(subject.application, place)
   const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
-  const phase = isLeaving && !isNamespace(place) ? 'leave' : 'enrol'
   const reason = REASONS[isLeaving ? 'release' : verb]
-  const common = { object, manager: fieldManager(subject.application), phase, reason, needs: [] } as const
+  const common = { object, manager: fieldManager(subject.application), reason, needs: [] } as const
   const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference }
   const touches: Operation[] =
     fence === undefined ? [] : [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence }]
@@ -90,7 +89,7 @@ const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocat
   const { conflicts, ...difference } = diffLabels(place, { ...wanted, inherited }, manager)
   const name = objectKey(object)
   const operation: Operation = {
-    ...{ id: idOf('annotate', name), phase: 'enrol', object: name, manager },
+    ...{ id: idOf('annotate', name), object: name, manager },
     needs: desired.objects.filter(({ kind }) => kind === 'ConfigMap').map(applyOf),
     ...{ verb: 'annotate', place, difference, reason: 'the pods are to start with another file' },
   }
@@ -99,8 +98,6 @@ const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocat
     conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
   }
 }
-
-const isNamespace = ({ object }: LabelLocation): boolean => object.kind === 'Namespace'
 
 /** Removes repeated places. A former target may be the same object as a current one, or as another former one, under another name. */
 const without = (places: readonly LabelLocation[], others: readonly LabelLocation[]): LabelLocation[] =>

@@ -8,22 +8,23 @@ import { ownWorkload } from '../../workload/config.ts'
 import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.ts'
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
-import { applyOf, type Phase, type Plan, writeOf } from './operation.ts'
+import { applyOf, type Operation, objectOf, type Plan, writeOf } from './operation.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
 import { planStaying } from './plan-staying.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
 import { isRequestUnknown } from './stays.ts'
 import { inParts, type Pair } from './widen.ts'
 
-/** `isHolding`: stale objects are kept for the consumers. */
-type PlannedObjects = Omit<Plan, 'problems' | 'awaiting'> & { readonly isHolding: boolean }
+/** `allowing` are touches and what lets in, `own` the own workload and its objects, `later` all others. `isHolding`: stale objects are kept for the consumers. */
+type PlannedObjects = Pick<Plan, 'blocked' | 'conflicts' | 'waiting' | 'messages'> &
+  Readonly<Record<'allowing' | 'own' | 'later', readonly Operation[]>> & { readonly isHolding: boolean }
 
 /** Plans the writes that bring the application's objects to the desired state. */
 export const planObjects = (situation: Situation, templates: Templates): PlannedObjects => {
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
   const applies = planApplies(situation, templates, kinds)
   const stale = kinds.flatMap((one) => one.stale)
-  const { held, ...staying } = planStaying(
+  const { held, touches, ...staying } = planStaying(
     situation,
     kinds.flatMap((one) => one.staying),
     stale,
@@ -33,13 +34,18 @@ export const planObjects = (situation: Situation, templates: Templates): Planned
     kinds.flatMap((one) => one.library),
     new Set(kinds.flatMap(({ same }) => same.map(({ live }) => objectKey(live)))),
   )
+  const removals = planPrune(situation, without(stale, held))
+  const { isDenying, isForAll } = situation.features.mesh
+  // nothing replaces what denies all, which would refuse what joins the mesh
+  const isEnding = (one: Operation) => one.needs.length === 0 && isDenying(objectOf(one)) && isForAll(objectOf(one))
+  const applied = Object.groupBy(applies.operations, ({ desired: object }) =>
+    isDenying(object) ? 'denying' : isRun(object) ? 'own' : 'allowing',
+  )
   return {
-    operations: [
-      ...applies.operations,
-      ...staying.operations,
-      ...planPrune(situation, without(stale, held)),
-      ...library.operations,
-    ],
+    // no label comes before the touch of a policy that it rests on, which a late write could remove
+    allowing: [...touches, ...(applied.allowing ?? []), ...staying.operations, ...removals.filter(isEnding)],
+    own: applied.own ?? [],
+    later: [...(applied.denying ?? []), ...removals.filter((one) => !isEnding(one)), ...library.operations],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
     waiting: [...kinds.flatMap(({ waiting }) => waiting), ...staying.waiting, ...library.waiting],
@@ -86,10 +92,8 @@ const planApplies = (
   situation: Situation,
   templates: Templates,
   kinds: readonly Compared[],
-): Pick<PlannedObjects, 'operations' | 'blocked' | 'conflicts'> => {
+): Pick<Plan, 'blocked' | 'conflicts'> & { readonly operations: readonly (Operation & { verb: 'apply' })[] } => {
   const { features, subject, desired } = situation
-  const phaseOf = (object: KubernetesObject): Phase =>
-    features.mesh.isDenying(object) ? 'deny' : isRun(object) ? templates.phase : 'allow'
   const places = new Map(desired.objects.map((object, index) => [objectKey(object), index]))
   // files come before the pods that mount them
   const placeOf = ({ desired: object }: Pair) => (isFile(object) ? -1 : (places.get(objectKey(object)) ?? 0))
@@ -105,7 +109,6 @@ const planApplies = (
     operations: drafts.map((draft) => ({
       ...writeOf(subject, 'apply', draft.desired),
       id: draft.id,
-      phase: phaseOf(draft.desired),
       needs: [...draft.needs, ...toRun(draft.desired)],
       reason: draft.live === undefined ? 'it is desired' : 'it is not as it is desired',
       verb: 'apply',

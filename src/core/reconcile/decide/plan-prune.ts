@@ -5,10 +5,7 @@ import { applyOf, type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
 import { targetOf, widening } from './widen.ts'
 
-/**
- * Plans the removal of stale objects, denying policies first. Each is removed after its replacements stand. A policy that denies everything
- * and has no replacement is removed before anything joins the mesh.
- */
+/** Plans the removal of stale objects, denying policies first. Each is removed after its replacements stand. */
 export const planPrune = (situation: Situation, stale: readonly KubernetesObject[]): Operation[] => {
   const { mesh } = situation.features
   const replacements = replacementsIn(situation)
@@ -16,12 +13,10 @@ export const planPrune = (situation: Situation, stale: readonly KubernetesObject
   const isReplaced = (object: KubernetesObject) => replacements(object).some((one) => replaces(object, one))
   const remove = (object: KubernetesObject, ...needs: readonly string[]): Operation =>
     removing(situation, object, [...replacements(object).map(applyOf), ...needs], NOT_DESIRED)
-  const ending = (object: KubernetesObject): Operation =>
-    isReplaced(object) || !mesh.isForAll(object) ? remove(object) : { ...remove(object), phase: 'allow' }
   const [denying, others] = [stale.filter(mesh.isDenying), stale.filter((object) => !mesh.isDenying(object))]
   const targets = Map.groupBy(others, (object) => targetOf(mesh, object))
   return [
-    ...denying.map(ending),
+    ...denying.map((object) => remove(object)),
     ...[...targets.values()].flatMap((parts) => {
       const [first, ...rest] = parts
       const wide = parts.some(isReplaced) ? undefined : widening(situation, parts)
@@ -61,7 +56,7 @@ const removing = (
   found: KubernetesObject,
   needs: readonly string[],
   reason: string,
-): Operation => ({ ...writeOf(subject, 'remove', found), phase: 'prune', needs, reason, verb: 'remove', found })
+): Operation => ({ ...writeOf(subject, 'remove', found), needs, reason, verb: 'remove', found })
 
 /**
  * Removes the charm library's objects, each when our replacement stands. A policy is removed once the mesh has accepted

@@ -6,8 +6,11 @@ import { type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
 import { isOfConfig, isStaying, waitsForConfig } from './stays.ts'
 
-/** `held`: the stale objects that stay. */
-type Staying = Pick<Plan, 'operations' | 'waiting'> & { readonly held: readonly KubernetesObject[] }
+/** `touches` go to objects that stay as they are, and `operations` change others. `held`: the stale objects that stay. */
+type Staying = Pick<Plan, 'operations' | 'waiting'> & {
+  readonly touches: readonly Operation[]
+  readonly held: readonly KubernetesObject[]
+}
 
 /** Plans what is written to objects that stay: those in `staying`, and stale ones that something still rests on. */
 export const planStaying = (
@@ -16,9 +19,9 @@ export const planStaying = (
   stale: readonly KubernetesObject[],
 ): Staying => {
   const held = stale.filter(isStaying(situation))
-  const touches = [...staying, ...held].flatMap((object) => touching(situation, object))
   return {
-    operations: [...touches, ...planCarried(situation, stale)],
+    touches: [...staying, ...held].flatMap((object) => touching(situation, object)),
+    operations: planCarried(situation, stale),
     waiting: [
       ...keeping(situation, held),
       ...waitsForConfig(
@@ -31,13 +34,10 @@ export const planStaying = (
 }
 
 /** Plans the touch of an object that a late write may still reach. The late write then finds another resourceVersion, and fails. */
-const touching = ({ features, subject, fence }: Situation, found: KubernetesObject): Operation[] => {
+const touching = ({ subject, fence }: Situation, found: KubernetesObject): Operation[] => {
   if (fence === undefined) return []
-  const { isPolicy, isDenying } = features.mesh
-  // labels come after the policies that they rest on, which a late write could remove
-  const phase = isPolicy(found) && !isDenying(found) ? 'allow' : 'touch'
   const reason = 'a write may be on its way'
-  return [{ ...writeOf(subject, 'touch', found), phase, needs: [], reason, verb: 'touch', found, fence }]
+  return [{ ...writeOf(subject, 'touch', found), needs: [], reason, verb: 'touch', found, fence }]
 }
 
 /** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */
@@ -45,7 +45,7 @@ const planCarried = ({ subject, desired }: Situation, stale: readonly Kubernetes
   objectDifference(stale, desired.carried, managerOf(subject, 'AuthorizationPolicy'))
     .apply.filter(({ live }) => live !== undefined)
     .map(({ desired: object, live: found }) => ({
-      ...{ ...writeOf(subject, 'apply', object), phase: 'allow', needs: [] },
+      ...{ ...writeOf(subject, 'apply', object), needs: [] },
       ...{ reason: 'it is not as it was asked for last', verb: 'apply', desired: object, found },
     }))
 

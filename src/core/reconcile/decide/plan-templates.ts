@@ -29,7 +29,6 @@ export const planTemplates = (situation: Situation, order: Order, failed: Readon
     whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
     before: new Map(planned.map(({ object, before }) => [objectKey(object), before])),
     releasing,
-    phase: releasing.length > 0 && order.isLeaving ? 'leave' : 'run',
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
   }
 }

@@ -37,11 +37,19 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
   const labels = planLabels(situation, order, templates, isSpecRefused)
   const namespace = planNamespace(situation, order)
   const objects = planObjects(situation, templates)
-  const secrets = planSecrets(situation, objects.operations)
-  const operations = [labels, namespace, objects, secrets].flatMap((one) => one.operations)
+  const secrets = planSecrets(situation, objects.later)
+  const { allowing, own, later } = objects
+  // Where the list alone has the order, a failure skips nothing: policies before pods that join with their namespace, denials after labels
+  // without which clients have no identity, removals last. Labels that leave go before any access is narrowed.
+  const isReleasing = order.isLeaving && templates.releasing.length > 0
+  const early = [order.isLeaving ? labels.operations : [], ...(isReleasing ? [own, allowing] : [allowing, own])].flat()
+  const late = [order.isLeaving ? [] : labels.operations, namespace.operations, later, secrets.operations].flat()
+  const operations = ordered(situation, order, [...early, ...late], templates.releasing)
+  const isEarly = new Set(early.map(({ id }) => id))
   const { kinds, namespace: read } = observed.owned
   return {
-    operations: ordered(situation, order, operations, templates.releasing),
+    operations,
+    early: operations.findLastIndex(({ id }) => isEarly.has(id)) + 1,
     blocked: objects.blocked,
     conflicts: [...labels.conflicts, ...templates.conflicts, ...objects.conflicts, ...namespace.conflicts],
     waiting: [...objects.waiting, ...namespaceWait(situation, namespace), ...labels.waiting, ...namespace.waiting],

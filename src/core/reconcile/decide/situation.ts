@@ -8,7 +8,7 @@ import type { Unknown } from '../../relations/unknown.ts'
 import type { State } from '../../state/state.ts'
 import type { Namesakes, Observed } from '../observe/cluster.ts'
 import type { Desired } from './desired-state.ts'
-import type { Conflict, Phase } from './operation.ts'
+import type { Conflict } from './operation.ts'
 
 /** The parts of a state that a plan depends on. The order of events is not one of them. */
 export type Planned = Pick<State, 'config' | 'libraryLabels' | 'pending' | 'slowed'>
@@ -56,7 +56,5 @@ export type Templates = {
   readonly before: ReadonlyMap<string, readonly string[]>
   /** The ids of the applies that remove labels from pods. */
   readonly releasing: readonly string[]
-  /** The phase of the workload and its objects. */
-  readonly phase: Phase
   readonly conflicts: readonly Conflict[]
 }

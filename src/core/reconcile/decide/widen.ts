@@ -52,7 +52,6 @@ export const widening = (
   const { name, namespace, labels, annotations } = wide.metadata
   return {
     ...writeOf(situation.subject, 'widen', found),
-    phase: 'prune',
     needs: [],
     reason: 'the other objects of its target go',
     verb: 'apply',

@@ -24,7 +24,7 @@ const common = (verb: Operation['verb'], kind: string, name: string, needs: read
 }
 
 const removing = (name: string, ...needs: string[]): Operation => ({
-  ...{ ...common('remove', 'ConfigMap', name, needs), phase: 'prune', verb: 'remove' },
+  ...{ ...common('remove', 'ConfigMap', name, needs), verb: 'remove' },
   found: object('ConfigMap', name),
 })
 
@@ -32,7 +32,6 @@ const applying = (kind: string, name: string, changes: Partial<Operation> = {}, 
   ({
     ...{
       ...common('apply', kind, name, needs),
-      phase: 'run',
       verb: 'apply',
       desired: object(kind, name),
       found: undefined,
@@ -49,6 +48,8 @@ const refusal = (status: number, reason: string): TransportAnswer => ({
 const REFUSED = refusal(422, 'Invalid')
 const CONFLICT = refusal(409, 'Conflict')
 const AWAY = refusal(599, 'away')
+
+const isDenying = ({ spec }: KubernetesObject) => spec?.action === 'DENY'
 
 /** Runs operations against an API server that answers by the name in the path; the calls, and the most of them at once. */
 const run = async (
@@ -83,7 +84,7 @@ const run = async (
     asked += 1
     return isCurrent
   }
-  const execution = await execute(kubernetes, operations, { failed, confirmCurrent, isFresh })
+  const execution = await execute(kubernetes, operations, { failed, confirmCurrent, isDenying, isFresh })
   const { reports, overtaken } = execution
   return {
     calls,
@@ -160,11 +161,11 @@ describe('a write that restarts pods', () => {
 
 describe('operations side by side', () => {
   const touching = (name: string, ...needs: string[]): Operation => ({
-    ...{ ...common('touch', 'ConfigMap', name, needs), phase: 'touch', verb: 'touch', fence: 't' },
+    ...{ ...common('touch', 'ConfigMap', name, needs), verb: 'touch', fence: 't' },
     found: object('ConfigMap', name),
   })
   const allowing = (name: string, changes: object = {}, ...needs: string[]) =>
-    applying('AuthorizationPolicy', name, { phase: 'allow', ...changes } as Partial<Operation>, ...needs)
+    applying('AuthorizationPolicy', name, changes as Partial<Operation>, ...needs)
   const most = async (...operations: Operation[]) => (await run(operations)).most
 
   test('operations side by side are touches, new policies that allow, and labels that stay', async () => {
@@ -176,7 +177,6 @@ describe('operations side by side', () => {
         if (place === undefined) throw new Error('no place')
         return {
           ...common('label', place.object.kind, `web${index}`, []),
-          phase: 'enrol',
           verb: 'label',
           place,
           difference: { remove: {}, apply: { a: '2' } },
@@ -196,10 +196,9 @@ describe('operations side by side', () => {
     expect(await most(touching('a'), { ...touching('a'), id: 'again' })).toBe(1)
     expect(await most(touching('a'), touching('b', `touch ConfigMap ${NAMESPACE}/a`))).toBe(1)
     expect(await most(allowing('a'), allowing('b', { found: object('AuthorizationPolicy', 'b') }))).toBe(1)
-    expect(await most(allowing('a'), allowing('b', { phase: 'deny' }))).toBe(1)
-    expect(
-      await most(applying('ConfigMap', 'a', { phase: 'allow' }), applying('ConfigMap', 'b', { phase: 'allow' })),
-    ).toBe(1)
+    const denial = { ...object('AuthorizationPolicy', 'b'), spec: { action: 'DENY' } }
+    expect(await most(allowing('a'), allowing('b', { desired: denial }))).toBe(1)
+    expect(await most(applying('ConfigMap', 'a'), applying('ConfigMap', 'b'))).toBe(1)
     expect(await most(removing('a'), removing('b'))).toBe(1)
   })
 

@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../../../src/platform/kubernetes/objec
 const metadata = { name: 'web', namespace: 'shop' }
 
 const applied = (desired: KubernetesObject, found?: KubernetesObject): Operation => ({
-  ...{ id: 'apply web', phase: 'run', object: 'shop/web', manager: 'meshstep-web', needs: [], reason: 'it is desired' },
+  ...{ id: 'apply web', object: 'shop/web', manager: 'meshstep-web', needs: [], reason: 'it is desired' },
   ...{ verb: 'apply', desired, found },
 })
 

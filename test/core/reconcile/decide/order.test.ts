@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { neededBy, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
+import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
+import { inOrder, neededBy, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
@@ -8,24 +9,22 @@ import { NAMESPACE } from '../../../helpers/world.ts'
 const MESH = { [ENROLMENT_LABEL]: 'ambient' }
 const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [] } }
 
-describe('the phase of labels', () => {
-  const phase = (held: Record<string, string>, labels: Record<string, string>, more: Changes = {}) =>
+describe('labels of an application that leaves', () => {
+  const isLeaving = (held: Record<string, string>, labels: Record<string, string>, more: Changes = {}) =>
     orderOf(situationOf({ held, desired: { labels: { ...ASKED.labels, labels } }, ...more })).isLeaving
-      ? 'leave'
-      : 'enrol'
 
-  test('the phase of labels is that of leaving where they only become fewer', () => {
-    expect(phase(MESH, {})).toBe('leave')
-    expect(phase({ ...MESH, a: 'b' }, MESH)).toBe('enrol')
-    expect(phase({ ...MESH, a: 'b' }, { a: 'c' })).toBe('enrol')
-    expect(phase({ a: 'b' }, MESH)).toBe('enrol')
-    expect(phase(MESH, MESH)).toBe('enrol')
-    expect(phase({}, {})).toBe('enrol')
+  test('labels of an application that leaves are those that only become fewer', () => {
+    expect(isLeaving(MESH, {})).toBe(true)
+    expect(isLeaving({ ...MESH, a: 'b' }, MESH)).toBe(false)
+    expect(isLeaving({ ...MESH, a: 'b' }, { a: 'c' })).toBe(false)
+    expect(isLeaving({ a: 'b' }, MESH)).toBe(false)
+    expect(isLeaving(MESH, MESH)).toBe(false)
+    expect(isLeaving({}, {})).toBe(false)
   })
 
-  test('the phase of labels is not that of leaving while they are unknown, and is while pods are waited for', () => {
-    expect(phase(MESH, {}, { desired: { labels: { ...ASKED.labels, labels: {}, unknown: 'all' } } })).toBe('enrol')
-    expect(phase({}, {}, { waitForPods: { held: 'pods', for: [], message: '' } })).toBe('leave')
+  test('labels of an application that leaves are not those that are unknown, and are all while pods are waited for', () => {
+    expect(isLeaving(MESH, {}, { desired: { labels: { ...ASKED.labels, labels: {}, unknown: 'all' } } })).toBe(false)
+    expect(isLeaving({}, {}, { waitForPods: { held: 'pods', for: [], message: '' } })).toBe(true)
   })
 })
 
@@ -82,5 +81,31 @@ describe('the order of a Service, its pods and their policies', () => {
     expect(groups.change).toEqual(['remove AuthorizationPolicy shop/service'])
     const replaced = order(LED, [atPods], { held: LED, desired: { objects: [policy('next', atPods.spec ?? {})] } })
     expect(replaced.groups['last policy']).toEqual([])
+  })
+})
+
+describe('the order of operations', () => {
+  const one = (id: string, ...needs: string[]) => ({ id, needs }) as unknown as Operation
+  const sorted = (...operations: Operation[]) => inOrder(operations).map(({ id }) => id)
+
+  test('the order of operations is that of the list where none needs a later one', () => {
+    expect(sorted()).toEqual([])
+    expect(sorted(one('b'), one('a'), one('c', 'a', 'elsewhere'))).toEqual(['b', 'a', 'c'])
+  })
+
+  test('the order of operations has what one needs right before it, and before that what this needs', () => {
+    expect(sorted(one('a', 'c'), one('b'), one('c', 'd'), one('e'), one('d'))).toEqual(['d', 'c', 'a', 'b', 'e'])
+    expect(sorted(one('a', 'd', 'c'), one('b', 'c'), one('c'), one('d'))).toEqual(['c', 'd', 'a', 'b'])
+  })
+
+  test('the order of operations that need each other is that of the list, and what else they need comes before', () => {
+    expect(sorted(one('a', 'b', 'c'), one('b', 'a'), one('c'))).toEqual(['c', 'a', 'b'])
+    expect(sorted(one('x', 'b'), one('a', 'b'), one('b', 'a'))).toEqual(['a', 'b', 'x'])
+  })
+
+  test('the order of operations has each once, also those in a circle, and of one name', () => {
+    expect(sorted(one('a', 'b'), one('b', 'c'), one('c', 'a')).toSorted()).toEqual(['a', 'b', 'c'])
+    expect(sorted(one('a', 'b'), one('b'), one('b'))).toEqual(['b', 'a'])
+    expect(sorted(one('a', 'a'))).toEqual(['a'])
   })
 })

@@ -91,7 +91,7 @@ describe('the Secret with the secret values of a workload', () => {
     ]
     const [gone] = planned(store('a'), NOT_USING, undefined, others).operations
     expect(gone).toMatchObject({
-      ...{ id: `remove Secret shop/${STORE}`, phase: 'prune', manager: 'meshstep/web' },
+      ...{ id: `remove Secret shop/${STORE}`, manager: 'meshstep/web' },
       needs: ['remove Secret shop/other', 'remove StatefulSet shop/web'],
     })
   })

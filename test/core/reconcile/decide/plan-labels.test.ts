@@ -30,23 +30,23 @@ const plan = (changes: Changes, { templates = NONE, isSpecRefused = false } = {}
 }
 
 const shown = (operations: readonly Operation[]) =>
-  operations.map(({ verb, object, phase, ...operation }) => [
-    `${verb} ${object} in ${phase}`,
+  operations.map(({ verb, object, ...operation }) => [
+    `${verb} ${object}`,
     'difference' in operation ? (operation.difference.apply ?? operation.difference.remove) : undefined,
   ])
 
 describe('labels that are desired', () => {
   test('labels that are desired are written where they are missing, in the order of the targets', () => {
     expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }).operations)).toEqual([
-      ['label StatefulSet shop/web in enrol', MESH],
-      ['label Service shop/web in enrol', MESH],
+      ['label StatefulSet shop/web', MESH],
+      ['label Service shop/web', MESH],
     ])
   })
 
   test('labels that are desired are left to the workload where its template has them', () => {
     const templates = { whole: new Map([['StatefulSet shop/web', []]]) }
     expect(shown(plan({ desired: ASKED, observed: targets(WORKLOAD, SERVICE) }, { templates }).operations)).toEqual([
-      ['label Service shop/web in enrol', MESH],
+      ['label Service shop/web', MESH],
     ])
   })
 
@@ -64,7 +64,7 @@ describe('labels that are desired', () => {
 
   test('labels that are not desired any more are removed', () => {
     expect(shown(plan({ held: MESH, observed: targets(labelled('Service', MESH)) }).operations)).toEqual([
-      ['label Service shop/web in leave', {}],
+      ['label Service shop/web', {}],
     ])
     const [operation] = plan({ held: MESH, observed: targets(labelled('Service', MESH)) }).operations
     expect(operation?.reason).toBe('the labels are not desired any more')
@@ -73,10 +73,7 @@ describe('labels that are desired', () => {
 
   test('labels that become fewer on the mesh are written after what is allowed', () => {
     const { operations } = plan({ held: { ...MESH, a: 'b' }, desired: ASKED, observed: targets(WORKLOAD, SERVICE) })
-    expect(shown(operations).map(([name]) => name)).toEqual([
-      'label StatefulSet shop/web in enrol',
-      'label Service shop/web in enrol',
-    ])
+    expect(shown(operations).map(([name]) => name)).toEqual(['label StatefulSet shop/web', 'label Service shop/web'])
   })
 
   test('labels of which all are unknown stay', () => {
@@ -87,15 +84,15 @@ describe('labels that are desired', () => {
   test('labels of a Service stay while pods that accept only the waypoint are waited for', () => {
     const waitForPods = { held: 'pods', for: [], message: '' }
     const observed = targets(labelled('Service', MESH), labelled('StatefulSet', MESH))
-    expect(shown(plan({ waitForPods, observed }).operations)).toEqual([['label StatefulSet shop/web in leave', {}]])
+    expect(shown(plan({ waitForPods, observed }).operations)).toEqual([['label StatefulSet shop/web', {}]])
   })
 
   test('labels of a former target are released, unless it is a current one too', () => {
     const former = labelled('Service', MESH)
     const observed = { targets: { current: [WORKLOAD], earlier: [former], library: [] } }
     expect(shown(plan({ desired: ASKED, observed }).operations)).toEqual([
-      ['label StatefulSet shop/web in enrol', MESH],
-      ['release Service shop/web in enrol', {}],
+      ['label StatefulSet shop/web', MESH],
+      ['release Service shop/web', {}],
     ])
     const same = { targets: { current: [former], earlier: [former, former], library: [] } }
     expect(plan({ desired: ASKED, observed: same }).operations).toEqual([])
@@ -114,7 +111,7 @@ describe('labels that are desired', () => {
     const other = { ...labelled('Service', MESH), target: { kind: 'Service' as const, name: 'old' } }
     const observed = { targets: { current: [], earlier: [running, other], library: [] } }
     const refused = plan({ desired: ASKED, observed }, { isSpecRefused: true })
-    expect(shown(refused.operations)).toEqual([['release Service shop/web in enrol', {}]])
+    expect(shown(refused.operations)).toEqual([['release Service shop/web', {}]])
     expect(shown(plan({ desired: ASKED, observed }).operations)).toHaveLength(2)
   })
 
@@ -125,12 +122,12 @@ describe('labels that are desired', () => {
     }
     const observed = (current = WORKLOAD) => ({ targets: { current: [current], earlier: [pods], library: [] } })
     const names = (changes: Changes) => shown(plan(changes).operations).map(([name]) => name)
-    expect(names({ desired: ASKED, observed: observed() })).toEqual(['label StatefulSet shop/web in enrol'])
-    expect(names({ observed: observed() })).toEqual(['release Service shop/web in enrol'])
+    expect(names({ desired: ASKED, observed: observed() })).toEqual(['label StatefulSet shop/web'])
+    expect(names({ observed: observed() })).toEqual(['release Service shop/web'])
     const missing = { ...WORKLOAD, places: undefined }
-    expect(names({ desired: ASKED, observed: observed(missing) })).toEqual(['release Service shop/web in enrol'])
+    expect(names({ desired: ASKED, observed: observed(missing) })).toEqual(['release Service shop/web'])
     const other = { ...WORKLOAD, target: { kind: 'StatefulSet' as const, name: 'other' } }
-    expect(names({ desired: ASKED, observed: observed(other) })).toContain('release Service shop/web in enrol')
+    expect(names({ desired: ASKED, observed: observed(other) })).toContain('release Service shop/web')
   })
 
   test('labels that the charm library set are removed where it set them, and nowhere else', () => {
@@ -140,7 +137,7 @@ describe('labels that are desired', () => {
       state: { ...emptyState(), config: {}, libraryLabels: inherited },
       observed: { targets: { current: [found], earlier: [], library: [{ kind: 'Service' as const, name }] } },
     })
-    expect(shown(plan(library('web')).operations)).toEqual([['label Service shop/web in enrol', inherited]])
+    expect(shown(plan(library('web')).operations)).toEqual([['label Service shop/web', inherited]])
     expect(plan(library('other')).operations).toEqual([])
   })
 })
@@ -173,8 +170,8 @@ describe('a write of another step that may be on its way', () => {
   test('a write of another step that may be on its way is fenced by a touch of labels that are as desired', () => {
     const observed = targets(labelled('Service', MESH), WORKLOAD)
     expect(shown(plan({ desired: ASKED, observed, fence }).operations)).toEqual([
-      ['touch Service shop/web in enrol', undefined],
-      ['label StatefulSet shop/web in enrol', MESH],
+      ['touch Service shop/web', undefined],
+      ['label StatefulSet shop/web', MESH],
     ])
   })
 })
@@ -217,7 +214,7 @@ describe('annotations of pods', () => {
     const { operations } = plan({ desired: { annotations, objects }, observed: targets(WORKLOAD, SERVICE) })
     expect(operations).toMatchObject([
       {
-        ...{ id: 'annotate StatefulSet shop/web', verb: 'annotate', phase: 'enrol' },
+        ...{ id: 'annotate StatefulSet shop/web', verb: 'annotate' },
         ...{ needs: ['apply ConfigMap shop/a', 'apply ConfigMap shop/c'], difference: { apply: { hash: '1' } } },
         place: { path: ['spec', 'template', 'metadata', 'annotations'] },
       },

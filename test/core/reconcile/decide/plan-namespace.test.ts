@@ -43,7 +43,7 @@ describe('the labels of the namespace', () => {
 
   test('the labels of the namespace go once nobody depends on them', () => {
     expect(planned(namespace(MESH), off).operations).toMatchObject([
-      { id: 'label Namespace shop', phase: 'enrol', difference: { apply: {} } },
+      { id: 'label Namespace shop', difference: { apply: {} } },
     ])
     expect(planned(namespace(MESH), off, { labelsAwaited: ['shop/db'] })).toMatchObject({ isKept: true })
     expect(planned(namespace({}), off, { labelsAwaited: ['shop/db'] })).toMatchObject({ isKept: false })

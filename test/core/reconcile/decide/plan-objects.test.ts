@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { REQUESTED_BY } from '../../../../src/core/policies/requested-by.ts'
-import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
+import type { Operation, Plan } from '../../../../src/core/reconcile/decide/operation.ts'
 import { NOTHING_FAILED, plan } from '../../../../src/core/reconcile/decide/plan.ts'
 import type { Listed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { configWait } from '../../../../src/core/relations/unknown.ts'
@@ -41,7 +41,9 @@ const kinds = (...objects: KubernetesObject[]): Listed[] =>
 const planned = (changes: Changes, failed: ReadonlySet<string> = NOTHING_FAILED) =>
   plan({ situation: situationOf(changes), failed })
 
-const shown = (operations: readonly Operation[]): string[] => operations.map(({ id, phase }) => `${id} in ${phase}`)
+/** The writes in their order, with a bar before those that wait until the targets and the pods are observed again. */
+const shown = ({ operations, early }: Pick<Plan, 'operations' | 'early'>): string[] =>
+  ids(operations).toSpliced(early, 0, '|')
 
 const ids = (operations: readonly Operation[]): string[] => operations.map(({ id }) => id)
 
@@ -66,15 +68,15 @@ describe('objects that are desired', () => {
       desired('ConfigMap', 'b', { data: { a: 'b' } }),
       desired('ConfigMap', 'c'),
     ]
-    const { operations, problems, waiting } = planned({
+    const { problems, waiting, ...rest } = planned({
       ...{ desired: { objects: [one, two, three] }, observed: there(live('ConfigMap', 'a'), live('ConfigMap', 'b')) },
     })
-    expect(shown(operations)).toEqual(['apply ConfigMap shop/b in run', 'apply ConfigMap shop/c in run'])
-    expect(operations.map(({ reason }) => reason)).toEqual(['it is not as it is desired', 'it is desired'])
+    expect(shown(rest)).toEqual(['apply ConfigMap shop/b', 'apply ConfigMap shop/c', '|'])
+    expect(rest.operations.map(({ reason }) => reason)).toEqual(['it is not as it is desired', 'it is desired'])
     expect([problems, waiting]).toEqual([[], []])
   })
 
-  test('objects that are desired are written in the phase of their kind, and files before pods', () => {
+  test('objects that are desired are written in the order of their kind, and files before pods', () => {
     const objects = [
       denying('deny'),
       workload(),
@@ -82,12 +84,13 @@ describe('objects that are desired', () => {
       guard('allow'),
       desired('ConfigMap', 'file'),
     ]
-    expect(shown(planned({ desired: { objects }, observed: there() }).operations)).toEqual([
-      'apply AuthorizationPolicy shop/allow in allow',
-      'apply ConfigMap shop/file in run',
-      'apply StatefulSet shop/web in run',
-      'apply Service shop/web in run',
-      'apply AuthorizationPolicy shop/deny in deny',
+    expect(shown(planned({ desired: { objects }, observed: there() }))).toEqual([
+      'apply AuthorizationPolicy shop/allow',
+      'apply ConfigMap shop/file',
+      'apply StatefulSet shop/web',
+      'apply Service shop/web',
+      '|',
+      'apply AuthorizationPolicy shop/deny',
     ])
   })
 
@@ -98,8 +101,8 @@ describe('objects that are desired', () => {
       live: [],
       library: [],
     }))
-    expect(shown(planned({ desired: { objects }, observed: { owned: { kinds: listed } } }).operations)).toEqual([
-      ...['apply Secret shop/web in run', 'apply PodDisruptionBudget shop/web in run'],
+    expect(shown(planned({ desired: { objects }, observed: { owned: { kinds: listed } } }))).toEqual([
+      ...['apply Secret shop/web', 'apply PodDisruptionBudget shop/web', '|'],
     ])
   })
 
@@ -255,6 +258,72 @@ describe('the order of writes', () => {
     expect(afterOf(operations, 'apply AuthorizationPolicy shop/other')).toEqual([])
   })
 
+  const MESH = { 'istio.io/dataplane-mode': 'ambient' }
+  const asking = (labels: Record<string, string>) => ({ labels, unknown: [], required: true, messages: [] })
+  const letsIn = policy('lets-in', { targetRefs: [{ group: '', kind: 'Service', name: 'db' }], rules: [{}] })
+
+  test('the order of writes is that in which a plan lists them', () => {
+    const objects = [denying('deny'), workload(), guard('allow', 'db')]
+    const kept = live('AuthorizationPolicy', 'kept', { spec: guard('kept', 'db').spec ?? {} })
+    const changes = {
+      desired: { objects, labels: asking(MESH), unknown: ['AuthorizationPolicy shop/kept'] },
+      observed: {
+        ...there(kept, live('ConfigMap', 'stale')),
+        targets: { current: [labelled('StatefulSet', MESH), labelled('Service', {})], earlier: [], library: [] },
+      },
+      fence: 't',
+    }
+    expect(shown(planned(changes))).toEqual([
+      ...['touch AuthorizationPolicy shop/kept', 'apply AuthorizationPolicy shop/allow', 'apply StatefulSet shop/web'],
+      ...['|', 'label Service shop/web', 'apply AuthorizationPolicy shop/deny', 'remove ConfigMap shop/stale'],
+    ])
+  })
+
+  test('the order of writes has labels that leave before what lets in, and with them a workload whose pods leave', () => {
+    const [allow, run] = ['apply AuthorizationPolicy shop/lets-in', 'apply StatefulSet shop/web']
+    const [label, inNamespace] = ['label Service shop/web', 'label Namespace shop']
+    const writes = (held: Record<string, string>, pods: Record<string, string>, more: Changes = {}, service = MESH) => {
+      const current = [labelled('StatefulSet', pods), labelled('Service', service)]
+      const targets = { current, earlier: [], library: [] }
+      const [place] = labelled('Service', MESH).places ?? []
+      if (place === undefined) throw new Error('no place')
+      const { namespace: _, ...metadata } = place.object.metadata
+      const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, name: NAMESPACE } }
+      return shown(
+        planned({
+          ...{ held, ...more, desired: { objects: [letsIn, workload()], ...more.desired } },
+          observed: { targets, owned: { kinds: kinds(), namespace: { object } } },
+        }),
+      )
+    }
+    expect(writes(MESH, MESH)).toEqual([label, run, allow, '|', inNamespace])
+    expect(writes({}, MESH)).toEqual([allow, run, '|', label, inNamespace])
+    expect(writes(MESH, {})).toEqual([label, allow, run, '|', inNamespace])
+    const waitForPods = { held: 'pods', for: [], message: '' }
+    expect(writes({}, {}, { waitForPods })).toEqual([allow, run, '|', inNamespace])
+    expect(writes({}, MESH, { waitForPods })).toEqual([run, allow, '|', inNamespace])
+    const fewer = { ...MESH, a: 'b' }
+    expect(writes(fewer, fewer, { desired: { labels: asking(MESH) } }, fewer)).toEqual([
+      ...[allow, run, '|', label, inNamespace],
+    ])
+  })
+
+  test('the order of writes has touches before labels, also before one that comes early', () => {
+    const labels = asking({ ...MESH, 'istio.io/use-waypoint': 'waypoint' })
+    const pods = policy('pods', { selector: { matchLabels: { 'app.kubernetes.io/name': 'web' } }, rules: [{}] })
+    const kept = live('AuthorizationPolicy', 'kept', { spec: guard('kept').spec ?? {} })
+    const current = [labelled('StatefulSet', {}), labelled('Service', {})]
+    const joining = planned({
+      desired: { objects: [pods], labels, unknown: ['AuthorizationPolicy shop/kept'] },
+      observed: { ...there(kept), targets: { current, earlier: [], library: [] } },
+      fence: 't',
+    })
+    expect(shown(joining)).toEqual([
+      ...['touch AuthorizationPolicy shop/kept', 'label Service shop/web', 'apply AuthorizationPolicy shop/pods'],
+      ...['|', 'label StatefulSet shop/web'],
+    ])
+  })
+
   test('the order of writes does not wait for an object of a workload that somebody else has', () => {
     const account = desired('ServiceAccount', 'web')
     const all = [...kinds(), { kind: 'ServiceAccount' as const, live: [], library: [] }]
@@ -284,30 +353,27 @@ describe('the order of writes', () => {
 
   test('the order of writes puts no pods on the mesh whose Service is not led to the waypoint before', () => {
     const labels = { 'istio.io/dataplane-mode': 'ambient', 'istio.io/use-waypoint': 'waypoint' }
-    const { operations } = planned({
+    const joining = planned({
       desired: { objects: [workload()], labels: { labels, unknown: [], required: true, messages: [] } },
       observed: {
         ...there(),
         targets: { current: [labelled('StatefulSet', {}), labelled('Service', {})], earlier: [], library: [] },
       },
     })
-    expect(shown(operations)).toEqual(['label Service shop/web in run', 'apply StatefulSet shop/web in run'])
-    expect(afterOf(operations, 'apply StatefulSet shop/web')).toEqual(['label Service shop/web'])
+    expect(shown(joining)).toEqual(['label Service shop/web', 'apply StatefulSet shop/web', '|'])
+    expect(afterOf(joining.operations, 'apply StatefulSet shop/web')).toEqual(['label Service shop/web'])
   })
 
-  test('the order of writes has own policies that deny in the phase of the pods that join after them', () => {
+  test('the order of writes has own policies that deny before the pods that join after them, and both early', () => {
     const labels = { 'istio.io/dataplane-mode': 'ambient' }
-    const { operations } = planned({
+    const joining = planned({
       desired: {
         objects: [guard('deny', 'web', 'DENY'), workload()],
         labels: { labels, unknown: [], required: true, messages: [] },
       },
       observed: { ...there(), targets: { current: [labelled('StatefulSet', {})], earlier: [], library: [] } },
     })
-    expect(shown(operations)).toEqual([
-      'apply AuthorizationPolicy shop/deny in run',
-      'apply StatefulSet shop/web in run',
-    ])
+    expect(shown(joining)).toEqual(['apply AuthorizationPolicy shop/deny', 'apply StatefulSet shop/web', '|'])
   })
 
   test('the order of writes leaves out what depends on a failed write, and what depends on that', () => {
@@ -337,8 +403,8 @@ describe('objects that are not desired any more', () => {
   const stale = [live('ConfigMap', 'a'), live('ConfigMap', 'b'), live('ConfigMap', 'c'), live('ConfigMap', 'd')]
 
   test('objects that are not desired any more are removed, if they are ours', () => {
-    expect(shown(planned({ observed: there(stale[0] ?? live('ConfigMap', 'a')) }).operations)).toEqual([
-      'remove ConfigMap shop/a in prune',
+    expect(shown(planned({ observed: there(stale[0] ?? live('ConfigMap', 'a')) }))).toEqual([
+      ...['|', 'remove ConfigMap shop/a'],
     ])
     const copy = desired('ConfigMap', 'a', {}, { managedFields: [{ manager: 'meshstep/web', operation: 'Apply' }] })
     expect(planned({ observed: there(copy) }).operations).toEqual([])
@@ -397,7 +463,7 @@ describe('objects that are not desired any more', () => {
   })
 
   test('objects that are not desired any more go after their replacements, and the denying ones first', () => {
-    const { operations } = planned({
+    const replacing = planned({
       desired: { objects: [guard('new')] },
       observed: there(
         live('AuthorizationPolicy', 'old', { spec: guard('old').spec ?? {} }),
@@ -405,11 +471,13 @@ describe('objects that are not desired any more', () => {
         live('AuthorizationPolicy', 'deny', { spec: denying('deny').spec ?? {} }),
       ),
     })
-    expect(shown(operations)).toEqual([
-      'apply AuthorizationPolicy shop/new in allow',
-      'remove AuthorizationPolicy shop/deny in allow',
-      'remove AuthorizationPolicy shop/old in prune',
-      'remove AuthorizationPolicy shop/other in prune',
+    const { operations } = replacing
+    expect(shown(replacing)).toEqual([
+      'apply AuthorizationPolicy shop/new',
+      'remove AuthorizationPolicy shop/deny',
+      '|',
+      'remove AuthorizationPolicy shop/old',
+      'remove AuthorizationPolicy shop/other',
     ])
     const [added, deny] = ['apply AuthorizationPolicy shop/new', 'remove AuthorizationPolicy shop/deny']
     expect(afterOf(operations, deny)).toEqual([added])
@@ -446,10 +514,11 @@ describe('a write of another step that may be on its way', () => {
   test('a write of another step that may be on its way is fenced at objects that stay as they are', () => {
     const objects = [desired('ConfigMap', 'a'), desired('ConfigMap', 'b', { data: { a: 'b' } })]
     const observed = there(live('ConfigMap', 'a'), live('ConfigMap', 'b'))
-    const { operations } = planned({ desired: { objects }, observed, fence: 't' })
-    expect(shown(operations)).toEqual(['apply ConfigMap shop/b in run', 'touch ConfigMap shop/a in touch'])
+    expect(shown(planned({ desired: { objects }, observed, fence: 't' }))).toEqual([
+      ...['touch ConfigMap shop/a', 'apply ConfigMap shop/b', '|'],
+    ])
     const kept = { keptFor: ['shop/db'], observed: there(live('ConfigMap', 'a')), fence: 't' }
-    expect(shown(planned(kept).operations)).toEqual(['touch ConfigMap shop/a in touch'])
+    expect(shown(planned(kept))).toEqual(['touch ConfigMap shop/a', '|'])
   })
 })
 

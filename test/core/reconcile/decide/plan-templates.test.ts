@@ -38,11 +38,11 @@ const of = (
 
 describe('the template of a workload of its own', () => {
   test('the template of a workload of its own gets the desired labels, and lists those that its spec lacks', () => {
-    const { pods, object, whole, releasing, phase } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
+    const { pods, object, whole, releasing } = planned(of(NEW, asking({ ...MESH, app: 'web' })))
     expect(pods).toEqual({ labels: { app: 'web', ...MESH } })
     expect(object?.metadata.annotations).toEqual({ [POD_LABELS]: 'istio.io/dataplane-mode' })
     expect([...whole]).toEqual([['StatefulSet shop/web', []]])
-    expect([releasing, phase]).toEqual([[], 'run'])
+    expect(releasing).toEqual([])
   })
 
   test('the template of a workload of its own lists added labels in order, and none where there are none', () => {
@@ -86,25 +86,14 @@ describe('the template of a workload of its own', () => {
   })
 
   test('labels of a template that were written beside it are taken over, and those that are not desired leave', () => {
-    const { pods, whole, releasing, phase } = planned({
+    const { pods, whole, releasing } = planned({
       ...of(labelled('StatefulSet', MESH), asking({})),
       held: MESH,
     })
     expect([pods, [...whole]]).toEqual([{ labels: { app: 'web' } }, [['StatefulSet shop/web', ['meshstep/web']]]])
-    expect([releasing, phase]).toEqual([['apply StatefulSet shop/web'], 'leave'])
-    expect(planned(of(labelled('StatefulSet', MESH), asking({}))).phase).toBe('run')
-    expect(planned(of(labelled('StatefulSet', MESH), asking(MESH)))).toMatchObject({
-      releasing: [],
-      phase: 'run',
-    })
-  })
-
-  test('a template that leaves nothing is written in its usual phase, also while others leave', () => {
-    expect(planned({ ...of(NEW, asking({})), held: MESH }).phase).toBe('run')
-    expect(planned(of(labelled('StatefulSet', { old: '1' }), asking(MESH)))).toMatchObject({
-      releasing: [],
-      phase: 'run',
-    })
+    expect(releasing).toEqual(['apply StatefulSet shop/web'])
+    for (const label of [labelled('StatefulSet', MESH), labelled('StatefulSet', { old: '1' })])
+      expect(planned(of(label, asking(MESH))).releasing).toEqual([])
   })
 
   test('labels of a template stay while it is unknown if they are desired, also those that its former spec has too', () => {

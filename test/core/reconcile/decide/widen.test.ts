@@ -112,7 +112,10 @@ const momentsOf = async (before: Granted, after: Granted, isHardened: boolean): 
     situation: await situationOf(kubernetes, [...always, ...policiesFor(after)]),
     failed: new Set(),
   })
-  const { reports } = await execute(kubernetes, operations, { failed: [], confirmCurrent: async () => true })
+  const { reports } = await execute(kubernetes, operations, {
+    ...{ failed: [], confirmCurrent: async () => true },
+    isDenying: features.mesh.isDenying,
+  })
   expect(reports?.filter(({ refused, skipped }) => refused ?? skipped)).toEqual([])
   return moments
 }

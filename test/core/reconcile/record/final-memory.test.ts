@@ -3,14 +3,12 @@ import type { Report } from '../../../../src/core/reconcile/apply/execute.ts'
 import { driftOf } from '../../../../src/core/reconcile/decide/drift.ts'
 import {
   idOf,
-  inOrder,
   isLabelOperation,
   isRelabelling,
   isReleasing,
   isRolling,
   type Operation,
   objectIn,
-  PHASES,
   type Plan,
   withoutFailed,
 } from '../../../../src/core/reconcile/decide/operation.ts'
@@ -32,7 +30,7 @@ const labelling = (found: Found, difference: object, verb = 'label'): Operation 
   const [place] = found.places ?? []
   if (place === undefined) throw new Error('no place')
   const object = `${place.object.kind} ${NAMESPACE}/${place.object.metadata.name}`
-  const common = { id: `${verb} ${object}`, phase: 'enrol', object, manager: 'meshstep/web', needs: [], reason: '' }
+  const common = { id: `${verb} ${object}`, object, manager: 'meshstep/web', needs: [], reason: '' }
   return { ...common, verb, place, difference: { remove: {}, apply: undefined, ...difference } } as Operation
 }
 
@@ -42,7 +40,7 @@ const object = (kind: string, name: string, more: Partial<KubernetesObject> = {}
 
 const applying = (desired: KubernetesObject, found?: KubernetesObject, more: object = {}): Operation =>
   ({
-    ...{ id: `apply ${desired.kind} ${desired.metadata.name}`, phase: 'run', manager: 'm', needs: [], reason: '' },
+    ...{ id: `apply ${desired.kind} ${desired.metadata.name}`, manager: 'm', needs: [], reason: '' },
     ...{ object: `${desired.kind} ${NAMESPACE}/${desired.metadata.name}`, verb: 'apply', desired, found, ...more },
   }) as Operation
 
@@ -190,23 +188,11 @@ test('kinds of an earlier config are remembered from now on, until the config ha
 })
 
 describe('operations', () => {
-  const one = (id: string, phase: Operation['phase'], ...needs: string[]) =>
-    ({ id, phase, needs }) as unknown as Operation
+  const one = (id: string, ...needs: string[]) => ({ id, needs }) as unknown as Operation
   const ids = (operations: readonly Operation[]) => operations.map(({ id }) => id)
 
-  test('operations are executed by phase, in the order of the list within each', () => {
-    const all = PHASES.toReversed().flatMap((phase) => [one(`${phase} 1`, phase), one(`${phase} 2`, phase)])
-    expect(ids(inOrder(all))).toEqual(PHASES.flatMap((phase) => [`${phase} 1`, `${phase} 2`]))
-  })
-
-  test('an operation comes after those that it needs, in whatever phase they are', () => {
-    expect(ids(inOrder([one('a', 'allow', 'c'), one('b', 'run'), one('c', 'prune')]))).toEqual(['b', 'c', 'a'])
-    expect(ids(inOrder([one('a', 'allow', 'b'), one('b', 'allow', 'a')]))).toEqual(['a', 'b'])
-    expect(ids(inOrder([one('a', 'allow', 'elsewhere')]))).toEqual(['a'])
-  })
-
   test('operations that depend on a failed one are left out, and those that depend on them', () => {
-    const all = [one('c', 'deny', 'b'), one('b', 'run', 'a'), one('d', 'run', 'other'), one('a', 'allow')]
+    const all = [one('a'), one('b', 'a'), one('d', 'other'), one('c', 'b')]
     expect(ids(withoutFailed(all, new Set()))).toEqual(['a', 'b', 'd', 'c'])
     expect(ids(withoutFailed(all, new Set(['a'])))).toEqual(['d'])
     expect(ids(withoutFailed(all, new Set(['b'])))).toEqual(['a', 'd'])
@@ -226,7 +212,7 @@ describe('operations', () => {
     expect(
       [labelled('StatefulSet', {}), labelled('Service', {})].map((found) => isRolling(labelling(found, {}))),
     ).toEqual([true, false])
-    expect(isRolling({ ...one('a', 'touch'), verb: 'touch' } as Operation)).toBe(false)
+    expect(isRolling({ ...one('a'), verb: 'touch' } as Operation)).toBe(false)
     expect(
       ['label', 'release', 'annotate'].map((verb) => isLabelOperation(labelling(labelled('Service', {}), {}, verb))),
     ).toEqual([true, true, false])
