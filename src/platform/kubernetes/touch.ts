@@ -7,6 +7,10 @@ const MANAGER = 'meshstep-fence'
 /** The annotation that a touch writes and removes. */
 export const FENCE = 'meshstep.dev/fence'
 
+/** Tells if a touch of the object has begun and not ended, perhaps because its process died. Another touch ends it. */
+export const isTouchOpen = ({ metadata: { managedFields = [] } }: KubernetesObject): boolean =>
+  managedFields.some(({ manager }) => manager === MANAGER)
+
 /**
  * Writes an object and restores it, so that an earlier write that arrives late finds another resourceVersion and fails. A workload is touched at its
  * selector, which never changes, because controllers copy annotations.

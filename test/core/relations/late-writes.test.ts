@@ -105,6 +105,38 @@ test('a policy whose request is done after its relation ended lets in nobody, at
   expect(principalsAt(world, 'details')).toEqual([])
 })
 
+/** The objects where a touch has begun and not ended. */
+const openTouches = (world: World): string[] =>
+  world.api
+    .objects()
+    .filter(({ metadata: { managedFields = [] } }) => managedFields.some(({ manager }) => manager === 'meshstep-fence'))
+    .map(({ kind }) => kind)
+    .toSorted()
+
+test('a touch that a dead process has begun is ended, also where the next step writes something else first', async () => {
+  const world = await createStarted()
+  const found = ['Service', 'StatefulSet', 'AuthorizationPolicy'].flatMap((kind) =>
+    objectsOf(world, kind).filter(({ metadata }) => metadata.name.includes('details')),
+  )
+  for (const { apiVersion, kind, metadata, spec } of found) {
+    const paths = { Service: 'services', StatefulSet: 'statefulsets', AuthorizationPolicy: 'authorizationpolicies' }
+    const root = apiVersion === 'v1' ? 'api' : 'apis'
+    const held = kind === 'StatefulSet' ? { spec: { selector: spec?.selector } } : {}
+    const annotations = kind === 'StatefulSet' ? undefined : { 'meshstep.dev/fence': 'dead' }
+    world.api.handle({
+      method: 'PATCH',
+      path: `/${root}/${apiVersion}/namespaces/shop/${paths[kind as keyof typeof paths]}/${metadata.name}?fieldManager=meshstep-fence&force=true`,
+      headers: { 'content-type': 'application/apply-patch+yaml' },
+      body: JSON.stringify({ apiVersion, kind, metadata: { name: metadata.name, annotations }, ...held }),
+    })
+  }
+  expect(openTouches(world)).toEqual(found.map(({ kind }) => kind).toSorted())
+  await configure(world, 'details', { ...DETAILS_CONFIG, labels: { tier: 'a' } })
+  await resync(world, 'details')
+  await resync(world, 'beacon')
+  expect(openTouches(world)).toEqual([])
+})
+
 /** Holds one process back at its first write that `filter` names; `resume` lets it go on. */
 const pause = (filter: Filter, forward: Intercept | undefined) => {
   let resume: () => void = () => undefined

@@ -8,6 +8,7 @@ import { type Found, placesOf } from '../observe/cluster.ts'
 import { RELEASED, type Wanted, wantedAt } from './labels-at-place.ts'
 import { applyOf, idOf, type Operation, type Plan } from './operation.ts'
 import type { Order } from './order.ts'
+import { touching } from './plan-staying.ts'
 import type { Situation, Templates } from './situation.ts'
 import { unexplained, waitsForConfig } from './stays.ts'
 
@@ -55,22 +56,21 @@ export const planLabels = (
 
 /** Plans the labels of one place. */
 export const labelled = (
-  { subject, fence }: Situation,
+  situation: Situation,
   { isLeaving }: Order,
   place: LabelLocation,
   wanted: WantedLabels,
   verb: 'label' | 'release',
 ): Labelled => {
+  const { subject } = situation
   const seen = readHeld(subject.application, place)
   const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
   const reason = REASONS[isLeaving ? 'release' : verb]
   const common = { object, manager: fieldManager(subject.application), reason, needs: [] } as const
   const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference }
-  const touches: Operation[] =
-    fence === undefined ? [] : [{ ...common, id: idOf('touch', object), verb: 'touch', found: place.object, fence }]
   return {
-    operations: hasChanges(difference) ? [due] : touches,
+    operations: hasChanges(difference) ? [due] : touching(situation, place.object),
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
   }
 }

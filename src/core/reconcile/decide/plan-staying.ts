@@ -1,6 +1,7 @@
 import type { Wait } from '../../../platform/base/wait.ts'
 import { objectDifference } from '../../../platform/kubernetes/apply-objects.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
+import { isTouchOpen } from '../../../platform/kubernetes/touch.ts'
 import { managerOf } from '../../workload/objects.ts'
 import { type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
@@ -33,11 +34,14 @@ export const planStaying = (
   }
 }
 
-/** Plans the touch of an object that a late write may still reach. The late write then finds another resourceVersion, and fails. */
-const touching = ({ subject, fence }: Situation, found: KubernetesObject): Operation[] => {
-  if (fence === undefined) return []
+/**
+ * Plans the touch of an object that a late write may still reach. The late write then finds another resourceVersion, and fails. A touch that a dead process
+ * has begun is ended so.
+ */
+export const touching = ({ subject, fence }: Situation, found: KubernetesObject): Operation[] => {
+  if (fence === undefined && !isTouchOpen(found)) return []
   const reason = 'a write may be on its way'
-  return [{ ...writeOf(subject, 'touch', found), needs: [], reason, verb: 'touch', found, fence }]
+  return [{ ...writeOf(subject, 'touch', found), needs: [], reason, verb: 'touch', found, fence: fence ?? 'ended' }]
 }
 
 /** Plans the changes of stale policies that stay until the labels of their relation are gone: clients come and go meanwhile. */

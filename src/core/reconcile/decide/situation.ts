@@ -36,10 +36,7 @@ export type Situation = {
   readonly isClaimAwaited: boolean
   /** Consumers without labels of their own. The namespace stays on the mesh for them. */
   readonly labelsAwaited: readonly string[]
-  /**
-   * The token to write once to objects that are as desired, if a late write of another step may still reach them. It goes to all objects,
-   * or to those named in `only`.
-   */
+  /** The token to write once to objects that are as desired, if a late write of another step may still reach them. */
   readonly fence?: string | undefined
 }
 
