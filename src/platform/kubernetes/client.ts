@@ -141,7 +141,9 @@ export const createKubernetes = ({
 
   const budget = deadline - clock.now()
   const usedUp = (left: number): string =>
-    `the ${Math.round(budget / 100) / 10} s for all calls of this request are used up${left < budget / 2 ? ', most of them by the calls before' : ''}`
+    budget <= 0
+      ? 'the time of this request was used up before its first call'
+      : `the ${Math.round(budget / 100) / 10} s for all calls of this request are used up${left < budget / 2 ? ', most of them by the calls before' : ''}`
   let failures = 0
   let answered = 0
 

@@ -33,7 +33,23 @@ export const recordEvent = async (
   } catch (error) {
     if (!isVersionConflict(error)) throw error
   }
-  const { namespace, name } = event.metadata
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await addToSeries(kubernetes, event, { manager, now, met, quietMilliseconds })
+    } catch (error) {
+      // another process has counted it meanwhile
+      if (!isVersionConflict(error) || tries === MOST_TRIES) throw error
+    }
+  }
+}
+
+const MOST_TRIES = 5
+
+const addToSeries = async (
+  kubernetes: Kubernetes,
+  { metadata: { namespace, name } }: KubernetesObject,
+  { manager, now, met, quietMilliseconds }: Required<Occurrence>,
+): Promise<boolean> => {
   const reference = { kind: 'Event' as const, namespace, name }
   // an empty patch returns the existing object
   const found = await kubernetes.patch(reference, [], manager)

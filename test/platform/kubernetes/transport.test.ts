@@ -123,6 +123,19 @@ describe('a call without time says which budget the calls before it have used up
     expect(sent).toEqual([])
   })
 
+  test('one of a request that waited until its time was over says so', async () => {
+    const clock = { ...CLOCK, now: () => 25_001 }
+    const kubernetes = createKubernetes({
+      transport: async () => await Promise.reject(new Error()),
+      clock,
+      deadline: 25_000,
+    })
+    expect(await outcome(kubernetes.find(REFERENCE))).toMatchObject({
+      message:
+        'GET ConfigMap shop/one: the API server was not asked: the time of this request was used up before its first call',
+    })
+  })
+
   test('one that has only the rest is told apart from one that waits for long', async () => {
     const waiting = withClock(async ({ timeoutMilliseconds }) => {
       waiting.pass(timeoutMilliseconds)
