@@ -64,13 +64,13 @@ export type Changes = Omit<Partial<Situation>, 'desired' | 'observed'> & {
 /** What nobody desires, waits for or says. */
 export const NOTHING_DESIRED = {
   annotations: { labels: {}, unknown: [], inherited: {} },
-  ...{ objects: [], formerly: new Map(), carried: [], unknown: [] },
+  ...{ objects: [], formerly: new Map(), carried: [], unknownRequests: [] },
   ...{ waiting: [], unserved: [], messages: [], awaiting: undefined },
 } satisfies Partial<Situation['desired']>
 
 /** A situation of `web` in which nothing is there and nothing is desired, but for `changes`. */
 export const situationOf = ({ desired, observed, ...changes }: Changes): Situation => ({
-  ...{ features, subject: SUBJECT, state: { ...emptyState(), config: {} }, held: {}, waitForPods: undefined },
+  ...{ features, subject: SUBJECT, state: { ...emptyState(), config: {} }, heldLabels: {}, waitForPods: undefined },
   observed: {
     ...{ lookups: new Map(), owned: { kinds: [] }, running: {} },
     targets: { current: [], earlier: [], library: [] },

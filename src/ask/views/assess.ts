@@ -2,10 +2,10 @@ import type { Features } from '../../core/feature/combine.ts'
 import type { DesiredLabels, Environment } from '../../core/feature/feature.ts'
 import type { Mesh } from '../../core/feature/mesh.ts'
 import type { Unenforced } from '../../core/policies/unenforced.ts'
-import { withAwaited } from '../../core/reconcile/decide/awaited.ts'
 import type { Operation, Plan } from '../../core/reconcile/decide/operation.ts'
 import { dueIn, NOTHING_FAILED, plan } from '../../core/reconcile/decide/plan.ts'
 import { readSituation } from '../../core/reconcile/decide/read-situation.ts'
+import { withWaits } from '../../core/reconcile/decide/resolved-waits.ts'
 import type { Situation } from '../../core/reconcile/decide/situation.ts'
 import { meshConfigs, namespaceCause, withCauses } from '../../core/reconcile/observe/accepted-objects.ts'
 import { listOwned, missingIn, observeCluster } from '../../core/reconcile/observe/cluster.ts'
@@ -67,7 +67,7 @@ export const assess = async (
   const { targets, running } = observed
   const state = withUnits(features, subject, remembered, running)
   const told = resolveRelations(subject, state, peers)
-  const resolved = withAwaited(features.mesh, subject, state, told, peers, observed)
+  const resolved = withWaits(features.mesh, subject, state, told, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
     list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),

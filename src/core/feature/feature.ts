@@ -78,10 +78,10 @@ export type Contribution = {
   readonly guards?: readonly Guard[]
   /** The policies that guard the application by what other applications offer. */
   readonly taken?: readonly TakenPolicies[]
-  /** The same for relations that are over. What of them stands yet is kept so. */
+  /** The same for relations that are over. Policies of them that still stand are kept like this. */
   readonly carried?: readonly TakenPolicies[]
-  /** Requesters with unknown requests. Objects made for them stay. */
-  readonly unknown?: readonly string[]
+  /** Requesters whose requests are not known, and objects of which the content is not. What was made for them stays. */
+  readonly unknownRequests?: readonly string[]
   /** Requesters whose policies are written as dry runs. */
   readonly audited?: 'all' | readonly string[]
   /** Missing preconditions. The step is not complete before they hold. */

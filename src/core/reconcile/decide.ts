@@ -3,7 +3,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput } from '../feature/feature.ts'
 import { withClaims } from '../relations/offers/claims.ts'
-import { heldOffers } from '../relations/offers/held-offers.ts'
+import { offersToHold } from '../relations/offers/held-offers.ts'
 import type { Peers } from '../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations, withCarried, withEffective } from '../relations/resolve-relations.ts'
 import { withoutForgotten } from '../relations/told/forget.ts'
@@ -12,13 +12,13 @@ import type { State } from '../state/state.ts'
 import { foreignToken, type StepProgress } from './attempts.ts'
 import { isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
-import { withAwaited } from './decide/awaited.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags, sayingAsIn } from './decide/databags.ts'
-import { dueWrites } from './decide/due-writes.ts'
 import type { Plan } from './decide/operation.ts'
 import { NOTHING_FAILED, plan } from './decide/plan.ts'
 import { readSituation } from './decide/read-situation.ts'
+import { withWaits } from './decide/resolved-waits.ts'
 import type { Situation } from './decide/situation.ts'
+import { dueWrites } from './decide/writes-before-offers.ts'
 import { type Observed, seenIn } from './observe/cluster.ts'
 import type { FoldedObservation, Observation } from './observe.ts'
 
@@ -37,7 +37,7 @@ export type Decision = {
   /** There is something to write, or another step was writing. */
   readonly isWriting: boolean
   /** Relations whose new offer rests on what the plan writes, so that it cannot be published yet. */
-  readonly held: readonly string[]
+  readonly heldOffers: readonly string[]
   /** The data that do not fit into the memory, a sentence each. */
   readonly problems: readonly string[]
   /** The units that the published data were computed from. */
@@ -68,8 +68,8 @@ export const decide = async (
     ? withoutForgotten(subject, published, peers, now, unwantedKinds(features, published, observed))
     : published
   const again = resolvedAgain(subject, resolved, state, said, peers)
-  const gated = withAwaited(features.mesh, subject, said, again, peers, observed)
-  const about = { memory, resolved: gated, peers, observed, isWhole }
+  const awaited = withWaits(features.mesh, subject, said, again, peers, observed)
+  const about = { memory, resolved: awaited, peers, observed, isWhole }
   const situation = await readSituation(context, {
     ...about,
     next: said,
@@ -81,11 +81,13 @@ export const decide = async (
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })
   const due = dueWrites(features.mesh, planned)
   const isWriting = memory.state.writeToken !== undefined || due.isAny
-  const held = heldOffers(features.mesh, subject, state, said, gated, due).filter((key) => isNews(state, said, key))
-  const offered = sayingAsIn(said, state, held)
+  const heldOffers = offersToHold(features.mesh, subject, state, said, awaited, due).filter((key) =>
+    isNews(state, said, key),
+  )
+  const offered = sayingAsIn(said, state, heldOffers)
   return {
-    ...{ ...about, situation, plan: planned, isWriting, problems, held },
-    next: isWriting ? withClaims(offered, gated) : offered,
+    ...{ ...about, situation, plan: planned, isWriting, problems, heldOffers },
+    next: isWriting ? withClaims(offered, awaited) : offered,
     units: state.units,
     wasOvertaken: carried.wasOvertaken === true,
   }

@@ -15,8 +15,8 @@ import { isFailed, type Report, skippedMessage } from './apply/execute.ts'
 import type { Applied } from './apply.ts'
 import type { AttemptProgress } from './attempts.ts'
 import type { Context } from './context.ts'
-import { missingObjects } from './decide/due-writes.ts'
 import { type Conflict, isLabelOperation, type Operation, objectOf } from './decide/operation.ts'
+import { missingObjects } from './decide/writes-before-offers.ts'
 import type { Decision } from './decide.ts'
 import { withCauses } from './observe/accepted-objects.ts'
 import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
@@ -93,13 +93,17 @@ export const record = async (
  * Tells if an offer follows from what a step has written or touched: it rests on that, or that is the mesh's own. Labels of the application, and policies
  * that relations asked for, change no other offer.
  */
-const isOfferDue = ({ features: { mesh } }: Context, { next, held }: Decision, reports: readonly Report[]): boolean => {
+const isOfferDue = (
+  { features: { mesh } }: Context,
+  { next, heldOffers }: Decision,
+  reports: readonly Report[],
+): boolean => {
   const written = reports.flatMap(({ isWritten, operation }) => (isWritten ? [operation] : []))
   const isOfMesh = (operation: Operation) =>
     isLabelOperation(operation)
       ? operation.object.startsWith('Namespace ')
       : mesh.requestersOf(objectOf(operation)).every((name) => parseRequester(name) === undefined)
-  const isHeldDue = held.length > 0 && reports.some((report) => report.isWritten || isTouched(report))
+  const isHeldDue = heldOffers.length > 0 && reports.some((report) => report.isWritten || isTouched(report))
   return Object.values(next.relations).some(offersLabels) && (isHeldDue || written.some(isOfMesh))
 }
 

@@ -5,7 +5,7 @@ import { listedPolicies } from '../policies/models.ts'
 import { hasData, type RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
 import { isBetween, remoteSubject } from './peer-entry.ts'
-import { hasPublished } from './peer-view.ts'
+import { hadMemory } from './peer-view.ts'
 import type { Peers } from './peers.ts'
 import { takesLabels } from './requested-labels.ts'
 import type { ResolvedRelations } from './resolve-relations.ts'
@@ -18,7 +18,7 @@ export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
     (peer) =>
       'state' in peer &&
       Object.values(peer.state.relations).some(
-        (entry) => entry.status === 'established' && hasPublished(entry) && isBetween(entry, peer.subject, subject),
+        (entry) => entry.status === 'established' && hadMemory(entry) && isBetween(entry, peer.subject, subject),
       ),
   )
 
@@ -38,7 +38,7 @@ export const withLostLabels = (state: State): State =>
     { labels: true },
   )
 
-/** Marks the labels as carried. A provider that the platform says nothing of may have published for itself, and counts as if. */
+/** Marks the labels as carried. A provider of which the platform tells no data may have published them itself, so its data are unknown. */
 const recovered = ({ peer, claim, remote }: RelationEntry) =>
   ({
     claim: claim ?? { version: '', phase: 'applied' },

@@ -31,7 +31,7 @@ export type PeerView = {
 
 /** The view of a peer without a memory that can be read, or of an alias. */
 const unknownView = (own: RelationEntry | undefined, peer?: Extract<Peer, { readonly unknown: string }>): PeerView => {
-  const mayCarry = own !== undefined && hasPublished(own) && !peer?.isGone
+  const mayCarry = own !== undefined && hadMemory(own) && !peer?.isGone
   return peer?.unknown === 'unreadable'
     ? { word: 'established', mayCarry: true, problem: peer.problem }
     : { word: 'established', mayCarry }
@@ -75,7 +75,7 @@ const publishedOf = (
   isEstablished: boolean,
 ): PublishedData | undefined => (isEstablished && entry.status === 'ended' ? undefined : publishedIn(state, entry))
 
-/** Returns what a peer says that has the relation under no other's id. Within the namespace the own status counts, as both are merged. */
+/** Returns the word of a peer's memory, where no other relation has the id. Within the namespace the own status counts, as both are merged. */
 const wordAt = (state: PublicState, entry: RelationEntry | undefined, isSame: boolean): Word =>
   entry && wordOf(state, isSame ? { ...entry, status: 'established' } : entry) === 'over' ? 'over' : 'established'
 
@@ -90,6 +90,6 @@ const isEnrolledBy = (entry: RelationEntry, { labels, state }: Pick<ReadablePeer
   Object.hasOwn(labels, ENROLMENT_LABEL) &&
   !Object.values(state.relations).some((other) => other !== entry && other.claim !== undefined)
 
-/** Tells if the peer has ever published anything in the relation. If so, and its memory is missing, the relation may be unchanged. */
-export const hasPublished = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>
+/** Tells if the peer once had a memory of the relation. If that is missing now, the relation may be unchanged. */
+export const hadMemory = ({ peer }: Pick<RelationEntry, 'peer'>): boolean =>
   peer?.publishes === true || peer?.seen !== undefined

@@ -142,7 +142,7 @@ const resolve = (entry: RelationEntry, other: PeerView, state: State, standing: 
   return { relation, read }
 }
 
-/** Returns the peer's databag by the platform. A provider of labels that has a memory is asked first, and says what its labels rest on. */
+/** Returns the peer's databag by the platform. That of a provider with a memory does not count before its memory knows the relation. */
 const platformData = (entry: RelationEntry, { isKnown, entry: theirs }: PeerView): Databag =>
   takesLabels(entry) && isKnown && theirs === undefined ? {} : (entry.remote.data ?? {})
 

@@ -68,7 +68,7 @@ export const commonState = (config: z.ZodType<Config>) => {
       'kept',
       true,
     ),
-    /** Set after the memory was lost, until everything is known again. */
+    /** Set after the memory was lost, until everything is known again. Labels alone are worth a ConfigMap: they keep the application on the mesh. */
     lost: part(
       z
         .strictObject({

@@ -46,7 +46,11 @@ export const workload = {
     if (own === undefined) return {}
     const { data = {} } = findLookup(lookups, nameOf(storeReference(subject))) ?? {}
     const { objects, unknown } = secretObjects(subject, own, data)
-    return { objects: [...objects, ...workloadObjects(subject, own)], unknown, messages: secretWarnings(own) }
+    return {
+      objects: [...objects, ...workloadObjects(subject, own)],
+      unknownRequests: unknown,
+      messages: secretWarnings(own),
+    }
   },
 } satisfies Feature
 

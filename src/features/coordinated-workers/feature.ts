@@ -32,7 +32,7 @@ export const coordinatedWorkers = {
     return {
       ...desired,
       annotations: { labels: annotations, unknown: isUnknown ? 'all' : [], inherited: {} },
-      unknown: isUnknown ? clusterRequesters(input.subject, state) : [],
+      unknownRequests: isUnknown ? clusterRequesters(input.subject, state) : [],
     }
   },
   publications: (input) => desiredStateFor(input).databags,

@@ -98,7 +98,7 @@ export const serviceMesh = {
       guards: beacon?.guards ?? [],
       taken: own.taken,
       carried: own.carried,
-      unknown: [
+      unknownRequests: [
         ...(beacon?.unknown ?? []),
         ...(beacon ? keptRequests(subject, resolved, seen) : []),
         ...unknownRequesters(subject, resolved),

@@ -201,10 +201,10 @@ describe('the desired state', () => {
       desired().awaiting,
       desired({ desire: () => ({}) }, { desire: () => ({ awaiting: 'claims-applied' }) }).awaiting,
     ]).toEqual([undefined, 'claims-applied'])
-    expect(desired({ desire: () => ({ unknown: ['a'] }) }, { desire: () => ({ unknown: ['b'] }) }).unknown).toEqual([
-      'a',
-      'b',
-    ])
+    expect(
+      desired({ desire: () => ({ unknownRequests: ['a'] }) }, { desire: () => ({ unknownRequests: ['b'] }) })
+        .unknownRequests,
+    ).toEqual(['a', 'b'])
   })
 
   test('the desired state waits for the relation that put an application with a lost memory on the mesh', () => {

@@ -20,8 +20,8 @@ export type Desired = {
   readonly carried: readonly KubernetesObject[]
   /** The managers that wrote the application's policies as long as its beacon did, by name. */
   readonly formerly: ReadonlyMap<string, string>
-  /** Requesters whose requests cannot be read. The objects that were made for them stay. */
-  readonly unknown: readonly string[]
+  /** Requesters whose requests are not known, and objects of which the content is not. What was made for them stays. */
+  readonly unknownRequests: readonly string[]
   /** Waits for something that does not exist yet. The step is not complete before it does. */
   readonly waiting: readonly Wait[]
   /** Problems of data that relations tell, and that cannot be read or served. They are a part of the messages. */
@@ -61,7 +61,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
       ...(unknown.config && { unknown: 'all' as const }),
     },
     objects: named.flatMap(([, same]) => same.slice(0, 1)),
-    unknown: parts.flatMap((part) => part.unknown ?? []),
+    unknownRequests: parts.flatMap((part) => part.unknownRequests ?? []),
     carried: carried.map((object) => labelled(object, ownerLabels(subject))),
     formerly: new Map(
       taken.flatMap(({ manager, policies }) => policies.map((policy) => [objectKey(policy), manager] as const)),

@@ -4,9 +4,9 @@ import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/o
 import { MESH_KEYS, USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL } from '../../relations/mesh-labels.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
-import { changesAny, isService, wantedAt } from './labels-at-place.ts'
 import { applyOf, idOf, isReleasing, type Operation, objectOf, removalOf } from './operation.ts'
 import { liveIn, type Situation } from './situation.ts'
+import { changesAny, isService, wantedAt } from './wanted-labels.ts'
 import { targetOf } from './widen.ts'
 
 /**
@@ -221,11 +221,11 @@ const leadsOf = (situation: Situation): string[] => {
 
 const WAYPOINT_KEYS = [USE_WAYPOINT_LABEL, USE_WAYPOINT_NAMESPACE_LABEL]
 
-const isOnlyRemoving = ({ held, desired }: Situation): boolean => {
+const isOnlyRemoving = ({ heldLabels, desired }: Situation): boolean => {
   const { labels, unknown } = desired.labels
   return (
     unknown !== 'all' &&
-    Object.keys(held).some((key) => ownValue(labels, key) === undefined) &&
-    Object.entries(labels).every(([key, value]) => ownValue(held, key) === value)
+    Object.keys(heldLabels).some((key) => ownValue(labels, key) === undefined) &&
+    Object.entries(labels).every(([key, value]) => ownValue(heldLabels, key) === value)
   )
 }

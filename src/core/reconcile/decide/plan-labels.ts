@@ -5,12 +5,12 @@ import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { annotationsManager, heldByWorkload, readHeld } from '../../workload/pod-labels.ts'
 import { type Found, placesOf } from '../observe/cluster.ts'
-import { RELEASED, type Wanted, wantedAt } from './labels-at-place.ts'
 import { applyOf, idOf, type Operation, type Plan } from './operation.ts'
 import type { Order } from './order.ts'
-import { touching } from './plan-staying.ts'
+import { touching } from './plan-kept.ts'
 import type { Situation, Templates } from './situation.ts'
 import { unexplained, waitsForConfig } from './stays.ts'
+import { RELEASED, type Wanted, wantedAt } from './wanted-labels.ts'
 
 type Labelled = Pick<Plan, 'operations' | 'conflicts'>
 

@@ -9,8 +9,8 @@ import { BESIDE_WORKLOADS, isWorkload, managerOf } from '../../workload/objects.
 import { withPresentReplicas } from '../../workload/replicas.ts'
 import type { Listed } from '../observe/cluster.ts'
 import { applyOf, type Operation, objectOf, type Plan, writeOf } from './operation.ts'
+import { planKept } from './plan-kept.ts'
 import { planLibrary, planPrune } from './plan-prune.ts'
-import { planStaying } from './plan-staying.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
 import { isRequestUnknown } from './stays.ts'
 import { inParts, type Pair } from './widen.ts'
@@ -24,7 +24,7 @@ export const planObjects = (situation: Situation, templates: Templates): Planned
   const kinds = situation.observed.owned.kinds.map((listed) => compare(situation, templates, listed))
   const applies = planApplies(situation, templates, kinds)
   const stale = kinds.flatMap((one) => one.stale)
-  const { held, touches, ...staying } = planStaying(
+  const { kept, touches, ...staying } = planKept(
     situation,
     kinds.flatMap((one) => one.staying),
     stale,
@@ -34,7 +34,7 @@ export const planObjects = (situation: Situation, templates: Templates): Planned
     kinds.flatMap((one) => one.library),
     new Set(kinds.flatMap(({ same }) => same.map(({ live }) => objectKey(live)))),
   )
-  const removals = planPrune(situation, without(stale, held))
+  const removals = planPrune(situation, without(stale, kept))
   const { isDenying, isForAll } = situation.features.mesh
   // nothing replaces what denies all, which would refuse what joins the mesh
   const isEnding = (one: Operation) => one.needs.length === 0 && isDenying(objectOf(one)) && isForAll(objectOf(one))
@@ -50,7 +50,7 @@ export const planObjects = (situation: Situation, templates: Templates): Planned
     conflicts: [...kinds.flatMap(({ conflicts }) => conflicts), ...applies.conflicts],
     waiting: [...kinds.flatMap(({ waiting }) => waiting), ...staying.waiting, ...library.waiting],
     messages: library.messages,
-    isHolding: held.length > 0,
+    isHolding: kept.length > 0,
   }
 }
 

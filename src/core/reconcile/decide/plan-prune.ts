@@ -28,7 +28,7 @@ export const planPrune = (situation: Situation, stale: readonly KubernetesObject
 
 const NOT_DESIRED = 'it is not desired any more'
 
-/** Creates a test if a policy of the same target can take the place of another one. One that denies takes that of none that lets somebody in. */
+/** Creates a test if a policy can take the place of another one of its target. A denying policy never replaces an allowing one. */
 const takingPlaceIn =
   ({ features: { mesh } }: Situation) =>
   (former: KubernetesObject, next: KubernetesObject): boolean =>

@@ -8,10 +8,10 @@ import { MESH_KEYS } from '../../relations/mesh-labels.ts'
 import { workloadManager } from '../../workload/objects.ts'
 import { besideWorkload, labelsOfWorkload, POD_LABELS, readHeld } from '../../workload/pod-labels.ts'
 import { placesOf } from '../observe/cluster.ts'
-import { changesAny, RELEASED } from './labels-at-place.ts'
 import { applyOf } from './operation.ts'
 import { neededBy, type Order, podGroups } from './order.ts'
 import { liveIn, type Situation, type Templates } from './situation.ts'
+import { changesAny, RELEASED } from './wanted-labels.ts'
 
 /**
  * Puts the labels and annotations of pods into the own workloads, so that one event causes one write of a template. If the workload, or what

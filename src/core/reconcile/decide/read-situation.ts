@@ -51,7 +51,7 @@ export const readSituation = async (
     subject,
     state: plannedOf(next),
     unknown: resolved.unknown,
-    held: memory.labels,
+    heldLabels: memory.labels,
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, desired),
     desired,

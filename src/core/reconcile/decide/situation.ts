@@ -20,7 +20,7 @@ export type Situation = {
   readonly state: Planned
   readonly unknown: Unknown
   /** The labels that are held, according to the memory. */
-  readonly held: Readonly<Record<string, string>>
+  readonly heldLabels: Readonly<Record<string, string>>
   readonly observed: Observed
   readonly namesakes: Namesakes
   readonly desired: Desired

@@ -14,7 +14,7 @@ import type { Situation } from './situation.ts'
 
 /** Creates a test for objects that neither change nor go, because it is not known what was asked for in them. */
 export const isRequestUnknown = ({ features: { mesh }, desired }: Situation) => {
-  const unknown = new Set(desired.unknown)
+  const unknown = new Set(desired.unknownRequests)
   return (object: KubernetesObject): boolean =>
     [objectKey(object), ...mesh.requestersOf(object)].some((name) => unknown.has(name))
 }

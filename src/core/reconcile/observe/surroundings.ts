@@ -4,7 +4,7 @@ import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { hasWorkload } from '../../../platform/kubernetes/workloads.ts'
 import type { Features } from '../../feature/combine.ts'
 import { remoteSubject } from '../../relations/peer-entry.ts'
-import { hasPublished } from '../../relations/peer-view.ts'
+import { hadMemory } from '../../relations/peer-view.ts'
 import {
   isRelatedTo,
   listPeers,
@@ -55,7 +55,7 @@ export const readSurroundings = async (
     .filter((remote) => !unread.includes(remote))
     .map((remote) => named?.get(subjectName(remote)) ?? missingPeer(remote))
   const read = [...naming, ...listed, ...(await readPeers(kubernetes, unread)).values()]
-  const shown = Object.values(known.relations).filter(hasPublished)
+  const shown = Object.values(known.relations).filter(hadMemory)
   const awaited = new Set(shown.map((entry) => subjectName(remoteSubject(subject, entry))))
   const peers = await Promise.all(read.map((peer) => withLife(kubernetes, awaited, peer)))
   return { peers: new Map(peers.map((peer) => [subjectName(peer.subject), peer])), documents }

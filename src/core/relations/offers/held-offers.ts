@@ -24,7 +24,7 @@ type Judge = { isBasis(object: KubernetesObject): boolean; requestersOf(object: 
  * remove them, and if it hands on labels of a beacon, until it is saved that these are claimed: before that the beacon may take away what they rest on.
  * While something denies all that no policy allows, and is about to go, each offer is as it was: by the next one, consumers may allow less.
  */
-export const heldOffers = (
+export const offersToHold = (
   mesh: Judge,
   subject: Subject,
   before: State,
@@ -72,7 +72,7 @@ const unclaimedIn = (state: State, { state: { relations } }: Pick<ResolvedRelati
   )
 }
 
-/** Tells if an offer has all labels that it had. What it takes back, nobody may take any more. */
+/** Tells if an offer keeps all labels that it had. One that takes labels back is published at once, so that nobody takes them any more. */
 const isGrowing = (before: State, state: State, key: string): boolean => {
   const next = labelsIn(state, key)
   return Object.entries(labelsIn(before, key)).every(([label, value]) => ownValue(next, label) === value)

@@ -5,7 +5,7 @@ import { protocolOf } from '../../state/interfaces.ts'
 import { type RelationEntry, relationName, relationsIn } from '../../state/relation.ts'
 import { type PublicState, publishedIn, type State, stands } from '../../state/state.ts'
 import { oppositeIdentity, remoteSubject } from '../peer-entry.ts'
-import { hasPublished, peerView } from '../peer-view.ts'
+import { hadMemory, peerView } from '../peer-view.ts'
 import { type Peers, type ReadablePeer, remoteTest } from '../peers.ts'
 import { takesLabels } from '../requested-labels.ts'
 import { withEntries } from '../told/entries.ts'
@@ -102,7 +102,7 @@ const dueTo = (
 /** Tells if the data differ from the last sent ones. Without a memory the peer cannot show what it has observed. */
 const isUnsent = (state: State, entry: RelationEntry): boolean =>
   entry.peer?.sent !== versionOf(state, entry) &&
-  (stands(state, entry) || entry.peer?.sent !== undefined || hasPublished(entry))
+  (stands(state, entry) || entry.peer?.sent !== undefined || hadMemory(entry))
 
 const isUnseen = (
   subject: Subject,

@@ -11,7 +11,7 @@ const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [
 
 describe('labels of an application that leaves', () => {
   const isLeaving = (held: Record<string, string>, labels: Record<string, string>, more: Changes = {}) =>
-    orderOf(situationOf({ held, desired: { labels: { ...ASKED.labels, labels } }, ...more })).isLeaving
+    orderOf(situationOf({ heldLabels: held, desired: { labels: { ...ASKED.labels, labels } }, ...more })).isLeaving
 
   test('labels of an application that leaves are those that only become fewer', () => {
     expect(isLeaving(MESH, {})).toBe(true)
@@ -71,15 +71,18 @@ describe('the order of a Service, its pods and their policies', () => {
     const deny = { ...policy('deny', {}), spec: { ...atPods.spec, action: 'DENY' } }
     const asked = { desired: { ...joining.desired, objects: [atPods, atService, deny] } }
     for (const live of [[], [deny]]) expect(order({}, live, asked).groups['first policy']).toEqual([applyAtPods])
-    const leaving = order(LED, [atPods, deny], { held: LED, desired: { objects: [deny] } })
+    const leaving = order(LED, [atPods, deny], { heldLabels: LED, desired: { objects: [deny] } })
     expect(leaving.groups['last policy']).toEqual([removeAtPods])
   })
 
   test('where pods leave, their last policies go before the Service is led away', () => {
-    const { groups } = order(LED, [atPods, atService], { held: LED })
+    const { groups } = order(LED, [atPods, atService], { heldLabels: LED })
     expect(neededBy(groups, ['freed Service'])).toEqual([removeAtPods])
     expect(groups.change).toEqual(['remove AuthorizationPolicy shop/service'])
-    const replaced = order(LED, [atPods], { held: LED, desired: { objects: [policy('next', atPods.spec ?? {})] } })
+    const replaced = order(LED, [atPods], {
+      heldLabels: LED,
+      desired: { objects: [policy('next', atPods.spec ?? {})] },
+    })
     expect(replaced.groups['last policy']).toEqual([])
   })
 })

@@ -63,16 +63,20 @@ describe('labels that are desired', () => {
   })
 
   test('labels that are not desired any more are removed', () => {
-    expect(shown(plan({ held: MESH, observed: targets(labelled('Service', MESH)) }).operations)).toEqual([
+    expect(shown(plan({ heldLabels: MESH, observed: targets(labelled('Service', MESH)) }).operations)).toEqual([
       ['label Service shop/web', {}],
     ])
-    const [operation] = plan({ held: MESH, observed: targets(labelled('Service', MESH)) }).operations
+    const [operation] = plan({ heldLabels: MESH, observed: targets(labelled('Service', MESH)) }).operations
     expect(operation?.reason).toBe('the labels are not desired any more')
     expect(plan({ desired: ASKED, observed: targets(SERVICE) }).operations[0]?.reason).toBe('the labels are desired')
   })
 
   test('labels that become fewer on the mesh are written after what is allowed', () => {
-    const { operations } = plan({ held: { ...MESH, a: 'b' }, desired: ASKED, observed: targets(WORKLOAD, SERVICE) })
+    const { operations } = plan({
+      heldLabels: { ...MESH, a: 'b' },
+      desired: ASKED,
+      observed: targets(WORKLOAD, SERVICE),
+    })
     expect(shown(operations).map(([name]) => name)).toEqual(['label StatefulSet shop/web', 'label Service shop/web'])
   })
 

@@ -243,7 +243,7 @@ describe('the order of writes', () => {
   test('the order of writes narrows the own guards after the labels are gone', () => {
     const mesh = { 'istio.io/dataplane-mode': 'ambient' }
     const changes = {
-      held: mesh,
+      heldLabels: mesh,
       desired: { objects: [guard('own'), guard('other', 'db')] },
       observed: {
         ...{ owned: { kinds: kinds(live('AuthorizationPolicy', 'own'), live('AuthorizationPolicy', 'other')) } },
@@ -266,7 +266,7 @@ describe('the order of writes', () => {
     const objects = [denying('deny'), workload(), guard('allow', 'db')]
     const kept = live('AuthorizationPolicy', 'kept', { spec: guard('kept', 'db').spec ?? {} })
     const changes = {
-      desired: { objects, labels: asking(MESH), unknown: ['AuthorizationPolicy shop/kept'] },
+      desired: { objects, labels: asking(MESH), unknownRequests: ['AuthorizationPolicy shop/kept'] },
       observed: {
         ...there(kept, live('ConfigMap', 'stale')),
         targets: { current: [labelled('StatefulSet', MESH), labelled('Service', {})], earlier: [], library: [] },
@@ -291,7 +291,7 @@ describe('the order of writes', () => {
       const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { ...metadata, name: NAMESPACE } }
       return shown(
         planned({
-          ...{ held, ...more, desired: { objects: [letsIn, workload()], ...more.desired } },
+          ...{ heldLabels: held, ...more, desired: { objects: [letsIn, workload()], ...more.desired } },
           observed: { targets, owned: { kinds: kinds(), namespace: { object } } },
         }),
       )
@@ -314,7 +314,7 @@ describe('the order of writes', () => {
     const kept = live('AuthorizationPolicy', 'kept', { spec: guard('kept').spec ?? {} })
     const current = [labelled('StatefulSet', {}), labelled('Service', {})]
     const joining = planned({
-      desired: { objects: [pods], labels, unknown: ['AuthorizationPolicy shop/kept'] },
+      desired: { objects: [pods], labels, unknownRequests: ['AuthorizationPolicy shop/kept'] },
       observed: { ...there(kept), targets: { current, earlier: [], library: [] } },
       fence: 't',
     })
@@ -450,12 +450,15 @@ describe('objects that are not desired any more', () => {
     const asked = live('AuthorizationPolicy', 'asked', { spec: { rules: [] } }, { annotations })
     const changes = {
       observed: there(asked),
-      desired: { unknown: [requester], objects: [policy('asked', { rules: [{}] }), guard('new')] },
+      desired: { unknownRequests: [requester], objects: [policy('asked', { rules: [{}] }), guard('new')] },
     }
     expect(ids(planned(changes).operations)).toEqual(['apply AuthorizationPolicy shop/new'])
-    expect(ids(planned({ ...changes, desired: { objects: [], unknown: [requester] } }).operations)).toEqual([])
+    expect(ids(planned({ ...changes, desired: { objects: [], unknownRequests: [requester] } }).operations)).toEqual([])
     expect(
-      ids(planned({ ...changes, desired: { objects: [], unknown: ['AuthorizationPolicy shop/asked'] } }).operations),
+      ids(
+        planned({ ...changes, desired: { objects: [], unknownRequests: ['AuthorizationPolicy shop/asked'] } })
+          .operations,
+      ),
     ).toEqual([])
     expect(ids(planned({ ...changes, desired: { objects: [] } }).operations)).toEqual([
       'remove AuthorizationPolicy shop/asked',

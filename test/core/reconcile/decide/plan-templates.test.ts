@@ -88,7 +88,7 @@ describe('the template of a workload of its own', () => {
   test('labels of a template that were written beside it are taken over, and those that are not desired leave', () => {
     const { pods, whole, releasing } = planned({
       ...of(labelled('StatefulSet', MESH), asking({})),
-      held: MESH,
+      heldLabels: MESH,
     })
     expect([pods, [...whole]]).toEqual([{ labels: { app: 'web' } }, [['StatefulSet shop/web', ['meshstep/web']]]])
     expect(releasing).toEqual(['apply StatefulSet shop/web'])

@@ -80,7 +80,7 @@ const situationOf = async (kubernetes: Kubernetes, objects: readonly KubernetesO
     subject: SUBJECT,
     state: { ...emptyState(), config: { mesh: {} } },
     unknown: unknownIn({ ...emptyState(), config: { mesh: {} }, relations: {} }),
-    held: {},
+    heldLabels: {},
     waitForPods: undefined,
     observed,
     namesakes: await findNamesakes(kubernetes, observed.owned, { objects }),

@@ -7,30 +7,30 @@ import { type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
 import { isOfConfig, isStaying, waitsForConfig } from './stays.ts'
 
-/** `touches` go to objects that stay as they are, and `operations` change others. `held`: the stale objects that stay. */
-type Staying = Pick<Plan, 'operations' | 'waiting'> & {
+/** `touches` go to objects that stay as they are, and `operations` change others. `kept`: the stale objects that stay. */
+type Kept = Pick<Plan, 'operations' | 'waiting'> & {
   readonly touches: readonly Operation[]
-  readonly held: readonly KubernetesObject[]
+  readonly kept: readonly KubernetesObject[]
 }
 
 /** Plans what is written to objects that stay: those in `staying`, and stale ones that something still rests on. */
-export const planStaying = (
+export const planKept = (
   situation: Situation,
   staying: readonly KubernetesObject[],
   stale: readonly KubernetesObject[],
-): Staying => {
-  const held = stale.filter(isStaying(situation))
+): Kept => {
+  const kept = stale.filter(isStaying(situation))
   return {
-    touches: [...staying, ...held].flatMap((object) => touching(situation, object)),
+    touches: [...staying, ...kept].flatMap((object) => touching(situation, object)),
     operations: planCarried(situation, stale),
     waiting: [
-      ...keeping(situation, held),
+      ...keeping(situation, kept),
       ...waitsForConfig(
         situation,
-        held.some((object) => isOfConfig(situation, object)),
+        kept.some((object) => isOfConfig(situation, object)),
       ),
     ],
-    held,
+    kept,
   }
 }
 
@@ -56,10 +56,10 @@ const planCarried = ({ subject, desired }: Situation, stale: readonly Kubernetes
 const MOST_NAMED = 3
 
 /** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
-const keeping = ({ keptFor, waitForPods }: Situation, held: readonly KubernetesObject[]): Wait[] => {
-  if (held.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
-  const left = held.length - MOST_NAMED
-  const names = [...held.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
+const keeping = ({ keptFor, waitForPods }: Situation, kept: readonly KubernetesObject[]): Wait[] => {
+  if (kept.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
+  const left = kept.length - MOST_NAMED
+  const names = [...kept.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
   const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
   return [{ held: names, for: keptFor, message }]
 }

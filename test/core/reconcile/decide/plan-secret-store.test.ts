@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
-import { planSecrets } from '../../../../src/core/reconcile/decide/plan-forgotten-secrets.ts'
+import { planSecrets } from '../../../../src/core/reconcile/decide/plan-secret-store.ts'
 import type { Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { storeName } from '../../../../src/core/workload/secrets.ts'

@@ -10,7 +10,7 @@ import { type Observed, workloadLabelsIn } from '../observe/cluster.ts'
 import { askingIds } from '../recover.ts'
 
 /** Adds that the config is awaited, and the waits for providers that have yet to offer labels. */
-export const withAwaited = (
+export const withWaits = (
   mesh: Pick<Mesh, 'requestersOf'>,
   subject: Subject,
   state: State,
