@@ -1,22 +1,20 @@
 import type { Clock } from '../../../platform/base/clock.ts'
 import { Refused } from '../../../platform/base/errors.ts'
-import type { Mark } from '../../../platform/base/event-order.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
-import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
-import { isBetween, remoteSubject } from '../../relations/peer-entry.ts'
+import { isBetween } from '../../relations/peer-entry.ts'
 import { type Peer, type Peers, type ReadablePeer, remoteTest } from '../../relations/peers.ts'
 import { resolveRelations } from '../../relations/resolve-relations.ts'
 import { type KnownMarks, markNow } from '../../relations/told/announcements.ts'
 import { rememberedDocuments } from '../../relations/told/documents.ts'
 import { assignIds } from '../../relations/told/ids.ts'
 import { mergePeer } from '../../relations/told/merge-peer.ts'
-import { tombstoneOf } from '../../relations/told/tombstones.ts'
+import { marksOf } from '../../relations/told/peer-marks.ts'
 import type { Config, SpecSource } from '../../state/config.ts'
 import { type Memory, tooLarge } from '../../state/memory.ts'
 import { hasNews } from '../../state/news.ts'
-import type { PublicState, State } from '../../state/state.ts'
-import type { Conceal } from '../../workload/secret-store.ts'
+import type { State } from '../../state/state.ts'
 import type { Change, ChangeResult, Folded } from '../change.ts'
 import type { Surroundings } from '../observe/surroundings.ts'
 import { derived, droppedPending } from './derive.ts'
@@ -43,12 +41,11 @@ export const foldChanges = async (
   changes: readonly Change[],
   { peers, documents: seen }: Surroundings,
   now: Date,
-  /** Throws for a forbidden state. Then the change between `before` and `after` is refused. */
-  check: (change: Change, before: State, after: State) => void = () => undefined,
-  conceal: (config: Config, change: Change) => Config = (config) => config,
+  check: Taking['check'] = () => undefined,
+  conceal: Taking['conceal'] = (config) => config,
 ): Promise<FoldedMemory> => {
   const dropped = new Set<string>()
-  const derive = (before: State, after: State, by: SpecSource = 'document') => {
+  const derive: Taking['derive'] = (before, after, by = 'document') => {
     for (const sentence of droppedPending(subject, after)) dropped.add(sentence)
     return derived(
       features,
@@ -57,61 +54,34 @@ export const foldChanges = async (
     )
   }
   const known = marksOf(subject, peers)
-  const merged = withPeers(memory.state, subject, peers, now)
   const withDocumentsOf = (before: State, documents: Documents): State => {
     const read = withDocuments(before, subject, documents, now, known)
     return isConfigGone(read, subject, documents) ? withoutConfig(features, read, now) : read
   }
-  const reading = (found: Documents['found']): State => {
-    const documents = { ...seen, found }
-    return derive(memory.state, withDocumentsOf(merged, documents))
-  }
+  const merged = withPeers(memory.state, subject, peers, now)
+  const reading = (found: Documents['found']): State =>
+    derive(memory.state, withDocumentsOf(merged, { ...seen, found }))
   const { found, unread, state: first } = withRoomFor(memory, subject, seen.found, reading)
   const documents = { ...seen, found }
-  const takeAll = async (
-    excess: (before: State, candidate: State) => number,
-  ): Promise<Pick<FoldedMemory, 'state' | 'taken'>> => {
+  const takeAll = async (excess: Taking['excess']): Promise<Pick<FoldedMemory, 'state' | 'taken'>> => {
+    const taking: Taking = { subject, remembered: memory.state, documents, known, derive, check, conceal, excess }
     let state = first
-    const concealing =
-      (change: Change): Conceal =>
-      (config) =>
-        conceal(config, change)
-    const take = (change: Change): ChangeResult => {
-      const isDocument = isRead(change, subject, documents)
-      const folded: Folded = isDocument ? { state } : change.fold(state, known, concealing(change))
-      const { state: after, stale, by } = isTakingOver(state, folded.state, change) ? { ...folded, state } : folded
-      check(change, state, after)
-      const candidate = derive(state, withEventOf(after, change), by)
-      const bytes = excess(state, candidate)
-      if (bytes > 0) return takeLess(change, after, bytes)
-      state = candidate
-      // the end of a document ends its content, regardless of the order of events
-      return isHeldBy(memory.state, change) ? {} : { stale }
-    }
-    /** Takes a change without the databags that do not fit: these stay as they were. */
-    const takeLess = (change: Change, after: State, bytes: number): ChangeResult => {
-      // an observation is dropped without an error
-      if (change.observation || isRead(change, subject, documents)) return NOT_REMEMBERED
-      const { state: smaller, refused } = withDataOf(state, after)
-      const candidate = derive(state, smaller)
-      if (excess(state, candidate) > 0) throw new Refused(413, tooLarge(subject.application, bytes))
-      state = candidate
-      const message = `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays`
-      return { message, lacksRoom: true }
-    }
     const taken: ChangeResult[] = []
     for (const change of changes) {
       // a large batch must not block the process
       if (taken.length > 0) await clock.yieldTurn()
-      taken.push(orError(() => take(change)))
+      const { next, result } = takeChange(taking, state, change)
+      state = next
+      taken.push(result)
     }
     return { state, taken }
   }
-  const excess = (before: State, candidate: State) =>
+  const excess: Taking['excess'] = (before, candidate) =>
     isLess(before, candidate) ? 0 : tooManyBytes(memory, before, candidate)
   // measuring reads the whole memory: if all changes fit together, it is done once
   const together = await takeAll(() => 0)
   const { state, taken } = tooManyBytes(memory, first, together.state) === 0 ? together : await takeAll(excess)
+  // an event may name a relation of which a peer or a document says more
   const next = assignIds(subject, withPeers(withDocumentsOf(state, documents), subject, peers, now), peers)
   const isNews = hasNews(memory.state, next)
   return {
@@ -119,6 +89,51 @@ export const foldChanges = async (
     taken: taken.map((one, index) => withNews(toldOf(one, changes[index], unread), isNews)),
     dropped: [...dropped],
   }
+}
+
+/** All that the taking of a change depends on, besides the state before it. */
+type Taking = {
+  readonly subject: Subject
+  /** The state in the memory. */
+  readonly remembered: State
+  readonly documents: Documents
+  readonly known: KnownMarks
+  /** Adds to a state what follows from its change. */
+  readonly derive: (before: State, after: State, by?: SpecSource) => State
+  /** Throws for a forbidden state. Then the change between `before` and `after` is refused. */
+  readonly check: (change: Change, before: State, after: State) => void
+  readonly conceal: (config: Config, change: Change) => Config
+  /** Returns the size in bytes of a state that does not fit into the memory, or 0. */
+  readonly excess: (before: State, candidate: State) => number
+}
+
+/** Takes one change. One that fails leaves the state as it was. */
+const takeChange = (taking: Taking, state: State, change: Change): { next: State; result: ChangeResult } => {
+  try {
+    return takeOrThrow(taking, state, change)
+  } catch (error) {
+    return { next: state, result: error instanceof Error ? error : new Error(String(error)) }
+  }
+}
+
+const takeOrThrow = (taking: Taking, state: State, change: Change): { next: State; result: ChangeResult } => {
+  const { subject, remembered, documents, known, derive, check, conceal, excess } = taking
+  const isDocument = isRead(change, subject, documents)
+  const folded: Folded = isDocument ? { state } : change.fold(state, known, (config) => conceal(config, change))
+  const { state: after, stale, by } = isTakingOver(state, folded.state, change) ? { ...folded, state } : folded
+  check(change, state, after)
+  const candidate = derive(state, withEventOf(after, change), by)
+  const bytes = excess(state, candidate)
+  // the end of a document ends its content, regardless of the order of events
+  if (bytes === 0) return { next: candidate, result: isHeldBy(remembered, change) ? {} : { stale } }
+  // an observation is dropped without an error
+  if (change.observation || isDocument) return { next: state, result: NOT_REMEMBERED }
+  // the databags that do not fit stay as they were
+  const { state: smaller, refused } = withDataOf(state, after)
+  const next = derive(state, smaller)
+  if (excess(state, next) > 0) throw new Refused(413, tooLarge(subject.application, bytes))
+  const message = `${refused.join(', ')}: ${tooLarge(subject.application, bytes)}; what was told before stays`
+  return { next, result: { message, lacksRoom: true } }
 }
 
 const withNews = (taken: ChangeResult, isNews: boolean): ChangeResult =>
@@ -133,66 +148,12 @@ const toldOf = (taken: ChangeResult, change: Change | undefined, unread: readonl
   return { ...taken, message: [...(taken.message === undefined ? [] : [taken.message]), ...problems].join('; ') }
 }
 
-/** A mark of a relation in the memory of a peer, as far as the memory names the relation. */
-type PeerMark = {
-  readonly id: number
-  readonly mark: Mark
-  /** The remote side. */
-  readonly peer: Subject
-  readonly interface?: string | undefined
-}
-
-/** Lists a peer's marks of relations with the application, and of ended relations whose other side is not recorded. */
-const marksAt = (subject: Subject, peer: Subject, { relations, tombstones = {} }: PublicState): PeerMark[] => [
-  ...Object.values(relations).flatMap((entry) =>
-    isBetween(entry, peer, subject) ? [{ id: entry.id, mark: entry.position, peer, interface: entry.interface }] : [],
-  ),
-  ...Object.entries(tombstones).flatMap(([key, { position: mark, interface: name }]): PeerMark[] => {
-    const { id, remote } = tombstoneOf(peer, key)
-    if (remote && isSameSubject(remote, subject)) return [{ id: Number(id), mark, peer, interface: name }]
-    // the other side was not recorded, but the relation is one of the peer
-    const isAnybodys = remote === undefined && !Object.values(relations).some((entry) => String(entry.id) === id)
-    return isAnybodys ? [{ id: Number(id), mark, peer }] : []
-  }),
-]
-
-/** Indexes the marks of peers in the same namespace. Other namespaces count ids separately. */
-const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
-  const all = [...peers.values()].flatMap((peer) =>
-    'state' in peer && peer.subject.namespace === subject.namespace ? marksAt(subject, peer.subject, peer.state) : [],
-  )
-  const known = Map.groupBy(all, ({ id }) => id)
-  return (id, relation, withRemoval = false) => {
-    const remote = relation && remoteSubject(subject, relation)
-    const isMeant = ({ peer, interface: name }: PeerMark) =>
-      (remote === undefined || isSameSubject(peer, remote)) && [undefined, name].includes(name && relation?.interface)
-    return [
-      ...(known.get(id) ?? []).flatMap((one) => (isMeant(one) ? one.mark : [])),
-      ...(withRemoval && remote ? removalOf(peers.get(subjectName(remote))) : []),
-    ]
-  }
-}
-
-/** Returns the place of the removal of a peer. Sequences are left out: they order the events of one application. */
-const removalOf = (peer: Peer | undefined): Mark[] => {
-  const removal = peer && 'state' in peer ? peer.state.marks?.application : undefined
-  return removal === undefined ? [] : [{ at: removal.at }]
-}
-
 /** Removes the application because the document of its config is gone. */
 const withoutConfig = (features: Features, state: State, now: Date): State => {
   // a peer that heard of the config may have a clock that is ahead
   const { at: arrived } = markNow(state, state.marks?.config, now)
   const position = { source: 'document', id: `document ${arrived}`, time: arrived, arrived }
   return removeApplication(features, state, position, now).state
-}
-
-const orError = <T>(action: () => T): T | Error => {
-  try {
-    return action()
-  } catch (error) {
-    return error instanceof Error ? error : new Error(String(error))
-  }
 }
 
 /** Merges the memories of peers in the same namespace. Across namespaces, each side follows its own platform. */
