@@ -3,7 +3,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { LabelTarget } from '../../platform/kubernetes/label-target.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { Reference } from '../../platform/kubernetes/objects.ts'
-import { withVersions } from '../relations/offers/published-version.ts'
+import { withVersionsSaved } from '../relations/offers/published-version.ts'
 import type { ResolvedRelations } from '../relations/resolve-relations.ts'
 import { type ConfigDocument, configDocument } from '../relations/told/documents.ts'
 import { labelsThatStay } from '../relations/unknown.ts'
@@ -119,13 +119,6 @@ export const combine = (features: readonly Feature[], mesh: Mesh): Features => {
       (await Promise.all(features.map(async (feature) => (await feature.unmet?.(...asked)) ?? []))).flat(),
   }
 }
-
-/** Saves memories with the versions of what they show. */
-const withVersionsSaved = (memories: Memories): Memories => ({
-  ...memories,
-  isStored: (memory, next) => memories.isStored(memory, withVersions(memory, next)),
-  save: (kubernetes, subject, memory, next) => memories.save(kubernetes, subject, memory, withVersions(memory, next)),
-})
 
 /** Joins desired labels, and those that stay. If two features desire different values of a key, the first counts. */
 const joinLabels = (all: readonly DesiredLabels[], staying: DesiredLabels['unknown']): DesiredLabels => ({

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../../../platform/base/own-value.ts'
-import type { Content, Memory } from '../../state/memory.ts'
+import type { Content, Memories, Memory } from '../../state/memory.ts'
 import { type RelationEntry, withPublished } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'
 import { SCRAPE, SCRAPE_JOBS } from '../databags/scrape-jobs.ts'
@@ -52,3 +52,10 @@ export const withVersions = ({ state: before, stored }: Memory, next: Content): 
   })
   return { ...next, state: { ...next.state, relations: Object.fromEntries(relations) } }
 }
+
+/** Saves memories with the versions of what they show. */
+export const withVersionsSaved = (memories: Memories): Memories => ({
+  ...memories,
+  isStored: (memory, next) => memories.isStored(memory, withVersions(memory, next)),
+  save: (kubernetes, subject, memory, next) => memories.save(kubernetes, subject, memory, withVersions(memory, next)),
+})
