@@ -156,6 +156,12 @@ export const createWorld = (
     world.network.push({ event, name, application, isPlatform: false, attempts: 0, isAnswered: false, after: [] })
   }
 
+  const loseSent = (request: TransportRequest) => {
+    if (request.path !== SINK) return
+    const event = eventIn(request)
+    course.lost.push(applicationOf(event), event.source.split('/').at(-1) ?? '')
+  }
+
   const finish = (actor: Actor, taken: Taken, { status, text }: Answer) => {
     actor.taken.splice(actor.taken.indexOf(taken), 1)
     world.log(() => `${actor.name}: answers ${status} ${text.slice(0, 200)}`)
@@ -253,7 +259,10 @@ export const createWorld = (
       course.faults.disturbed += 1
       if (executed === 'late') world.late.push(callOf(actor, request))
       const real = executed === 'before' ? handle(request) : undefined
-      call.answer(answer ? answer(real) : new Error(name))
+      const answered = answer ? answer(real) : new Error(name)
+      // whoever answers in place of the sink that it took the event, loses it
+      if (executed === 'never' && !(answered instanceof Error) && answered.status === 200) loseSent(request)
+      call.answer(answered)
       await settle()
       finishAll()
     },
