@@ -60,7 +60,7 @@ export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subjec
       if (same.length <= MOST_READ_BY_NAME)
         return await Promise.all(same.map((subject) => readPeer(kubernetes, subject)))
       const names = new Set(same.map(({ application }) => application))
-      const listed = await unlessForbidden(listPeers(kubernetes, namespace, (application) => names.has(application)))
+      const listed = await errorIfForbidden(listPeers(kubernetes, namespace, (application) => names.has(application)))
       if (listed instanceof Error) return same.map((subject) => unreadablePeer(subject, listed))
       return same.map((subject) => listed.get(subjectName(subject)) ?? missingPeer(subject))
     }),
@@ -70,14 +70,14 @@ export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subjec
 
 const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer> => {
   const { namespace, application } = subject
-  const found = await unlessForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
+  const found = await errorIfForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
   if (found instanceof Error) return unreadablePeer(subject, found)
   kubernetes.keep(found?.data?.state?.length ?? 0)
   return found === undefined ? missingPeer(subject) : parsePeer(subject, found, kubernetes.memo)
 }
 
 /** Returns the error if access to another namespace is forbidden. */
-const unlessForbidden = async <T>(reading: Promise<T>): Promise<T | Error> => {
+const errorIfForbidden = async <T>(reading: Promise<T>): Promise<T | Error> => {
   try {
     return await reading
   } catch (error) {

@@ -27,7 +27,7 @@ const EDGES: readonly Edge[] = [
   { what: 'less allowed', after: ['end of hardening'], because: 'until then, whom only that lets in is refused' },
 ]
 
-type Edge = { readonly what: Group; readonly after: readonly Group[]; readonly because: string }
+type Edge = { readonly what: Group; readonly after: readonly Listed[]; readonly because: string }
 
 /** Own policies are those of the application's pods and Services. Labels are those of the mesh. */
 type Group =
@@ -70,13 +70,16 @@ type Group =
   /** Removals of labels from Services. */
   | 'Service release'
 
-type Groups = Readonly<Partial<Record<Group, readonly string[]>>>
+/** The groups whose operations are listed. To the others an operation belongs by what it changes, once it is planned. */
+type Listed = Exclude<Group, 'mesh label' | 'joining pods' | 'namespace' | 'Service label' | 'freed Service'>
+
+type Groups = Readonly<Partial<Record<Listed, readonly string[]>>>
 
 export type Order = {
   /** Labels only become fewer. So they go before any access is narrowed. */
-  readonly isLeaving: boolean
+  readonly labelsGoFirst: boolean
   /** The application is to be on the mesh. Otherwise its labels wait for no policies. */
-  readonly isStaying: boolean
+  readonly isOnMesh: boolean
   /** The ids of the operations of each group, as far as they are known beforehand. */
   readonly groups: Groups
 }
@@ -87,8 +90,8 @@ export const orderOf = (situation: Situation): Order => {
   const { isPolicy, isDenying, isDryRun, isForAll, isForPods, requestersOf, enrolment } = features.mesh
   const { objects } = desired
   const live = liveIn(situation)
-  const isStaying = Object.hasOwn(desired.labels.labels, enrolment.key)
-  const isLeaving = waitForPods !== undefined || (!isStaying && isOnlyRemoving(situation))
+  const isOnMesh = Object.hasOwn(desired.labels.labels, enrolment.key)
+  const labelsGoFirst = waitForPods !== undefined || (!isOnMesh && isOnlyRemoving(situation))
   const isOwn = isOwnPolicy(situation)
   const [policies, livePolicies] = [objects.filter(isOwn), live.filter(isOwn)]
   const leading = leadsOf(situation)
@@ -100,7 +103,8 @@ export const orderOf = (situation: Situation): Order => {
   const isOpen = leading.length > 0 && !isOn && !livePolicies.some(isClosing)
   const isFirst = (object: KubernetesObject) => isOpen && isClosing(object)
   const targets = new Set(objects.filter(isClosing).map((object) => targetOf(features.mesh, object)))
-  const isLast = (one: KubernetesObject) => isLeaving && isClosing(one) && !targets.has(targetOf(features.mesh, one))
+  const isLast = (one: KubernetesObject) =>
+    labelsGoFirst && isClosing(one) && !targets.has(targetOf(features.mesh, one))
   const there = new Set(live.map(objectKey))
   const missing = objects.filter((one) => isPolicy(one) && !there.has(objectKey(one)))
   const basic = objects.filter((one) => isPolicy(one) && !isDenying(one) && requestersOf(one).length === 0)
@@ -113,7 +117,7 @@ export const orderOf = (situation: Situation): Order => {
     policy: policies.filter((one) => !isFirst(one)).map(applyOf),
     'first policy': policies.filter(isFirst).map(applyOf),
     'last policy': livePolicies.filter(isLast).map(removalOf),
-    change: isLeaving ? [...policies.map(applyOf), ...narrowed] : narrowed,
+    change: labelsGoFirst ? [...policies.map(applyOf), ...narrowed] : narrowed,
     'basic policy': basic.map(applyOf),
     'basic policy here': basic.filter(({ metadata }) => metadata.namespace === subject.namespace).map(applyOf),
     'missing policy': missing.map(applyOf),
@@ -123,7 +127,7 @@ export const orderOf = (situation: Situation): Order => {
     'end of hardening': endsOf(enforced.filter((one) => isDenying(one) && isForAll(one))),
     'leading label': leading,
   }
-  return { isLeaving, isStaying, groups }
+  return { labelsGoFirst, isOnMesh, groups }
 }
 
 /** Lists the ids of what comes before operations of these groups. */
@@ -144,7 +148,7 @@ export const ordered = (
     release: [...released.filter((one) => !isOfService(one)).map(({ id }) => id), ...leaving],
     'Service release': released.filter(isOfService).map(({ id }) => id),
   }
-  const members = EDGES.map(({ what }) => [what, new Set(groups[what])] as const)
+  const members = Object.entries(groups).map(([what, ids]) => [what as Listed, new Set(ids)] as const)
   const needing = operations.map((operation) => {
     const id = operation.verb === 'apply' ? applyOf(operation.desired) : operation.id
     const known = members.flatMap(([what, ids]) => (ids.has(id) ? [what] : []))
@@ -183,12 +187,12 @@ const labelGroups = (situation: Situation, order: Order, operation: Operation): 
   const { key } = situation.features.mesh.enrolment
   if (place.object.kind === 'Namespace') return ownValue(difference.apply ?? {}, key) ? ['namespace'] : []
   if (isService(place) && verb === 'label') return [serviceGroup(order, id)]
-  if (!order.isStaying) return []
+  if (!order.isOnMesh) return []
   return verb === 'release' ? ['mesh label'] : podGroups(situation, seen)
 }
 
-const serviceGroup = ({ isStaying, groups }: Order, id: string): Group =>
-  isStaying || groups['leading label']?.includes(id) ? 'Service label' : 'freed Service'
+const serviceGroup = ({ isOnMesh, groups }: Order, id: string): Group =>
+  isOnMesh || groups['leading label']?.includes(id) ? 'Service label' : 'freed Service'
 
 /** Lists the groups of a write that puts pods on the mesh, or changes how they are on it. */
 export const podGroups = ({ features }: Situation, { holders }: SeenLabels): Group[] => {

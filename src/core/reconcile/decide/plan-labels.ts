@@ -32,7 +32,7 @@ export const planLabels = (
   const current = without(places, []).filter(isBeside)
   const isReplaced = ({ target: { on, ...template } }: Found) =>
     on === 'pods' &&
-    order.isStaying &&
+    order.isOnMesh &&
     targets.some(({ target, places: there }) => there && isSameTarget(target, template))
   // pods stay on the mesh until a rollout has replaced them by pods of a labelled template
   const earlier = without(placesOf(former.filter((found) => !isReplaced(found))), places)
@@ -57,7 +57,7 @@ export const planLabels = (
 /** Plans the labels of one place. */
 export const labelled = (
   situation: Situation,
-  { isLeaving }: Order,
+  { labelsGoFirst }: Order,
   place: LabelLocation,
   wanted: WantedLabels,
   verb: 'label' | 'release',
@@ -66,7 +66,7 @@ export const labelled = (
   const seen = readHeld(subject.application, place)
   const { conflicts, ...difference } = labelDifference(seen, wanted)
   const object = objectKey(place.object)
-  const reason = REASONS[isLeaving ? 'release' : verb]
+  const reason = REASONS[labelsGoFirst ? 'release' : verb]
   const common = { object, manager: fieldManager(subject.application), reason, needs: [] } as const
   const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference }
   return {

@@ -23,7 +23,7 @@ export const planTemplates = (situation: Situation, order: Order, failed: Readon
       ? planTemplate(situation, order, object, failed)
       : { ...BESIDE, object },
   )
-  const releasing = planned.filter(({ isLeaving }) => isLeaving).map(({ object }) => applyOf(object))
+  const releasing = planned.filter(({ isReleasing }) => isReleasing).map(({ object }) => applyOf(object))
   return {
     objects: planned.map(({ object }) => object),
     whole: new Map(planned.flatMap(({ object, releases }) => (releases ? [[objectKey(object), releases]] : []))),
@@ -39,10 +39,10 @@ type Template = Pick<Templates, 'conflicts'> & {
   readonly releases?: readonly string[]
   /** The ids of the writes that come before new labels of the mesh. */
   readonly before: readonly string[]
-  readonly isLeaving: boolean
+  readonly isReleasing: boolean
 }
 
-const BESIDE: Omit<Template, 'object'> = { before: [], isLeaving: false, conflicts: [] }
+const BESIDE: Omit<Template, 'object'> = { before: [], isReleasing: false, conflicts: [] }
 
 const planTemplate = (
   situation: Situation,
@@ -60,10 +60,10 @@ const planTemplate = (
   const place = found && { object: found, path: TEMPLATE_LABELS }
   const seen = place ? readHeld(application, place) : NOTHING_SEEN
   const { key } = features.mesh.enrolment
-  const isStaying = Object.hasOwn(wanted.labels, key)
-  const isJoining = isStaying && !seen.holders.own.has(key)
+  const isOnMesh = Object.hasOwn(wanted.labels, key)
+  const isJoining = isOnMesh && !seen.holders.own.has(key)
   const { hold, conflicts } = joined(application, object, seen, wanted)
-  const isChanging = isJoining || (isStaying && changesAny(MESH_KEYS, seen, { remove: {}, apply: hold }))
+  const isChanging = isJoining || (isOnMesh && changesAny(MESH_KEYS, seen, { remove: {}, apply: hold }))
   const earlier = isChanging ? neededBy(groups, podGroups(situation, seen)) : []
   if (place && [applyOf(object), ...earlier].some((id) => failed.has(id)))
     return { ...BESIDE, object: withPods(object, labelsOfWorkload(application, place), annotations.labels) }
@@ -73,7 +73,7 @@ const planTemplate = (
     object: whole,
     releases: found ? besideWorkload(application, found) : [],
     before: earlier,
-    isLeaving: !isJoining && [...seen.holders.own].some((key) => !Object.hasOwn(labels, key)),
+    isReleasing: !isJoining && [...seen.holders.own].some((key) => !Object.hasOwn(labels, key)),
     conflicts,
   }
 }

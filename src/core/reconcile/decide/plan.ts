@@ -41,9 +41,12 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
   const { allowing, own, later } = objects
   // Where the list alone has the order, a failure skips nothing: policies before pods that join with their namespace, denials after labels
   // without which clients have no identity, removals last. Labels that leave go before any access is narrowed.
-  const isReleasing = order.isLeaving && templates.releasing.length > 0
-  const early = [order.isLeaving ? labels.operations : [], ...(isReleasing ? [own, allowing] : [allowing, own])].flat()
-  const late = [order.isLeaving ? [] : labels.operations, namespace.operations, later, secrets.operations].flat()
+  const isReleasing = order.labelsGoFirst && templates.releasing.length > 0
+  const early = [
+    order.labelsGoFirst ? labels.operations : [],
+    ...(isReleasing ? [own, allowing] : [allowing, own]),
+  ].flat()
+  const late = [order.labelsGoFirst ? [] : labels.operations, namespace.operations, later, secrets.operations].flat()
   const operations = ordered(situation, order, [...early, ...late], templates.releasing)
   const isEarly = new Set(early.map(({ id }) => id))
   const { kinds, namespace: read } = observed.owned

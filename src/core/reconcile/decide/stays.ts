@@ -60,5 +60,4 @@ const isOwnRequest = (subject: Subject, name: string): boolean => {
 }
 
 /** Returns the wait for the config, if something stays because only that explains it. */
-export const waitsForConfig = ({ subject }: Situation, isStaying: boolean): Wait[] =>
-  isStaying ? [configWait(subject)] : []
+export const waitsForConfig = ({ subject }: Situation, isKept: boolean): Wait[] => (isKept ? [configWait(subject)] : [])

@@ -7,7 +7,7 @@ import { liveIn, type Situation } from './situation.ts'
 /** An object as it is desired, and as it is found. */
 export type Pair = ObjectPlan['apply'][number]
 
-/** An apply of one object, or its widening before that. `after` lists its dependencies among the operations of its target. */
+/** An apply of one object, or its widening before that. `needs` lists the operations of its target that come before. */
 export type Draft = Pair & { readonly id: string; readonly needs: readonly string[] }
 
 /** Names the target that an object guards. An object that is no policy counts as its own target. */

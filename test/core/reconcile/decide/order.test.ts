@@ -11,7 +11,7 @@ const ASKED = { labels: { labels: MESH, unknown: [], required: true, messages: [
 
 describe('labels of an application that leaves', () => {
   const isLeaving = (held: Record<string, string>, labels: Record<string, string>, more: Changes = {}) =>
-    orderOf(situationOf({ heldLabels: held, desired: { labels: { ...ASKED.labels, labels } }, ...more })).isLeaving
+    orderOf(situationOf({ heldLabels: held, desired: { labels: { ...ASKED.labels, labels } }, ...more })).labelsGoFirst
 
   test('labels of an application that leaves are those that only become fewer', () => {
     expect(isLeaving(MESH, {})).toBe(true)
