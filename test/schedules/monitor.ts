@@ -41,6 +41,8 @@ export const OWN: readonly string[] = [
 export type Moment = {
   /** The policies of hardened mode stand. */
   readonly isDenying: boolean
+  /** Other policies stand, or did before the write. */
+  readonly isGuarded: boolean
   /** The labels of the namespace keep its pods on the mesh. */
   readonly isNamespaceOnMesh: boolean
 }
@@ -116,8 +118,8 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     const clients = clientsOf(truth)
     // where nothing but the namespace keeps it on the mesh, nobody lets its clients in, and nothing guards it but what denies all, the last of all
     const isOpen = !isEnrolled() && moment?.isNamespaceOnMesh !== false
-    // whoever takes hardened mode out opens what no policy guards, and those of a lost config are not known
-    const isUnguarded = moment !== undefined && isForgotten() && wasHardened()
+    // whoever takes hardened mode or a waypoint out opens what no policy guards, and those of a lost config are not known
+    const isUnguarded = moment !== undefined && isForgotten() && (wasHardened() || !moment.isGuarded)
     return settings(truth).flatMap((meshes) => {
       const isHardened = moment?.isDenying !== false && meshes.some(({ hardened }) => hardened)
       const waypoints = meshes.length === 0 ? [true] : [...new Set(meshes.map(hasWaypoint))]

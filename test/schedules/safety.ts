@@ -124,7 +124,9 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
   // pods follow their template: whoever takes its labels takes them off the mesh
   const isLabelled = () => [...objects.values()].some(({ object }) => isEnrolling(object))
   const isDenying = () => [...objects.values()].some(({ object }) => isOfHardenedMode(object))
-  let [before, wasLabelled, wasDenying] = [reachIn(objects), isLabelled(), isDenying()]
+  const isGuarded = () =>
+    [...objects.values()].some(({ object }) => object.kind === 'AuthorizationPolicy' && !isOfHardenedMode(object))
+  let [before, wasLabelled, wasDenying, wasGuarded] = [reachIn(objects), isLabelled(), isDenying(), isGuarded()]
 
   const report = (problem: string) => {
     world.log(() => `  !! ${problem}`)
@@ -142,6 +144,7 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
   const momentNow = (): Moment => ({
     // whoever takes hardened mode away opens what it closed
     isDenying: wasDenying || isDenying(),
+    isGuarded: wasGuarded || isGuarded(),
     isNamespaceOnMesh: [...objects.values()].some(({ object }) => object.kind === 'Namespace' && isEnrolling(object)),
   })
 
@@ -177,6 +180,7 @@ export const watchReach = (world: World, knowledge: Knowledge): void => {
     before = now
     wasLabelled = isLabelled()
     wasDenying = isDenying()
+    wasGuarded = isGuarded()
   })
 }
 
