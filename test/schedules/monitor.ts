@@ -136,6 +136,16 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
     })
   }
 
+  /** Whether a word on who a name of another model is, also on its end, is on its way. */
+  const isBeingNamed = (): boolean =>
+    platform.said.facts.some(
+      (fact) =>
+        'relation' in fact &&
+        fact.relation.interface === 'cross_model_mesh' &&
+        fact.relation.requirer.application === ALIAS.name &&
+        !isStable(`relation/${fact.relation.id}`),
+    )
+
   const isEnrolled = () => {
     const truth = findTruth(platform)
     const isMesh = ({ fact }: Word) =>
@@ -174,7 +184,7 @@ export const createKnowledge = (world: World, platform: Platform): Knowledge => 
           ({ fact }) => fact.kind === 'told' && isKnown(fact.relation.id, fact.side) && isNaming(fact),
         ),
       }
-      return clientsOf(known)
+      return clientsOf(known).filter((client) => client !== ALIAS.name || !isBeingNamed())
     },
   }
 }
