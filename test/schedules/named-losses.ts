@@ -211,6 +211,28 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'a namespace stays on the mesh until an application that had lost its config carries labels of its own',
+    act: async (script) => {
+      const { say, send, start, runTo, runOut, quiet, run } = script
+      await say(configOf('beacon', { mesh: { modelOnMesh: true } }), mesh().told('details'), client().told('details'))
+      const declared = send(config('details'))
+      await quiet()
+      await say(forgotten('details'))
+      const configs = send(config('beacon'))
+      await quiet()
+      again(script, declared)
+      const [told] = run.world.network
+      const details = told && (await start(told))
+      // it has saved which labels it is to have, and has written none
+      if (details) await runTo(details, /^PATCH .*services\/details/)
+      again(script, configs)
+      for (const letter of [...run.world.network]) await runOut(await start(letter))
+      if (details) await runOut(details)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
     name: "a beacon that is told of a relation after both memories were lost keeps what guards a consumer on the namespace's mesh that has yet to hear of it",
     act: async (script) => {
       const { say, send, start, runOut, quiet, run } = script

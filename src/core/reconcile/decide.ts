@@ -87,11 +87,15 @@ export const decide = async (
   const offered = sayingAsIn(said, state, heldOffers)
   return {
     ...{ ...about, situation, plan: planned, isWriting, problems, heldOffers },
-    next: isWriting ? withClaims(offered, awaited) : offered,
+    next: isWriting ? withClaims(offered, awaited, isJoining(features.mesh.enrolment, situation)) : offered,
     units: state.units,
     wasOvertaken: carried.wasOvertaken === true,
   }
 }
+
+/** Tells if the workload is to join the mesh, and is not known to be on it: another manager may have held its label. */
+const isJoining = ({ key }: Features['mesh']['enrolment'], { desired, heldLabels }: Situation): boolean =>
+  Object.hasOwn(desired.labels.labels, key) && !Object.hasOwn(heldLabels, key)
 
 /** Resolves the relations once more, if what this side publishes has changed: its own policies follow from that. */
 const resolvedAgain = (

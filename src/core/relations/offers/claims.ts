@@ -13,17 +13,20 @@ import { withEntries } from '../told/entries.ts'
 import { claimAfter, claimBefore, type Sees } from './offer-and-claim.ts'
 import { versionOf } from './published-version.ts'
 
-/** Adds the claims that are saved before the first write of a step. */
-export const withClaims = (state: State, resolved: ResolvedRelations): State =>
-  withEntries(state, (entry, key) =>
-    takesLabels(entry) ? { claim: claimBefore(entry.claim, seenOf(resolved, key)) } : undefined,
-  )
+/** Adds the claims that are saved before the first write of a step. One that `isJoining` has applied no offer, whatever it claimed before. */
+export const withClaims = (state: State, resolved: ResolvedRelations, isJoining: boolean): State =>
+  withEntries(state, (entry, key) => {
+    if (!takesLabels(entry)) return undefined
+    const known = isJoining && entry.claim ? ({ ...entry.claim, phase: 'claiming' } as const) : entry.claim
+    return { claim: claimBefore(known, seenOf(resolved, key)) }
+  })
 
 /** Returns the view that a requirer has of the offer of a relation. */
-const seenOf = ({ state: { relations } }: ResolvedRelations, key: string): Sees => {
+const seenOf = ({ state: { relations }, unknown }: ResolvedRelations, key: string): Sees => {
   const relation = ownValue(relations, key)
   if (relation === undefined) return 'nothing'
-  if (relation.source === 'unknown') return 'unknown'
+  // labels of an offer are not taken while it is not known what guards the application
+  if (relation.source === 'unknown' || unknown.guards) return 'unknown'
   const isOffered =
     relation.provider?.version !== undefined
       ? Object.hasOwn(relation.remote.data, labelsKey(relation))

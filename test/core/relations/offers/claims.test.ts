@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { ENROLMENT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
+import { edit } from '../../../helpers/beacon-world.ts'
+import type { World } from '../../../helpers/world.ts'
+import { createPair, isCaptured, isOnMesh, resync, startPair } from '../pair.ts'
+
+const WORKLOAD = '/apis/apps/v1/namespaces/shop/statefulsets/details'
+
+const label = (world: World, value: string | null): void =>
+  edit(world, WORKLOAD, { spec: { template: { metadata: { labels: { [ENROLMENT_LABEL]: value } } } } })
+
+const claimOf = (world: World): unknown => {
+  const { data } = world.object('ConfigMap', 'juju-service-mesh-details-labels') ?? {}
+  const { relations } = JSON.parse((data as Record<string, string>).state ?? '{}') as {
+    relations: Record<string, { interface: string; claim?: { phase: string } }>
+  }
+  return Object.values(relations).find((one) => one.interface === 'service_mesh')?.claim?.phase
+}
+
+test('an application has not applied an offer before its labels are written, also where another manager held them', async () => {
+  const world = createPair()
+  label(world, 'none')
+  await startPair(world)
+  expect([isCaptured(world, 'details'), claimOf(world)]).toEqual([false, 'applied'])
+  label(world, null)
+  const claims: unknown[] = []
+  world.intercept = ({ method, path }) => {
+    if (method === 'PATCH' && path.startsWith(WORKLOAD)) claims.push(claimOf(world))
+    return undefined
+  }
+  await resync(world, 'details')
+  expect(claims[0]).toBe('claiming')
+  expect([isOnMesh(world, 'details'), claimOf(world)]).toEqual([true, 'applied'])
+})
