@@ -110,7 +110,7 @@ const isCreation = ({ request: { method, body } }: Call): boolean =>
   method === 'POST' ||
   (method === 'PATCH' && body !== undefined && JSON.parse(body).metadata?.resourceVersion === ABSENT)
 
-/** The applications whose relations reach each other: whichever of them gets a resync, what is wrong with the others is found. */
+/** The applications whose relations reach each other, once they are related: whichever of them gets a resync, what is wrong with the others is found. */
 const CORES = { mesh: ['beacon', 'details'], chain: ['beacon', 'tempo'] } as const
 
 /**
@@ -123,6 +123,13 @@ const findEnds = (run: Run): (string | undefined)[] => {
   // what a person did to objects or to a memory is told to nobody: the resync of the namespace finds it
   if (isUnanswered || isForgotten(platform) || plan.meddling.size > 0) return [undefined]
   const core: readonly string[] = CORES[plan.variant]
+  const isRelated = platform.said.facts.some(
+    (fact) =>
+      'relation' in fact &&
+      core.includes(fact.relation.provider.application) &&
+      core.includes(fact.relation.requirer.application),
+  )
+  if (!isRelated) return [undefined]
   const touched = new Set([...world.late.flatMap(({ applications }) => applications), ...world.course.lost])
   const others = ALL_SIDES.filter((name) => touched.has(name) && !core.includes(name))
   // the resync of another application reaches its beacon, and no further

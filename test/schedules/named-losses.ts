@@ -317,6 +317,38 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'pods rest on a label of their Service only once a dead process cannot take that off any more',
+    act: async ({ run, say, send, quiet, start, runTo, runOut, lose }) => {
+      await say(...CONFIGURED, client().told('details'), mesh().told('details', 'document'))
+      const [end] = send(mesh().ended('details', 'document'))
+      const dead = end && (await start(end))
+      if (dead) await runTo(dead, /^PATCH .*services\/details/)
+      const again = dead && run.world.crash(dead, true)
+      const actor = again && (await start(again))
+      if (actor === undefined) throw new Error('Expected details to take its labels off')
+      send(mesh().told('details', 'document'))
+      lose()
+      await runTo(actor, /^GET .*juju-service-mesh-productpage/)
+      for (const call of [...run.world.late]) run.world.makeLate(call)
+      await runOut(actor)
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'a document that goes while a first memory is made of it leaves nothing behind, though its end finds no memory',
+    act: async ({ send, start, runTo, runOut, quiet }) => {
+      const [made] = send(config('beacon', 'document'))
+      const slow = made && (await start(made))
+      if (slow) await runTo(slow, /^POST .*configmaps/)
+      const [gone] = send(removed('beacon', 'document'))
+      if (gone) await runOut(await start(gone))
+      if (slow) await runOut(slow)
+      await quiet()
+    },
+    end: { resync: 'details' },
+  },
+  {
     name: 'a client is not refused by the late write of who heard of an end that the other side knew to be over',
     order: 'sequence',
     act: async ({ run, say, send, start, runTo, quiet }) => {

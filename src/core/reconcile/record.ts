@@ -26,7 +26,7 @@ import { applicationStatus } from './record/application-status.ts'
 import { finalMemory, withOwnedKinds, withRefusals } from './record/final-memory.ts'
 import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
-import { isAwaitingWorkers, memoryWrite, saveContent } from './save.ts'
+import { isAwaitingWorkers, isDocumentGone, memoryWrite, saveContent } from './save.ts'
 
 /** The result of a completed step: the memory as recorded, and the report of the cluster. */
 export type Reconciled = {
@@ -75,6 +75,8 @@ export const record = async (
   const dated = { ...content, state: changed(content.state, { waitingSince }) }
   const recorded = isStored ? { memory: saved } : await saveContent(context, saved, dated)
   if ('overtaken' in recorded) return { writes: [], overtaken: recorded.overtaken }
+  if (!isStored && (await isDocumentGone(context, saved, recorded.memory)))
+    return { writes: [memoryWrite(context)], overtaken: {} }
   const waiting = withBeginnings(waits, recorded.memory.state)
   const reconciled = reconciledOf(context, decision, applied, recorded.memory.state, {
     running,

@@ -5,6 +5,7 @@ import { workersAwaited } from '../relations/offers/awaited-peers.ts'
 import { hasMoved, peersToReread } from '../relations/offers/claims.ts'
 import { readPeers } from '../relations/peers.ts'
 import { labelsHandedElsewhere } from '../relations/requested-labels.ts'
+import { rememberedDocuments } from '../relations/told/documents.ts'
 import { type Content, type Memory, memoryObject } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import type { AttemptProgress, ObjectWrite, Overtaken } from './attempts.ts'
@@ -30,7 +31,20 @@ export const save = async (context: Context, decision: Decision): Promise<Saved>
   const saved = await saveContent(context, memory, writeAheadContent(context, decision, next, writeToken))
   if ('overtaken' in saved) return { memory, writes: [], overtaken: saved.overtaken }
   const progress = { memory: saved.memory, writeToken, writes: [memoryWrite(context)] }
-  return (await hasPeerMoved(context, decision, saved.memory)) ? { ...progress, overtaken: {} } : progress
+  const hasMoved =
+    (await isDocumentGone(context, memory, saved.memory)) || (await hasPeerMoved(context, decision, saved.memory))
+  return hasMoved ? { ...progress, overtaken: {} } : progress
+}
+
+/** Tells if a document is gone that a first memory follows. Whoever heard of that before found no memory, and so nothing to end. */
+export const isDocumentGone = async (
+  { kubernetes, subject: { namespace } }: Context,
+  { stored }: Memory,
+  { state }: Memory,
+): Promise<boolean> => {
+  const names = stored === undefined ? rememberedDocuments(state) : []
+  const found = [...names].map((name) => kubernetes.find({ kind: 'ConfigMap', namespace, name }))
+  return (await Promise.all(found)).includes(undefined)
 }
 
 /** Saves the memory, unless another writer was faster. */
