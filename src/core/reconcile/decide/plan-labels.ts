@@ -12,7 +12,8 @@ import type { Situation, Templates } from './situation.ts'
 import { unexplained, waitsForConfig } from './stays.ts'
 import { RELEASED, type Wanted, wantedAt } from './wanted-labels.ts'
 
-type Labelled = Pick<Plan, 'operations' | 'conflicts'>
+/** `touches` go to labels that stay as they are. */
+type Labelled = Pick<Plan, 'operations' | 'conflicts'> & { readonly touches: readonly Operation[] }
 
 export type PlannedLabels = Labelled & Pick<Plan, 'waiting'>
 
@@ -43,6 +44,7 @@ export const planLabels = (
     ...earlier.map((place) => annotated(situation, place, RELEASED)),
   ]
   return {
+    touches: planned.flatMap(({ touches }) => touches),
     operations: planned.flatMap(({ operations }) => operations),
     conflicts: planned.flatMap(({ conflicts }) => conflicts),
     waiting: waitsForConfig(
@@ -70,7 +72,8 @@ export const labelled = (
   const common = { object, manager: fieldManager(subject.application), reason, needs: [] } as const
   const due: Operation = { ...common, id: idOf(verb, object), verb, place, difference }
   return {
-    operations: hasChanges(difference) ? [due] : touching(situation, place.object),
+    touches: hasChanges(difference) ? [] : touching(situation, place.object),
+    operations: hasChanges(difference) ? [due] : [],
     conflicts: conflicts.map((conflict) => ({ object, ...conflict })),
   }
 }
@@ -82,7 +85,7 @@ const REASONS = { label: 'the labels are desired', release: 'the labels are not 
  * are never annotated, as that would restart nothing. The field manager is not that of the object's labels.
  */
 const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocation, wanted: Wanted): Labelled => {
-  if (!isTemplate({ path })) return { operations: [], conflicts: [] }
+  if (!isTemplate({ path })) return { touches: [], operations: [], conflicts: [] }
   const place = { object, path: [...path.slice(0, -1), 'annotations'] }
   const manager = annotationsManager(subject.application)
   const inherited = heldByWorkload(subject.application, place, Object.keys(wanted.labels))
@@ -94,6 +97,7 @@ const annotated = ({ subject, desired }: Situation, { object, path }: LabelLocat
     ...{ verb: 'annotate', place, difference, reason: 'the pods are to start with another file' },
   }
   return {
+    touches: [],
     operations: hasChanges(difference) ? [operation] : [],
     conflicts: conflicts.map((conflict) => ({ object: name, ...conflict })),
   }

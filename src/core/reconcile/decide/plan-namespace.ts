@@ -10,7 +10,7 @@ import { waitsForConfig } from './stays.ts'
 /** `isKept`: the labels stay for consumers without labels of their own. */
 type PlannedNamespace = PlannedLabels & { readonly isKept: boolean }
 
-const NOTHING: PlannedNamespace = { operations: [], conflicts: [], waiting: [], isKept: false }
+const NOTHING: PlannedNamespace = { touches: [], operations: [], conflicts: [], waiting: [], isKept: false }
 
 /** Plans the labels of the namespace. They stay while consumers depend on them. */
 export const planNamespace = (situation: Situation, order: Order): PlannedNamespace => {
@@ -26,9 +26,10 @@ export const planNamespace = (situation: Situation, order: Order): PlannedNamesp
   if (mesh && isClaimAwaited) return { ...NOTHING, isKept: mesh.modelOnMesh !== true && isLabelled }
   const isKept = mesh !== undefined && labelsAwaited.length > 0 && isLabelled
   const { conflict, ...labels } = features.mesh.namespaceLabels(subject, state.config, seen, observed.lookups, isKept)
-  const { operations, conflicts } = labelled(situation, order, place, { ...labels, unknown: [] }, 'label')
+  const { touches, operations, conflicts } = labelled(situation, order, place, { ...labels, unknown: [] }, 'label')
   return {
     ...NOTHING,
+    touches,
     operations,
     conflicts: [...(conflict ? [{ object: objectKey(place.object), ...conflict }] : []), ...conflicts],
     isKept,

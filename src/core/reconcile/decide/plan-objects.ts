@@ -15,9 +15,12 @@ import { liveIn, type Situation, type Templates } from './situation.ts'
 import { isRequestUnknown } from './stays.ts'
 import { inParts, type Pair } from './widen.ts'
 
-/** `allowing` are touches and what lets in, `own` the own workload and its objects, `later` all others. `isHolding`: stale objects are kept for the consumers. */
+/**
+ * `touches` go to objects that stay as they are. `allowing` is what lets in, `own` the own workload and its objects, `later` all others. `isHolding`: stale
+ * objects are kept for the consumers.
+ */
 type PlannedObjects = Pick<Plan, 'blocked' | 'conflicts' | 'waiting' | 'messages'> &
-  Readonly<Record<'allowing' | 'own' | 'later', readonly Operation[]>> & { readonly isHolding: boolean }
+  Readonly<Record<'touches' | 'allowing' | 'own' | 'later', readonly Operation[]>> & { readonly isHolding: boolean }
 
 /** Plans the writes that bring the application's objects to the desired state. */
 export const planObjects = (situation: Situation, templates: Templates): PlannedObjects => {
@@ -42,8 +45,8 @@ export const planObjects = (situation: Situation, templates: Templates): Planned
     isDenying(object) ? 'denying' : isRun(object) ? 'own' : 'allowing',
   )
   return {
-    // no label comes before the touch of a policy that it rests on, which a late write could remove
-    allowing: [...touches, ...(applied.allowing ?? []), ...staying.operations, ...removals.filter(isEnding)],
+    touches,
+    allowing: [...(applied.allowing ?? []), ...staying.operations, ...removals.filter(isEnding)],
     own: applied.own ?? [],
     later: [...(applied.denying ?? []), ...removals.filter((one) => !isEnding(one)), ...library.operations],
     blocked: [...kinds.flatMap(({ blocked }) => blocked), ...applies.blocked],

@@ -38,16 +38,15 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
   const namespace = planNamespace(situation, order)
   const objects = planObjects(situation, templates)
   const secrets = planSecrets(situation, objects.later)
-  const { allowing, own, later } = objects
-  // what rests on a label that stands comes after that is fenced
-  const touches = [...labels.operations, ...namespace.operations].filter(isTouch)
-  const writes = (one: { readonly operations: readonly Operation[] }) => one.operations.filter((each) => !isTouch(each))
+  // what rests on anything that stands comes after that is fenced
+  const touches = [labels, namespace, objects].flatMap((one) => one.touches)
   // Where the list alone has the order, a failure skips nothing: policies before pods that join with their namespace, denials after labels
   // without which clients have no identity, removals last. Labels that leave go before any access is narrowed.
+  const { allowing, own, later } = objects
+  const [first, then] = order.labelsGoFirst ? [labels.operations, []] : [[], labels.operations]
   const isReleasing = order.labelsGoFirst && templates.releasing.length > 0
-  const [first, then] = order.labelsGoFirst ? [writes(labels), []] : [[], writes(labels)]
-  const early = [first, touches, ...(isReleasing ? [own, allowing] : [allowing, own])].flat()
-  const late = [then, writes(namespace), later, secrets.operations].flat()
+  const early = [touches, first, ...(isReleasing ? [own, allowing] : [allowing, own])].flat()
+  const late = [then, namespace.operations, later, secrets.operations].flat()
   const operations = ordered(situation, order, [...early, ...late], templates.releasing)
   const isEarly = new Set(early.map(({ id }) => id))
   const { kinds, namespace: read } = observed.owned
@@ -71,8 +70,6 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
     awaiting: awaited(desired, namespace.isKept, objects.isHolding),
   }
 }
-
-const isTouch = ({ verb }: Operation): boolean => verb === 'touch'
 
 /** Lists the ids of applies that cannot be done from the outset. */
 export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => applyOf(object))

@@ -173,10 +173,9 @@ describe('a write of another step that may be on its way', () => {
 
   test('a write of another step that may be on its way is fenced by a touch of labels that are as desired', () => {
     const observed = targets(labelled('Service', MESH), WORKLOAD)
-    expect(shown(plan({ desired: ASKED, observed, fence }).operations)).toEqual([
-      ['touch Service shop/web', undefined],
-      ['label StatefulSet shop/web', MESH],
-    ])
+    const { touches, operations } = plan({ desired: ASKED, observed, fence })
+    expect(shown(touches)).toEqual([['touch Service shop/web', undefined]])
+    expect(shown(operations)).toEqual([['label StatefulSet shop/web', MESH]])
   })
 })
 

@@ -68,7 +68,7 @@ describe('the labels of the namespace', () => {
   })
 
   test('the labels of a namespace that is unknown or does not exist stay as they are', () => {
-    const none = { operations: [], conflicts: [], isKept: false, waiting: [] }
+    const none = { touches: [], operations: [], conflicts: [], isKept: false, waiting: [] }
     expect(planned(undefined, on)).toEqual(none)
     const observed = (read: object | undefined) => ({ observed: { owned: { kinds: [], namespace: read as never } } })
     expect(planned(undefined, on, observed(undefined))).toEqual(none)
