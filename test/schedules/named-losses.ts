@@ -336,6 +336,29 @@ export const lossHistories: readonly Named[] = [
     end: { resync: 'beacon' },
   },
   {
+    name: 'the end of a relation takes the policies of an application that its namespace keeps on the mesh, though its memory was lost before it heard of that',
+    act: async ({ say, send, start, runOut, lose, quiet }) => {
+      await say(configOf('beacon', { mesh: { modelOnMesh: true } }), client().told('details'), mesh().told('beacon'))
+      await say(config('details'))
+      const [end] = send(mesh().ended('beacon'))
+      if (end) await runOut(await start(end))
+      lose()
+      await say(forgotten('details'), client().told('details'), config('details'))
+      await quiet()
+    },
+    end: { resync: 'beacon' },
+  },
+  {
+    name: 'the end that an application on the mesh with its namespace is told after both memories were lost takes its policies',
+    act: ({ say }) =>
+      say(
+        ...[configOf('beacon', { mesh: { modelOnMesh: true } }), mesh().told('beacon'), config('details')],
+        ...[forgotten('beacon'), forgotten('details'), mesh().ended('details')],
+        ...[config('details'), configOf('beacon', { mesh: { modelOnMesh: true } })],
+      ),
+    end: { resync: 'details' },
+  },
+  {
     name: 'a document that goes while a first memory is made of it leaves nothing behind, though its end finds no memory',
     act: async ({ send, start, runTo, runOut, quiet }) => {
       const [made] = send(config('beacon', 'document'))

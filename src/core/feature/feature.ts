@@ -136,7 +136,7 @@ export type Use = Reference & { readonly isOwn?: boolean }
 
 /** A config and the identities of relations, from a stored or an effective state. */
 export type Related = Pick<State, 'config'> &
-  Partial<Pick<State, 'lost'>> & {
+  Partial<Pick<State, 'lost' | 'tombstones'>> & {
     readonly relations: Readonly<Record<string, RelationIdentity>>
   }
 

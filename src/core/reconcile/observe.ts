@@ -37,7 +37,7 @@ export const observe = async (
   // one that has no effect stands in nobody's way
   const found = { peers, documents: { ...documents, found: withoutRivals(documents.found, subject, memory.state) } }
   const now = new Date(clock.now())
-  const lost = await withLostMemory(memory, subject, early)
+  const lost = await withLostMemory(memory, subject, early, peers)
   const state = await withPodsOfNow(features, subject, lost, early, changes)
   return { memory, state, found, once, now }
 }

@@ -6,11 +6,13 @@ import type { Mesh } from '../feature/mesh.ts'
 import {
   isKnownToPeers,
   knownEnrolments,
+  wasConsumer,
   withLost,
   withLostEndpoints,
   withLostLabels,
 } from '../relations/lost-memory.ts'
 import { FOREIGN_KEYS, MESH_KEYS } from '../relations/mesh-labels.ts'
+import type { Peers } from '../relations/peers.ts'
 import { parseRequester } from '../relations/requester-names.ts'
 import { type ResolvedRelations, resolveRelations, withEffective } from '../relations/resolve-relations.ts'
 import { isUnwritten, type Memory } from '../state/memory.ts'
@@ -25,7 +27,12 @@ import type { Surroundings } from './observe/surroundings.ts'
  * application so far. Relations that peers know to be over are then learned from them. A memory that does not know the labels is older than they are, and
  * so does not know the policies that came before them.
  */
-export const withLostMemory = async (memory: Memory, subject: Subject, early: Promise<Observed>): Promise<State> => {
+export const withLostMemory = async (
+  memory: Memory,
+  subject: Subject,
+  early: Promise<Observed>,
+  peers: Peers,
+): Promise<State> => {
   const { state, labels } = memory
   const isNew = isUnwritten(memory)
   if (!isNew && Object.hasOwn(state.owned ?? {}, POLICIES)) return state
@@ -34,8 +41,9 @@ export const withLostMemory = async (memory: Memory, subject: Subject, early: Pr
     (seen) => heldFor(subject, state, seen),
     () => [],
   )
-  if (isNew) return held.length > 0 ? withLost(state, { labels: true }) : state
-  if (held.every((key) => Object.hasOwn(labels, key))) return state
+  if (isNew && held.length > 0) return withLost(state, { labels: true })
+  // on the mesh with its namespace an application has policies, and no labels
+  if (isNew ? !wasConsumer(subject, peers) : held.every((key) => Object.hasOwn(labels, key))) return state
   return { ...state, owned: { ...state.owned, [POLICIES]: null } }
 }
 

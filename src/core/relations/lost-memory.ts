@@ -22,6 +22,20 @@ export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
       ),
   )
 
+/** Tells if a beacon has observed data of this application, also in a relation that is over. Without a memory, this application has then lost it. */
+export const wasConsumer = (subject: Subject, peers: Peers): boolean =>
+  [...peers.values()].some(
+    (peer) =>
+      'state' in peer &&
+      Object.values(peer.state.relations).some(
+        (entry) =>
+          entry.interface === 'service_mesh' &&
+          entry.role === 'provides' &&
+          hadMemory(entry) &&
+          isBetween(entry, peer.subject, subject),
+      ),
+  )
+
 /** Changes what a lost memory knew and is not known again. Nothing is lost any more if nothing of it is left. */
 export const withLost = (state: State, changes: Partial<NonNullable<State['lost']>>): State => {
   const lost = changed(state.lost ?? {}, changes)

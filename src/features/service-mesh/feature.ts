@@ -158,9 +158,11 @@ const unknownRequesters = (subject: Subject, { state, unknown }: ResolvedRelatio
   return mesh && isManaging(mesh) ? unknown.peers.map((relation) => requesterName(subject, relation)) : []
 }
 
-/** Tells if policies may follow from relations, or a lost memory may have known some. */
-const isGuarded = ({ relations, lost }: Omit<Related, 'config'>): boolean =>
-  lost?.labels === true || Object.values(relations).some(isTaken)
+/** Tells if policies may follow from relations, or a lost memory may have known some: also of a relation of which only the end is known. */
+const isGuarded = ({ relations, lost, tombstones = {} }: Omit<Related, 'config'>): boolean =>
+  lost?.labels === true ||
+  Object.values(relations).some(isTaken) ||
+  Object.values(tombstones).some(({ interface: name }) => name === 'service_mesh')
 
 /** Tells if policies follow from the relation, or did before its end: it has a beacon. */
 const isTaken = ({ interface: name, role }: RelationIdentity): boolean => name === 'service_mesh' && role === 'requires'

@@ -108,8 +108,12 @@ export const withOwnedKinds = (
 ): State => {
   const wanted = features.kinds(state).map(ownedName)
   const asked = features.kinds({ config: state.config, relations: {} }).map(ownedName)
-  const forgotten = Object.entries(before.relations).filter(([key]) => !Object.hasOwn(state.relations, key))
-  const over = features.kinds({ relations: Object.fromEntries(forgotten) }).map(ownedName)
+  const over = features
+    .kinds({
+      relations: without(before.relations, state.relations),
+      tombstones: without(before.tombstones ?? {}, state.tombstones ?? {}),
+    })
+    .map(ownedName)
   const kinds = [...new Set([...Object.keys(owned), ...wanted])].toSorted().flatMap((kind) => {
     const since = asked.includes(kind) ? null : (ownValue(owned, kind) ?? null)
     const isKept = wanted.includes(kind) || since !== null || !isKnownKind(kind)
@@ -118,6 +122,9 @@ export const withOwnedKinds = (
   })
   return kinds.length === 0 ? state : { ...state, owned: Object.fromEntries(kinds) }
 }
+
+const without = <T>(entries: Readonly<Record<string, T>>, others: Readonly<Record<string, T>>): Record<string, T> =>
+  Object.fromEntries(Object.entries(entries).filter(([key]) => !Object.hasOwn(others, key)))
 
 const withLibraryLabels = ({ libraryLabels: _, ...state }: State, entries: readonly [string, string][]): State =>
   entries.length === 0 ? state : { ...state, libraryLabels: Object.fromEntries(entries) }

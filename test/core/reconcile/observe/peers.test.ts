@@ -144,7 +144,7 @@ describe('a memory that may be lost', () => {
 
   test('the labels of a memory that may be lost are unknown where the application carries labels', async () => {
     const lostLabels = async (early: Promise<Observed>, known = nothing as Parameters<typeof withLostMemory>[0]) =>
-      (await withLostMemory(known, SUBJECT, early)).lost?.labels
+      (await withLostMemory(known, SUBJECT, early, new Map())).lost?.labels
     expect(await lostLabels(Promise.resolve(carrying()))).toBe(true)
     expect(await lostLabels(Promise.resolve(carrying()), stored)).toBeUndefined()
     expect(await lostLabels(Promise.resolve(carrying(labelled('StatefulSet', { team: 'a' }))))).toBeUndefined()
