@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild'
 import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 import { writeMaterials } from './tools/bundle/materials.ts'
 import { MODELS, modelsInside } from './tools/bundle/models.ts'
-import { common, TOO_OLD, uuidsOfNode, withoutJsonSchemas } from './tools/bundle/options.ts'
+import { common, TOO_OLD, uuidsOfNode, withoutJsonSchemas, withoutTransport } from './tools/bundle/options.ts'
 import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 
 /**
@@ -52,7 +52,12 @@ const { metafile } = await build({
   plugins: [besideTheBundle, lazyBuiltins, uuidsOfNode, withoutJsonSchemas],
   inject: ['src/serve/http/response.ts'],
 })
-await build({ ...common, entryPoints: ['src/platform/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
+await build({
+  ...common,
+  entryPoints: ['src/platform/kubernetes/kubeconfig.ts'],
+  outfile: 'dist/kubeconfig.mjs',
+  plugins: [withoutTransport],
+})
 
 /** Builds a module beside the bundle, and tells what is in it. */
 const buildBeside = async (entry: string, outfile: string, plugins: Plugin[] = []) =>
