@@ -106,6 +106,19 @@ describe('Dockerfile', () => {
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_BYTES)
   })
 
+  test('the notices have the licence of each package, and none twice', () => {
+    const { components } = z
+      .object({ components: z.array(z.object({ name: z.string() })) })
+      .parse(JSON.parse(read('dist/sbom.cdx.json')))
+    const notices = read('dist/NOTICES.txt')
+    const licences = components.flatMap(({ name }) =>
+      globSync(`node_modules/${name}/{LICEN[CS]E,licen[cs]e,NOTICE,COPYING}*`, { cwd: root }),
+    )
+    expect(licences.length).toBeGreaterThan(20)
+    const times = licences.map((path) => [path, notices.split(read(path).trim()).length - 1])
+    expect(times).toEqual(licences.map((path) => [path, 1]))
+  })
+
   test('.dockerignore lets through what is copied, and nothing else', () => {
     const [everything, ...exceptions] = read('.dockerignore')
       .split('\n')
