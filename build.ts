@@ -4,7 +4,7 @@ import { build, type Plugin } from 'esbuild'
 import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 import { writeMaterials } from './tools/bundle/materials.ts'
 import { MODELS, modelsInside } from './tools/bundle/models.ts'
-import { common, TOO_OLD, uuidsOfNode, withoutJsonSchemas } from './tools/bundle/options.ts'
+import { common, TOO_OLD, uuidsOfNode, withoutJsonSchemas, withoutTransport } from './tools/bundle/options.ts'
 import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 
 /**
@@ -20,6 +20,16 @@ const besideTheBundle: Plugin = {
     onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule('node:module').createRequire(require('node:path').resolve(process.argv[1]))('./${path}.mjs')`,
     }))
+  },
+}
+
+/** Built by themselves, and beside the bundles that import them when they are asked for. */
+const builtElsewhere: Plugin = {
+  name: 'built-elsewhere',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/(kubeconfig|schemas)\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path: `./${basename(path, '.ts')}.mjs`, external: true } : undefined,
+    )
   },
 }
 
@@ -52,20 +62,36 @@ const { metafile } = await build({
   plugins: [besideTheBundle, lazyBuiltins, uuidsOfNode, withoutJsonSchemas],
   inject: ['src/serve/http/response.ts'],
 })
-await build({ ...common, entryPoints: ['src/platform/kubernetes/kubeconfig.ts'], outfile: 'dist/kubeconfig.mjs' })
+await build({
+  ...common,
+  entryPoints: ['src/platform/kubernetes/kubeconfig.ts'],
+  outfile: 'dist/kubeconfig.mjs',
+  plugins: [withoutTransport],
+})
 
-/** Builds a module beside the bundle, and tells what is in it. */
-const buildBeside = async (entry: string, outfile: string, plugins: Plugin[] = []) =>
-  (await build({ ...common, metafile: true, entryPoints: [entry], outfile, plugins })).metafile
-
-const beside = [
-  await buildBeside('src/ask/preview/fork.ts', 'dist/fork.mjs', [modelsInside]),
-  await buildBeside('src/serve/telemetry/otlp.ts', 'dist/otlp.mjs'),
-  await buildBeside('src/serve/page/main.ts', 'dist/page.mjs', [besideTheBundle, uuidsOfNode]),
-  await buildBeside('src/ask/lint/lint.ts', 'dist/lint.mjs'),
-  await buildBeside('src/ask/traffic/traffic.ts', 'dist/traffic.mjs'),
-  await buildBeside('src/ask/propose/propose.ts', 'dist/propose.mjs'),
-]
+// most of what the page, plans and questions load is the same: a file of its own, which is loaded once
+const { metafile: beside } = await build({
+  ...common,
+  metafile: true,
+  entryPoints: {
+    fork: 'src/ask/preview/fork.ts',
+    lint: 'src/ask/lint/lint.ts',
+    page: 'src/serve/page/main.ts',
+    propose: 'src/ask/propose/propose.ts',
+    traffic: 'src/ask/traffic/traffic.ts',
+  },
+  outdir: 'dist',
+  outExtension: { '.js': '.mjs' },
+  splitting: true,
+  chunkNames: 'shared-[hash]',
+  plugins: [builtElsewhere, modelsInside, uuidsOfNode, withoutJsonSchemas],
+})
+const { metafile: telemetry } = await build({
+  ...common,
+  metafile: true,
+  entryPoints: ['src/serve/telemetry/otlp.ts'],
+  outfile: 'dist/otlp.mjs',
+})
 // made once: of schemas, nothing but their text is served
 const made = Object.entries(schemas).map(
   ([name, schema]) => `${JSON.stringify(name)}: () => (${JSON.stringify(schema())})`,
@@ -76,4 +102,4 @@ await writeFile(
 )
 await copyPage('dist')
 // of the official client there are facts alone
-await writeMaterials('dist', [metafile, ...beside], [...LIBRARY_FILES, MODELS])
+await writeMaterials('dist', [metafile, beside, telemetry], [...LIBRARY_FILES, MODELS])

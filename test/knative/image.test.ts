@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, globSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,9 @@ const copies = argsOf('COPY').map((args) => {
   return { flags, sources: words.slice(flags.length, -1) }
 })
 const fromContext = copies.filter(({ flags }) => flags.length === 0).flatMap(({ sources }) => sources)
+
+/** All code of the image but the browser's; it was 5.5 MB when each bundle had all that it loads. */
+const MOST_BYTES = 3_600_000
 
 describe('Dockerfile', () => {
   test('the Dockerfile builds and runs on the Node 24 that a checkout on an older Node has', () => {
@@ -80,12 +83,40 @@ describe('Dockerfile', () => {
         'page.mjs',
         'propose.mjs',
         'schemas.mjs',
+        'shared-*.mjs',
         'traffic.mjs',
         'NOTICES.txt',
         'sbom.cdx.json',
       ].map((file) => `/build/dist/${file}`),
       ['/build/dist/page'],
     ])
+  })
+
+  test('what Dockerfile takes from the build imports nothing else of it, and stays small', () => {
+    const taken = copies
+      .filter(({ flags }) => flags.includes('--from=build'))
+      .flatMap(({ sources }) => sources.flatMap((path) => globSync(path.replace('/build/', ''), { cwd: root })))
+    const codes = taken.filter((path) => /\.[cm]js$/.test(path))
+    const imported = codes.flatMap((path) => [...read(path).matchAll(/(?:from|import\()"\.\/(.+?)"/g)])
+    expect(imported.length).toBeGreaterThan(10)
+    // kubeconfigs are for outside a cluster
+    const missing = imported.flatMap(([, file]) => (taken.includes(`dist/${file}`) ? [] : [file]))
+    expect(missing).toEqual(['kubeconfig.mjs'])
+    const bytes = codes.map((path) => statSync(join(root, path)).size)
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_BYTES)
+  })
+
+  test('the notices have the licence of each package, and none twice', () => {
+    const { components } = z
+      .object({ components: z.array(z.object({ name: z.string() })) })
+      .parse(JSON.parse(read('dist/sbom.cdx.json')))
+    const notices = read('dist/NOTICES.txt')
+    const licences = components.flatMap(({ name }) =>
+      globSync(`node_modules/${name}/{LICEN[CS]E,licen[cs]e,NOTICE,COPYING}*`, { cwd: root }),
+    )
+    expect(licences.length).toBeGreaterThan(20)
+    const times = licences.map((path) => [path, notices.split(read(path).trim()).length - 1])
+    expect(times).toEqual(licences.map((path) => [path, 1]))
   })
 
   test('.dockerignore lets through what is copied, and nothing else', () => {

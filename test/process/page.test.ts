@@ -19,6 +19,10 @@ test('the bundle of the page serves it with all its files, and the map, and take
     expect([file, (await fetch(`${server.url}/page/${file}`)).status]).toEqual([file, 200])
   const map = (await (await fetch(`${server.url}/map`)).json()) as { nodes: { id: string }[] }
   expect(map.nodes.map(({ id }) => id)).toEqual(['shop/web'])
+  // these are loaded from files beside it
+  for (const path of ['lint?namespace=shop', 'schemas/config.json'])
+    expect([path, (await fetch(`${server.url}/${path}`)).status]).toEqual([path, 200])
+  expect((await post(`${server.url}/plan`, event('relation-changed', meshRelation()))).status).toBe(200)
   expect((await post(server.url, event('relation-changed', meshRelation()))).status).toBe(400)
   expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null })
   expect(server.errors()).toBe('')

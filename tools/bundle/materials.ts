@@ -31,13 +31,18 @@ const packagesOf = async (paths: readonly string[]): Promise<Package[]> => {
 
 const RULE = '-'.repeat(80)
 
-/** Notices of third parties, whose licences ask for it wherever their code goes. The EPL asks for the way to the source as well. */
+/**
+ * Notices of third parties, whose licences ask for it wherever their code goes. The EPL asks for the way to the source as well. A text that several
+ * packages have is there once, below the names of all.
+ */
 const noticesOf = (packages: readonly Package[]): string =>
-  packages
-    .map(
-      ({ name, version, license, text, sources }) =>
-        `${name} ${version} (${license})\nSource: ${sources.join(', ')}\n\n${text}\n`,
-    )
+  [...Map.groupBy(packages, ({ text }) => text)]
+    .map(([text, ones]) => {
+      const heads = ones.map(
+        ({ name, version, license, sources }) => `${name} ${version} (${license})\nSource: ${sources.join(', ')}\n`,
+      )
+      return `${heads.join('')}\n${text}\n`
+    })
     .join(`\n${RULE}\n\n`)
 
 /** A bill of materials of what is really in the bundle: https://cyclonedx.org/docs/1.6/json/ */

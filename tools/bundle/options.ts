@@ -42,3 +42,19 @@ export const withoutJsonSchemas: Plugin = {
     }))
   },
 }
+
+/**
+ * What no kubeconfig leads to: the official client's own transport with its models, and ways through a proxy, which is refused before. Whoever
+ * asks for something of it is told.
+ */
+export const withoutTransport: Plugin = {
+  name: 'without-transport',
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^(undici|socks|socks-proxy-agent|hpagent|\.\/gen\/index\.js)$/ }, ({ importer, path }) =>
+      importer.endsWith('@kubernetes/client-node/dist/config.js') ? { path, namespace: 'left-out' } : undefined,
+    )
+    onLoad({ filter: /^/, namespace: 'left-out' }, ({ path }) => ({
+      contents: `module.exports = Object.create(new Proxy({}, { get: (_, name) => { if (name !== '__esModule') throw new Error('${path} is not in this bundle: nothing was to ask for ' + String(name)) } }))`,
+    }))
+  },
+}

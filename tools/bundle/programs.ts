@@ -1,6 +1,6 @@
 import { build } from 'esbuild'
 import { modelsInside } from './models.ts'
-import { common, REQUIRE, uuidsOfNode } from './options.ts'
+import { common, REQUIRE, uuidsOfNode, withoutTransport } from './options.ts'
 
 /** An app that imports the package ends by itself: the reason is thrown. */
 const REFUSE_OLDER = `{const[major,minor]=process.versions.node.split('.');if(major<22||major==22&&minor<18)throw new Error('meshstep needs Node 22.18 or later, this is '+process.version)}`
@@ -14,6 +14,6 @@ export const bundlePrograms = (outdir: string, entryPoints: Readonly<Record<stri
     entryPoints: { ...entryPoints },
     outdir,
     splitting: true,
-    plugins: [modelsInside, uuidsOfNode],
+    plugins: [modelsInside, uuidsOfNode, withoutTransport],
     banner: { js: `${REQUIRE}${REFUSE_OLDER}` },
   })

@@ -54,7 +54,7 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
   status: false,
   counted: false,
   names: 'subdomain',
-  shape: modelShape(modelOf(group, entry.kind, version)),
+  shape: entry.shape ?? modelShape(modelOf(group, entry.kind, version)),
   zero: {},
   createOnPut: false,
   putNeedsVersion: false,

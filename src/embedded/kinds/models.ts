@@ -150,3 +150,9 @@ export const modelShape = (model: string): Shape => {
   known.set(model, shape)
   return shape
 }
+
+/** The names of all models that those asked for so far are made of. */
+export const reachedModels = (): string[] => {
+  for (const { fields } of known.values()) fields?.()
+  return [...known.keys()]
+}

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type * as https from 'node:https'
 import { delimiter } from 'node:path'
-import { KubeConfig } from '@kubernetes/client-node'
+import { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { ConfigurationError } from '../base/errors.ts'
 import type { ApiServerEndpoint } from './transport.ts'
 
