@@ -21,6 +21,7 @@ import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
 import { traffic } from './commands/traffic.ts'
 import { unrelate } from './commands/unrelate.ts'
+import { wait } from './commands/wait.ts'
 import { Failure } from './failure.ts'
 import { parseAddress, programOptions } from './options.ts'
 import { say } from './output.ts'
@@ -65,6 +66,7 @@ for (const command of [
   config,
   send,
   get,
+  wait,
   explain,
   plan,
   lint,

@@ -36,6 +36,7 @@ const NOT_TAKEN: ReadonlyMap<string, readonly string[]> = new Map([
   ['completion', ALL],
   ['record', ['namespace', 'output']],
   ['replay', ['namespace']],
+  ['wait', ['output']],
   ['resend', ['namespace']],
   // a model has its own namespace
   ['juju', ['namespace']],
@@ -84,6 +85,14 @@ export const wholeNumber =
     const range = most === Number.MAX_SAFE_INTEGER ? `of ${least} or more` : `from ${least} to ${most}`
     throw new InvalidArgumentError(`Expected a whole number ${range}.`)
   }
+
+/** Parses a time to milliseconds. For an invalid one commander names the option, and exits with 1. */
+export const parseDuration = (given: string): number => {
+  const [, number, unit = 's'] = /^(\d+)(s|m)?$/.exec(given) ?? []
+  const seconds = Number(number) * (unit === 'm' ? 60 : 1)
+  if (seconds >= 1) return seconds * 1_000
+  throw new InvalidArgumentError('Expected a time such as 30s or 5m.')
+}
 
 /** Parses the address of a server. For an invalid one commander names the option, or its variable, and exits with 1. */
 export const parseAddress = (given: string): string => {

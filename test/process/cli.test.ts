@@ -80,6 +80,10 @@ test.each<[readonly string[], RegExp]>([
   [['record', '/does/not/exist'], /^error: \/does\/not\/exist cannot be opened: ENOENT/],
   [['explain', 'a:b', 'c', '--port', '80'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
   [['get', 'applications', 'a:b'], /^error: a:b: expected \[namespace\/\]application, without an endpoint/],
+  [['wait', 'a'], /required option '--for <condition>' not specified/],
+  [['wait', 'a', '--for', 'gone'], /--for .* Allowed choices are ready, delete/],
+  [['wait', 'a', '--for', 'ready', '--timeout', 'soon'], /--timeout .* Expected a time such as 30s or 5m/],
+  [['wait', 'a', '--for', 'ready'], /^error: http:\/\/127\.0\.0\.1:9 does not answer .*: name it with --server/],
   [['traffic', '--window', '8d'], /--window .* expected from 1m to 7d/],
   [['propose', '--window', '8d'], /--window .* expected from 1m to 7d/],
   [['propose', '-o', 'table'], /^error: --output table: expected yaml, json/],
@@ -166,6 +170,20 @@ describe('the command', () => {
       nothing('no policy of meshstep is known of productpage\n'),
     )
     expect(await run(['get', 'policies', '-n', 'loki', '-o', 'json'])).toMatchObject({ stdout: '[]\n', stderr: '' })
+  })
+
+  test('the command waits until applications are ready, and says what is awaited when the time is over', async () => {
+    const { run } = await askedMesh()
+    const ready = 'application bookinfo/beacon ready\napplication bookinfo/details ready\n'
+    expect(await run(['wait', 'beacon', 'bookinfo/details', '--for', 'ready', '--timeout', '5m'])).toEqual({
+      ...{ code: 0, stdout: ready, stderr: '' },
+    })
+    expect(await run(['wait', 'nobody', '--for', 'ready', '--timeout', '1s'])).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr:
+        'error: not ready in time: do as is said here, or set a longer --timeout\nbookinfo/nobody: unknown application\n',
+    })
+    expect(await run(['wait', 'nobody', '--for', 'delete'])).toMatchObject({ code: 0 })
   })
 
   test('the command takes no file for expectations that has none', async () => {

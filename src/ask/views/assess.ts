@@ -50,6 +50,7 @@ export type Assessment = {
   /** Problems of data that relations tell, and that cannot be read or served. */
   readonly unserved: readonly string[]
   readonly status: ApplicationStatus
+  readonly plan: Pick<Plan, 'conflicts' | 'problems'>
 }
 
 const recall: Recall = (_, of, input) => of(input)
@@ -116,7 +117,8 @@ export const assess = async (
   })
   const now = new Date(clock.now())
   const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
-  return { state, resolved, peers, running, labels: desired.labels, waiting, unserved: desired.unserved, status }
+  const { labels, unserved } = desired
+  return { state, resolved, peers, running, labels, waiting, unserved, status, plan: planned }
 }
 
 /** Lists the operations of the next step, without those whose refusal is remembered. */

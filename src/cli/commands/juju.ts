@@ -14,7 +14,7 @@ import { repeat } from '../juju/repeat.ts'
 import { createRoundPrinter, endOf, printRound, proposalOf } from '../juju/report.ts'
 import { planRound, type Round, type RoundPlan, takeRound } from '../juju/round.ts'
 import { createRun } from '../juju/run.ts'
-import { FORMATS, outputOf, parseAddress, wholeNumber, withServer } from '../options.ts'
+import { FORMATS, outputOf, parseAddress, parseDuration, wholeNumber, withServer } from '../options.ts'
 import { print, printList, say } from '../output.ts'
 import { printPlan, whilePlanning } from '../plan.ts'
 
@@ -46,7 +46,7 @@ export const juju = (program: Command): void => {
     .addOption(new Option('--juju <program>', 'the juju command').env('MESHSTEP_JUJU').default('juju'))
     .option('--timeout <seconds>', 'how long one call of juju may take', wholeNumber(1), 60)
     .option('--watch', 'go on until interrupted')
-    .option('--every <time>', 'the pause between two rounds, such as 30s or 5m', duration, 30_000)
+    .option('--every <time>', 'the pause between two rounds, such as 30s or 5m', parseDuration, 30_000)
     .addOption(
       new Option(
         '--dry-run',
@@ -156,13 +156,6 @@ const watch = async (round: () => Promise<void>, every: number): Promise<void> =
     isOver: () => end.signal.aborted,
     sleep: (milliseconds) => sleep(milliseconds, undefined, { signal: end.signal }).catch(() => undefined),
   })
-}
-
-const duration = (given: string): number => {
-  const [, number, unit = 's'] = /^(\d+)(s|m)?$/.exec(given) ?? []
-  const seconds = Number(number) * (unit === 'm' ? 60 : 1)
-  if (seconds >= 1) return seconds * 1_000
-  throw new InvalidArgumentError('Expected a time such as 30s or 5m.')
 }
 
 const remotes = (

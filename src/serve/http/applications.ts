@@ -12,6 +12,7 @@ import type { Environment } from '../../core/feature/feature.ts'
 import { podsSeenIn, unlessForbidden } from '../../core/reconcile/observe/cluster.ts'
 import { type Owner, ownersIn } from '../../core/reconcile/observe/field-owners.ts'
 import { createListBudget } from '../../core/reconcile/observe/list-budget.ts'
+import { unreadyReasons } from '../../core/reconcile/record/application-status.ts'
 import { mergeSettings } from '../../core/relations/databags/application-data.ts'
 import { listNamesEverywhere, listPeers, type Peer } from '../../core/relations/peers.ts'
 import { misspeltEndpoints } from '../../core/relations/told/unmatched-endpoints.ts'
@@ -43,6 +44,8 @@ export type ApplicationView = {
   readonly namespace: string
   readonly application: string
   readonly status: ApplicationStatus
+  /** The reasons why it is not ready, a sentence each. It is ready if there are none. */
+  readonly unready: readonly string[]
   /** Its workload or pods exist, as far as they may be read. */
   readonly runs: boolean
   /** Absent without a leader. */
@@ -267,7 +270,7 @@ const viewIn = async (
   const problems = own.map(({ problem }) => problem)
   if (stored === undefined)
     throw new Refused(404, [`${namespace}/${application}: unknown application`, ...problems].join('; '))
-  const [{ state, resolved, peers, running, labels: wanted, waiting, unserved, status }, policies, unguarded] =
+  const [{ state, resolved, peers, running, labels: wanted, waiting, unserved, plan, ...found }, policies, unguarded] =
     await Promise.all([
       assess({ features, kubernetes, clock, environment, owners }, subject, memory),
       listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR),
@@ -280,9 +283,11 @@ const viewIn = async (
     ? currentLeader({ application, leader: state.leader, units: state.units })
     : undefined
   const saved = savedAt(memory)
+  const status = isInherited(memory) ? notOurs(subject) : found.status
   return {
     ...subject,
-    status: isInherited(memory) ? notOurs(subject) : status,
+    status,
+    unready: unreadyReasons(status, { running, waiting, plan }, [...unserved, ...problems]),
     runs: running.isAbsent !== true,
     messages: [
       ...unserved,
