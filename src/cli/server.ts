@@ -4,7 +4,7 @@ import { Failure } from './failure.ts'
 
 /** A client of the functions, over HTTP. */
 export type Server = {
-  get<T>(path: string, query?: Query): Promise<T>
+  get<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T>
   /** Reads all pages of a list. */
   getAll<T>(path: string): Promise<T[]>
   post<T>(path: string, contentType: string, body: string): Promise<T>
@@ -59,7 +59,7 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
     }
   }
   return {
-    get: async (path, query = {}) => read(await ask(withQuery(path, query))),
+    get: async (path, query = {}, signal) => read(await ask(withQuery(path, query), { signal: signal ?? null })),
     getAll: async <T>(path: string) => {
       const items: T[] = []
       for (let query: string | undefined = ''; query !== undefined; ) {

@@ -31,6 +31,8 @@ type Options = { readonly for: 'ready' | 'delete'; readonly timeout: number }
 const DONE = { ready: 'ready', delete: 'removed' } as const
 
 const PAUSE_MILLISECONDS = 2_000
+/** A server has so long to answer, also where less of the timeout is left. */
+const LEAST_MILLISECONDS = 5_000
 
 /** Asks about applications again and again, and prints each that is done. Throws Failure with what the others wait for if the time is over. */
 export const waitFor = async (
@@ -43,7 +45,12 @@ export const waitFor = async (
   const left = new Map(names.map((name) => [name, [] as readonly string[]]))
   for (;;) {
     for (const name of [...left.keys()]) {
-      const awaited = await awaitedOf(server, name, condition)
+      const awaited = await awaitedOf(
+        server,
+        name,
+        condition,
+        AbortSignal.timeout(Math.max(end - clock.now(), LEAST_MILLISECONDS)),
+      )
       left.set(name, awaited)
       if (awaited.length > 0) continue
       left.delete(name)
@@ -60,9 +67,14 @@ export const waitFor = async (
 const TOO_OLD = ['the functions are older than this command: upgrade them']
 
 /** Lists what is awaited of an application, a line each. */
-const awaitedOf = async (server: Pick<Server, 'get'>, name: string, condition: Options['for']): Promise<string[]> => {
+const awaitedOf = async (
+  server: Pick<Server, 'get'>,
+  name: string,
+  condition: Options['for'],
+  signal: AbortSignal,
+): Promise<string[]> => {
   try {
-    const { status, unready = TOO_OLD } = await server.get<ApplicationView>(`/applications/${name}`)
+    const { status, unready = TOO_OLD } = await server.get<ApplicationView>(`/applications/${name}`, {}, signal)
     if (condition === 'delete' && status.status === 'removed') return []
     return [...(condition === 'delete' ? ['it is not removed'] : []), ...unready].map((reason) => `${name}: ${reason}`)
   } catch (error) {

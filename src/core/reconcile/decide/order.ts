@@ -21,6 +21,7 @@ const EDGES: readonly Edge[] = [
   { what: 'freed Service', after: ['last policy'], because: 'until it is gone, the pods accept only the waypoint' },
   { what: 'last policy', after: ['release'], because: 'pods with labels of the mesh keep their policies' },
   { what: 'change', after: ['release', 'Service release'], because: 'no access is narrowed before labels are gone' },
+  { what: 'stale policy', after: ['leading label'], because: 'until then, requests come as only that lets them in' },
   { what: 'namespace', after: ['basic policy here'], because: 'all of its pods join the mesh with it' },
   { what: 'denial', after: ['basic policy'], because: 'it refuses all that nothing allows' },
   { what: 'end of denial', after: ['missing policy'], because: 'until they are there, only it guards their targets' },
@@ -39,6 +40,8 @@ type Group =
   | 'last policy'
   /** All other writes of own policies that may take access away. */
   | 'change'
+  /** The removals among them. */
+  | 'stale policy'
   /** Applies of policies that allow access without a request. */
   | 'basic policy'
   /** Those among them of the application's namespace. */
@@ -117,6 +120,7 @@ export const orderOf = (situation: Situation): Order => {
     policy: policies.filter((one) => !isFirst(one)).map(applyOf),
     'first policy': policies.filter(isFirst).map(applyOf),
     'last policy': livePolicies.filter(isLast).map(removalOf),
+    'stale policy': narrowed,
     change: labelsGoFirst ? [...policies.map(applyOf), ...narrowed] : narrowed,
     'basic policy': basic.map(applyOf),
     'basic policy here': basic.filter(({ metadata }) => metadata.namespace === subject.namespace).map(applyOf),

@@ -61,6 +61,12 @@ describe('the order of a Service, its pods and their policies', () => {
     expect(neededBy(groups, ['mesh label', 'joining pods'])).toEqual([applyAtService, applyAtPods, label])
   })
 
+  test('stale policies of an application that stays go once its Service leads elsewhere: until then requests come as they let them in', () => {
+    const { groups } = order({}, [policy('former', atPods.spec ?? {})], joining)
+    expect(groups['stale policy']).toEqual(['remove AuthorizationPolicy shop/former'])
+    expect(neededBy(groups, ['stale policy'])).toEqual([label])
+  })
+
   test('further policies of pods do not wait for the Service, nor does anything for one that leads there already', () => {
     for (const { groups } of [order({}, [policy('former', atPods.spec ?? {})], joining), order(LED, [], joining)])
       expect([groups['first policy'], groups.policy]).toEqual([[], [applyAtPods, applyAtService]])
