@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { waitFor } from '../../src/cli/commands/wait.ts'
 import { Failure } from '../../src/cli/failure.ts'
-import { ErrorAnswer } from '../../src/cli/server.ts'
+import { connect, ErrorAnswer } from '../../src/cli/server.ts'
 import { fakeClock } from '../helpers/clock.ts'
 
 type Answer = { status: { status: string }; unready?: readonly string[] } | Error
@@ -112,4 +112,16 @@ test.each([
 test('functions that do not say what is ready are waited for, and told to be upgraded', async () => {
   const { failure } = await waitOn({ 'shop/web': [{ status: { status: 'active' } }] })
   expect(failure).toMatchObject({ message: expect.stringMatching(/\nshop\/web: .*older than this command: upgrade/) })
+})
+
+test('a question to a server that never answers is given up', async () => {
+  const signals: unknown[] = []
+  const get = async <T>(_path: string, _query?: object, signal?: AbortSignal): Promise<T> => {
+    signals.push(signal)
+    return READY as T
+  }
+  await waitFor({ get }, ['shop/web'], { for: 'ready', timeout: TIMEOUT }, fakeClock(0))
+  expect(signals).toEqual([expect.any(AbortSignal)])
+  const { get: ask } = await connect({ server: 'http://localhost:9', target: '' })
+  await expect(ask('/applications/shop/web', {}, AbortSignal.abort())).rejects.toThrow(/does not answer .*aborted/)
 })
