@@ -52,6 +52,8 @@ export type Mesh = {
   ): { readonly objects: readonly KubernetesObject[]; readonly messages: readonly string[] }
   /** Tells if a beacon may have requested the labels: they do not lead to another beacon's waypoint. */
   mayAskFor(beacon: Subject, labels: Readonly<Record<string, string>>): boolean
+  /** Tells if a policy has the name that a beacon gives it, whoever wrote it. */
+  isOfBeacon(policy: KubernetesObject, beacon: Subject): boolean
   /** Returns the selector of objects that are led to the waypoint of a beacon. */
   ledBy(beacon: Subject): string
   isPolicy(object: KubernetesObject): boolean

@@ -17,6 +17,7 @@ import { authorizationPolicies } from './grant.ts'
 import { type IdentityConfig, resolveIdentities } from './identities.ts'
 import { meshLabels, WAYPOINT_SUFFIX, waypointName } from './names.ts'
 import { modelLabels } from './namespace-labels.ts'
+import { policyPrefix } from './object-name.ts'
 import { widenRules } from './policy-parts.ts'
 import { principalsIn } from './rule-values.ts'
 import { isServing } from './waypoint.ts'
@@ -39,6 +40,7 @@ export const istio = {
     const waypoint = ownValue(labels, USE_WAYPOINT_LABEL)
     return !waypoint?.endsWith(WAYPOINT_SUFFIX) || waypoint === waypointName(namespace, application)
   },
+  isOfBeacon: ({ metadata }: KubernetesObject, beacon: Subject) => metadata.name.startsWith(`${policyPrefix(beacon)}-`),
   ledBy: ({ namespace: model, application }: Subject) =>
     Object.entries(meshLabels({ model, application }))
       .map((label) => label.join('='))

@@ -245,3 +245,28 @@ test('an application whose memory was lost, and whose config nobody has told sin
   expect(messages.filter((message) => message.includes('waiting for the config'))).not.toEqual([])
   expect(sources(world)).toEqual(['shop/web'])
 })
+
+test('a namespace stays on the mesh for an application that neither memory knows any more, until it carries labels of its own', async () => {
+  const world = createMesh(['db', 'web'])
+  await configure(world, { mesh: { modelOnMesh: true } })
+  await configure(world, ASKED, DB)
+  await world.send('relation-changed', requires(7, DB))
+  await world.send('relation-changed', related(11, 'db', WEB, DB))
+  const onMesh = () =>
+    objectsOf(world, 'Namespace').find(({ metadata }) => metadata.name === 'shop')?.metadata.labels?.[
+      'istio.io/dataplane-mode'
+    ]
+  expect([onMesh(), policiesOf(world, 'db').length > 0]).toEqual(['ambient', true])
+  for (const name of ['db', 'beacon']) loseMemory(world, name)
+  const { status, messages } = await configure(world, { mesh: {} })
+  expect([onMesh(), status]).toEqual(['ambient', 'waiting'])
+  expect(messages).toContainEqual(expect.stringContaining('waiting for shop/db'))
+  await world.send('resync', DB)
+  await world.send('resync', {})
+  expect(onMesh()).toBe('ambient')
+  await configure(world, ASKED, DB)
+  await world.send('relation-changed', requires(7, DB))
+  expect(enrolled(world, 'db')).toMatchObject({ 'istio.io/dataplane-mode': 'ambient' })
+  await world.send('resync', {})
+  expect(onMesh()).toBeUndefined()
+})

@@ -11,6 +11,7 @@ import type { State } from '../../state/state.ts'
 import type { Context } from '../context.ts'
 import { meshConfigs, toBeTaken } from '../observe/accepted-objects.ts'
 import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
+import { forgottenConsumers } from '../observe/forgotten-consumers.ts'
 import { ledConsumers } from '../observe/led-consumers.ts'
 import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
 import { desiredState } from './desired-state.ts'
@@ -67,7 +68,10 @@ export const readSituation = async (
       desired: desired.labels,
     }),
     isClaimAwaited: lateConsumers(resolved.state).length > 0,
-    labelsAwaited: labelsAwaited(subject, next, resolved, peers),
+    labelsAwaited: [
+      ...labelsAwaited(subject, next, resolved, peers),
+      ...(await forgottenConsumers(features.mesh, kubernetes, subject, next, observed)),
+    ],
     fence,
   }
 }
