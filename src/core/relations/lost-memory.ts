@@ -14,25 +14,18 @@ import { withEntries } from './told/entries.ts'
 
 /** Tells if a peer has observed data of this application in a relation that its platform has not ended. Without a memory, this application has then lost it. */
 export const isKnownToPeers = (subject: Subject, peers: Peers): boolean =>
-  [...peers.values()].some(
-    (peer) =>
-      'state' in peer &&
-      Object.values(peer.state.relations).some(
-        (entry) => entry.status === 'established' && hadMemory(entry) && isBetween(entry, peer.subject, subject),
-      ),
-  )
+  wasSeen(subject, peers, ({ status }) => status === 'established')
 
 /** Tells if a beacon has observed data of this application, also in a relation that is over. Without a memory, this application has then lost it. */
 export const wasConsumer = (subject: Subject, peers: Peers): boolean =>
+  wasSeen(subject, peers, ({ interface: name, role }) => name === 'service_mesh' && role === 'provides')
+
+const wasSeen = (subject: Subject, peers: Peers, isMeant: (entry: RelationEntry) => boolean): boolean =>
   [...peers.values()].some(
     (peer) =>
       'state' in peer &&
       Object.values(peer.state.relations).some(
-        (entry) =>
-          entry.interface === 'service_mesh' &&
-          entry.role === 'provides' &&
-          hadMemory(entry) &&
-          isBetween(entry, peer.subject, subject),
+        (entry) => isMeant(entry) && hadMemory(entry) && isBetween(entry, peer.subject, subject),
       ),
   )
 
