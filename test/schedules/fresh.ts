@@ -14,16 +14,9 @@ export type Kind = Pick<Plan, 'variant' | 'isRolling'>
 
 const known = new Map<string, Promise<Snapshot>>()
 
-/** Both sides are told of a relation, but for one that was removed, unless it was told since, or a document says so. */
-const tellBoth = ({ fact, at }: Word, words: readonly Word[]): Told[] => {
-  if (!('relation' in fact)) return [fact]
-  if (fact.form === 'document') return sidesOf(fact.relation).map((side) => ({ ...fact, side }))
-  const isRemoved = (side: string) =>
-    words.some((word) => word.fact.kind === 'removed' && word.fact.side === side && word.at >= at)
-  return sidesOf(fact.relation)
-    .filter((side) => !isRemoved(side))
-    .map((side) => ({ ...fact, side }))
-}
+/** Both sides are told of a relation. */
+const tellBoth = ({ fact }: Word): Told[] =>
+  'relation' in fact ? sidesOf(fact.relation).map((side) => ({ ...fact, side })) : [fact]
 
 const build = async ({ variant, isRolling }: Kind, facts: readonly Told[]): Promise<Snapshot> => {
   const world = createWorld(variant, { isRolling })
@@ -44,21 +37,12 @@ const keyOf = (fact: Told): string =>
 const inOrder = (words: readonly Word[]): Word[] =>
   words.toSorted((one, other) => (keyOf(one.fact) < keyOf(other.fact) ? -1 : 1))
 
-/** Tells if a side of the relation was removed after it was told by event: a word after the removal would bring the side back. */
-const isBeforeRemoval = ({ fact, at }: Word, removals: readonly Word[]): boolean =>
-  'relation' in fact &&
-  fact.form === 'event' &&
-  removals.some((word) => sidesOf(fact.relation).includes(word.fact.side) && word.at >= at)
-
 /** What a cluster becomes that only the last words were told to, one after another, without faults. */
 export const buildFresh = (kind: Kind, { relations, configs }: Truth): Promise<Snapshot> => {
-  const removals = configs.filter(({ fact }) => fact.kind === 'removed')
-  const [before, since] = [true, false].map((isBefore) =>
-    inOrder(relations.filter((word) => isBeforeRemoval(word, removals) === isBefore)),
+  const [removals, told] = [true, false].map((isRemoval) =>
+    inOrder(configs.filter(({ fact }) => (fact.kind === 'removed') === isRemoval)),
   )
-  const told = inOrder(configs.filter(({ fact }) => fact.kind !== 'removed'))
-  const words = [...told, ...(before ?? []), ...inOrder(removals), ...(since ?? [])]
-  const facts = words.flatMap((word) => tellBoth(word, words))
+  const facts = [...(told ?? []), ...(removals ?? []), ...inOrder(relations)].flatMap(tellBoth)
   const key = [kind.variant, kind.isRolling, ...facts.map(keyOf)].join('\n')
   const found = known.get(key) ?? build(kind, facts)
   known.set(key, found)

@@ -245,6 +245,19 @@ export const relationHistories: readonly Named[] = [
         ...[removed('details'), config('details')],
       ),
   },
+  {
+    name: 'a removed client that was never told of its relation is let in by nobody',
+    act: ({ say }) =>
+      say(...CONFIGURED, mesh().told('details'), client(4, 'reviews').told('details'), removed('reviews')),
+    check: (script) => script.expect(!isAdmitted(script, 'reviews'), 'reviews was removed, and is let in'),
+  },
+  {
+    name: 'an application that a second beacon brings back after its removal is led by that one alone',
+    act: async ({ say }) => {
+      await say(...CONFIGURED, config('lantern'), mesh().told('beacon'), removed('details'))
+      await say(mesh(21, 'details', 'lantern').told('details'))
+    },
+  },
   ...(['details', 'beacon'] as const).map(
     (side): Named => ({
       name: `the end of a relation that comes to ${side} after the next telling, both by a clock that is ahead, leaves it standing`,

@@ -1,5 +1,5 @@
 import { aboutOf, configIn } from './facts.ts'
-import { ALIAS, BEACONS, COORDINATORS, NAMESPACE, namespaceOf, type Relation } from './fixture.ts'
+import { ALIAS, BEACONS, COORDINATORS, NAMESPACE, namespaceOf, type Relation, sidesOf } from './fixture.ts'
 import type { Platform, Word } from './platform.ts'
 import type { Policy, Rules } from './reach-table.ts'
 
@@ -61,8 +61,16 @@ export const findTruth = ({ said: { words, documents } }: Platform): Truth => {
     [...byThing.values()]
       .filter(([word]) => word !== undefined && 'relation' in word.fact === isRelation)
       .flatMap(lastOfThing)
-  return { relations: last(true, (words) => holderOf(words, removals)), configs: last(false, lastOf) }
+  const configs = last(false, lastOf)
+  const gone = configs.filter(({ fact }) => fact.kind === 'removed')
+  return { relations: last(true, (words) => holderOf(words, removals)).filter((word) => outlives(word, gone)), configs }
 }
+
+/** While a side is removed, only what a document says counts, and what was told to either side since. A config brings the others back. */
+const outlives = ({ fact, at }: Word, gone: readonly Word[]): boolean =>
+  !('relation' in fact) ||
+  fact.form === 'document' ||
+  !gone.some((removal) => sidesOf(fact.relation).includes(removal.fact.side) && removal.at > at)
 
 export const standing = ({ relations }: Truth): Relation[] =>
   relations.flatMap(({ fact }) => ('relation' in fact ? [fact.relation] : []))
@@ -70,20 +78,10 @@ export const standing = ({ relations }: Truth): Relation[] =>
 export const hasConfig = ({ configs }: Truth, application: string): boolean =>
   configs.some(({ fact }) => fact.kind === 'config' && fact.side === application)
 
-/** A relation that puts the application on the mesh, told to either side since, or by a document, which counts for as long as it is there. */
-const outlives = ({ fact, at }: Word, application: string, removed: number): boolean =>
-  fact.kind === 'told' &&
-  fact.relation.requirer.application === application &&
-  (fact.form === 'document' || at > removed)
-
-/** A removed application is back with a config; without one the relations count that outlive the removal. */
-export const isRemoved = ({ configs, relations }: Truth, application: string): boolean =>
-  configs.some(
-    ({ fact, at }) =>
-      fact.kind === 'removed' &&
-      fact.side === application &&
-      !relations.some((word) => outlives(word, application, at)),
-  )
+/** A removed application is back with a config, or with a relation that puts it on the mesh. */
+export const isRemoved = (truth: Truth, application: string): boolean =>
+  truth.configs.some(({ fact }) => fact.kind === 'removed' && fact.side === application) &&
+  !standing(truth).some(({ requirer }) => requirer.application === application)
 
 /** The config that the application has. */
 const configOf = ({ configs }: Truth, application: string): Record<string, unknown> | undefined =>
