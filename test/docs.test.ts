@@ -2,6 +2,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { RULE_IDS } from '../src/ask/lint/rule-ids.ts'
+import { REASONS } from '../src/platform/base/condition.ts'
 import { schemas } from '../src/serve/schemas/schemas.ts'
 import { anchorsOf } from '../tools/docs/anchors.ts'
 import { functions } from './helpers/functions.ts'
@@ -73,6 +74,7 @@ test.each([
   ['key of the config', 'docs/config.md', configKeys, rowsOf],
   ['key of the config', 'docs/reference/config.md', configKeys, headingsOf],
   ['finding', 'docs/lint.md', RULE_IDS, headingsOf],
+  ['reason of a condition', 'docs/errors.md', REASONS, rowsOf],
 ] as const)('each %s has its place in %s', (_, page, names, placesOf) => {
   expect(names.length).toBeGreaterThan(5)
   const places = new Set(placesOf(page))

@@ -60,11 +60,11 @@ test('as many pods are there as the events in flight ask for', () => {
 })
 
 test('the path of a piece of work has the functions that it calls, and no other', async () => {
-  const { describeWait } = await import('../../src/platform/base/wait.ts')
+  const { describeCondition } = await import('../../src/platform/base/condition.ts')
   const { isLoopback } = await import('../../src/platform/base/hosts.ts')
   isLoopback('127.0.0.1')
-  const ran = await tracePath(async () => describeWait({ held: 'a', for: ['b'], message: 'a: waits' }))
+  const ran = await tracePath(async () => describeCondition({ message: 'a: waits' }))
   const names = ran.map(({ file, name, calls }) => `${file} ${name} ${calls}`)
-  expect(names).toContain('src/platform/base/wait.ts describeWait 1')
+  expect(names).toContain('src/platform/base/condition.ts describeCondition 1')
   expect(names).not.toContain('src/platform/base/hosts.ts isLoopback 1')
 })

@@ -4,11 +4,14 @@ import { Failure } from '../../src/cli/failure.ts'
 import { connect, ErrorAnswer } from '../../src/cli/server.ts'
 import { fakeClock } from '../helpers/clock.ts'
 
-type Answer = { status: { status: string }; unready?: readonly string[] } | Error
+type Answer = { status: { status: string }; conditions?: readonly { message: string }[] } | Error
 
-const READY: Answer = { status: { status: 'active' }, unready: [] }
-const WAITING: Answer = { status: { status: 'waiting' }, unready: ['it is waiting: a is away', 'b is away'] }
-const REMOVED: Answer = { status: { status: 'removed' }, unready: ['it is removed'] }
+const READY: Answer = { status: { status: 'active' }, conditions: [] }
+const WAITING: Answer = {
+  status: { status: 'waiting' },
+  conditions: [{ message: 'a is away' }, { message: 'b is away' }],
+}
+const REMOVED: Answer = { status: { status: 'removed' }, conditions: [] }
 const ABSENT = new ErrorAnswer(404, 'shop/web: unknown application')
 
 const TIMEOUT = 10_000
@@ -58,7 +61,7 @@ test('an application that does not exist yet is waited for, until it is ready', 
 
 test('when the time is over, each thing that is waited for is told on a line, and the code is 1', async () => {
   const { failure, slept } = await waitOn({ 'shop/web': [WAITING] })
-  const message = [NOT_READY, 'shop/web: it is waiting: a is away', 'shop/web: b is away'].join('\n')
+  const message = [NOT_READY, 'shop/web: a is away', 'shop/web: b is away'].join('\n')
   expect(failure).toMatchObject({ message, code: 1 })
   expect([printed, slept]).toEqual(['', TIMEOUT])
 })
@@ -83,7 +86,7 @@ test('a removal is waited for until the application is removed, or unknown', asy
   }
   const { failure } = await waitOn({ 'shop/web': [WAITING] }, 'delete')
   expect(failure).toMatchObject({
-    message: expect.stringMatching(/^not removed in time.*\nshop\/web: it is not removed\nshop\/web: it is waiting: a/),
+    message: expect.stringMatching(/^not removed in time.*\nshop\/web: it is not removed\nshop\/web: a/),
   })
   expect((await waitOn({ 'shop/web': [READY] }, 'delete')).failure).toBeInstanceOf(Failure)
 })

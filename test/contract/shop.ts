@@ -1,3 +1,4 @@
+import type { Condition } from '../../src/platform/base/condition.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { until } from '../process/helpers.ts'
 import { type Cluster, isRolledOut, openCluster } from './cluster.ts'
@@ -67,11 +68,11 @@ export const nameOf = ({ kind, metadata: { namespace, name } }: KubernetesObject
 export const toldOf = async (cluster: Cluster) => {
   const outcomes = await Promise.all(NAMES.map((application) => cluster.send('resync', { application })))
   const views = await Promise.all(NAMES.map((application) => cluster.view(application)))
-  const isOfIstio = ({ for: who }: { readonly for: readonly string[] }) => who.includes('Istio')
-  const held = (waits: readonly { readonly for: readonly string[]; readonly held: string }[]) =>
-    waits
+  const isOfIstio = ({ for: who }: Pick<Condition, 'for'>) => who?.includes('Istio') === true
+  const held = (conditions: readonly Pick<Condition, 'for' | 'object'>[]) =>
+    conditions
       .filter(isOfIstio)
-      .map((wait) => wait.held)
+      .map(({ object }) => object)
       .toSorted()
   const objects = (await ours(cluster)).map(nameOf)
   const findings = (await lint(cluster)).filter(({ rule }) => rule === 'waiting')
@@ -82,8 +83,8 @@ export const toldOf = async (cluster: Cluster) => {
     return objects.filter((name) => messages.some((message) => message.includes(`${name} `))).toSorted()
   }
   return {
-    outcomes: outcomes.flatMap((outcome) => held(('waiting' in outcome && outcome.waiting) || [])).toSorted(),
-    views: Object.fromEntries(views.map(({ application, waiting }) => [application, held(waiting)])),
+    outcomes: outcomes.flatMap((outcome) => held(('conditions' in outcome && outcome.conditions) || [])).toSorted(),
+    views: Object.fromEntries(views.map(({ application, conditions }) => [application, held(conditions)])),
     statuses: Object.fromEntries(views.map(({ application, status }) => [application, status.status])),
     lint: Object.fromEntries(NAMES.map((application) => [application, found(application)])),
   }

@@ -65,13 +65,13 @@ test('pods that OnDelete leaves without a label of their template are told until
   await until('a pod', () => cluster.kubernetes.find(pod))
   const message = `pods of StatefulSet ${cluster.namespace}/${application} lack labels of its template, tier=a, as its updateStrategy is OnDelete (${application}-0): delete them`
   const labelled = await cluster.send('config-changed', { application, config: { workload, labels: { tier: 'a' } } })
-  expect(labelled.waiting).toMatchObject([{ message }])
-  expect(await cluster.send('resync', { application })).toMatchObject({ status: 'waiting', waiting: [{ message }] })
+  expect(labelled.conditions).toMatchObject([{ message }])
+  expect(await cluster.send('resync', { application })).toMatchObject({ status: 'waiting', conditions: [{ message }] })
   const { uid } = (await cluster.kubernetes.find(pod))?.metadata ?? {}
   await cluster.kubernetes.remove({ apiVersion: 'v1', ...pod, metadata: { ...pod, uid } })
   await until('another pod', async () => (await cluster.kubernetes.find(pod))?.metadata.labels?.tier === 'a', 60_000)
-  const { waiting = [] } = await cluster.send('resync', { application })
-  expect(waiting.filter(({ held }) => held.includes('pods'))).toEqual([])
+  const { conditions = [] } = await cluster.send('resync', { application })
+  expect(conditions.filter(({ object }) => object.includes('pods'))).toEqual([])
 })
 
 test('claims that are to have another size are refused with the way to it', async () => {

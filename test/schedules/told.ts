@@ -22,9 +22,9 @@ export const askStatuses = async (world: World): Promise<ReadonlyMap<string, Sta
 
 const statusOf = (view: View): Status => {
   if ('problem' in view) return { status: 'error', text: view.problem, held: [] }
-  const { status, waiting, messages } = view
-  const text = [status.message, ...waiting.map(({ message }) => message), ...messages].join('; ')
-  return { status: status.status, text, held: waiting.map(({ held }) => held) }
+  const { status, conditions, messages } = view
+  const text = [status.message, ...conditions.map(({ message }) => message), ...messages].join('; ')
+  return { status: status.status, text, held: conditions.map(({ object }) => object) }
 }
 
 /** e: an application of which something is not as the platform's last words have it says so in its status. */

@@ -1,7 +1,7 @@
+import { describeCondition } from '../../platform/base/condition.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { describeWait } from '../../platform/base/wait.ts'
 import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
@@ -176,8 +176,8 @@ const withDoubt = (
   service: KubernetesObject,
   { untaken = [] }: ObservedCluster,
 ): WaypointResult => {
-  const pending = untaken.find(({ object }) => object === service)
-  return pending ? { ...found, doubt: describeWait(pending) } : found
+  const pending = untaken.find(({ live }) => live === service)
+  return pending ? { ...found, doubt: describeCondition(pending.condition) } : found
 }
 
 /** Describes one of all Services of the namespace. All are needed, because the waypoint of another Service may also close the pods. */

@@ -8,9 +8,9 @@ import {
   readMeshConfig,
 } from '../../mesh/istio/mesh-config.ts'
 import { trustDomainsIn } from '../../mesh/istio/rule-values.ts'
+import { describeCondition } from '../../platform/base/condition.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { perObject, perObjects } from '../../platform/base/per-object.ts'
-import { describeWait } from '../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { MANAGED_BY } from '../../platform/kubernetes/ownership-labels.ts'
 import { type Client, resolveClient } from './client.ts'
@@ -246,7 +246,7 @@ const readPolicies = perObjects(
     policies: NonNullable<ObservedCluster['policies']>,
     untaken: NonNullable<ObservedCluster['untaken']>,
   ): Pick<ClusterSnapshot, 'policies' | 'unreadable'> => {
-    const pending = new Map(untaken.map((one) => [one.object, describeWait(one)]))
+    const pending = new Map(untaken.map(({ live, condition }) => [live, describeCondition(condition)]))
     const read = policies.map((object) => asUntaken(readAuthorizationPolicy(object), pending.get(object)))
     return {
       policies: read.flatMap((one) => ('policy' in one ? [one.policy] : [])),

@@ -1,4 +1,4 @@
-import type { Unenforced } from '../../core/policies/unenforced.ts'
+import { isPending, type Unenforced } from '../../core/policies/unenforced.ts'
 import { ENROLMENT_LABEL } from '../../core/relations/mesh-labels.ts'
 import type { Memories } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
@@ -137,13 +137,13 @@ const untakenOf = perObjects(
     policies: readonly KubernetesObject[],
     services: readonly KubernetesObject[],
     ...configs: readonly KubernetesObject[]
-  ): readonly Unenforced[] => unenforced([...policies, ...services], configs).filter(({ is }) => is === 'pending'),
+  ): readonly Unenforced[] => unenforced([...policies, ...services], configs).filter(isPending),
 )
 
 /** Treats the named objects as taken by the mesh, even if they are pending. Without names, it treats all objects so. */
 export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>): ObservedCluster => ({
   ...observed,
-  untaken: names ? (observed.untaken ?? []).filter(({ held }) => !names.has(held)) : [],
+  untaken: names ? (observed.untaken ?? []).filter(({ condition }) => !names.has(condition.object)) : [],
 })
 
 /** Tells if the purpose of a waypoint follows from its GatewayClass, because its own label is missing. */

@@ -5,6 +5,7 @@ export const RULE_IDS = [
   'allow-on-tcp',
   'allow-unknown',
   'audit-unseen',
+  'blocked',
   'databag-unserved',
   'deny-idle',
   'deny-on-tcp',

@@ -46,6 +46,12 @@ export const RULES: Readonly<Record<RuleId, Rule>> = {
     remedy:
       'Before enforcement is switched on, ask `meshstep traffic` with a Prometheus, and plan the config without audit. Explain says what each dry run would do.',
   },
+  blocked: {
+    level: 'error',
+    title: 'An application is refused something, fails, or is blocked',
+    meaning: 'The API server refuses an object of it, its pods fail, or it says itself that somebody has to act.',
+    remedy: 'As the message says.',
+  },
   'databag-unserved': {
     level: 'warning',
     title: 'A relation tells something that is not served',

@@ -2,8 +2,8 @@ import type { Features } from '../../core/feature/combine.ts'
 import { unlabelledWaits } from '../../core/reconcile/record/unlabelled-pods.ts'
 import { MESH_LABELS } from '../../core/relations/mesh-labels.ts'
 import type { State } from '../../core/state/state.ts'
+import { describeCondition } from '../../platform/base/condition.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import { describeWait } from '../../platform/base/wait.ts'
 import { candidateKinds } from '../../platform/kubernetes/apply-labels.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { podTemplate } from '../../platform/kubernetes/pod-like.ts'
@@ -54,6 +54,6 @@ const unlabelled = (workload: KubernetesObject, pods: readonly KubernetesObject[
   const wanted = Object.fromEntries(Object.entries(template).filter(([key]) => MESH_LABELS.has(key)))
   const running = { workload, pods: pods.filter((pod) => isPodOf(workload, pod)) }
   return unlabelledWaits({ namespace, application }, running, wanted).map((wait) =>
-    foundIn(workload, 'pods-unlabelled', describeWait(wait)),
+    foundIn(workload, 'pods-unlabelled', describeCondition(wait)),
   )
 }

@@ -1,5 +1,6 @@
+import { isPending } from '../../core/policies/unenforced.ts'
 import { unenforced } from '../../mesh/istio/acceptance.ts'
-import { describeWait } from '../../platform/base/wait.ts'
+import { describeCondition } from '../../platform/base/condition.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 /** Names the policies of these namespaces that Istio has not taken. The comparison treats them as enforced. */
@@ -8,5 +9,5 @@ export const pendingMessages = (objects: readonly KubernetesObject[], namespaces
     objects.filter(({ kind }) => kind === 'AuthorizationPolicy'),
     objects,
   )
-    .filter(({ is, object }) => is === 'pending' && namespaces.has(object.metadata.namespace ?? ''))
-    .map(describeWait)
+    .filter((one) => isPending(one) && namespaces.has(one.live.metadata.namespace ?? ''))
+    .map(({ condition }) => describeCondition(condition))

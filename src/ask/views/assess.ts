@@ -11,7 +11,8 @@ import { meshConfigs, namespaceCause, withCauses } from '../../core/reconcile/ob
 import { listOwned, missingIn, observeCluster } from '../../core/reconcile/observe/cluster.ts'
 import { type Owner, orphanWaits } from '../../core/reconcile/observe/field-owners.ts'
 import { type Running, withUnits } from '../../core/reconcile/observe/units.ts'
-import { applicationStatus } from '../../core/reconcile/record/application-status.ts'
+import { type Judgement, judge } from '../../core/reconcile/record/conditions.ts'
+import { refusal } from '../../core/reconcile/record/final-memory.ts'
 import { waitsOf } from '../../core/reconcile/record/waits.ts'
 import { listRemotes, type Peers, readPeers } from '../../core/relations/peers.ts'
 import { unawareBeacons } from '../../core/relations/relation-waits.ts'
@@ -19,12 +20,10 @@ import { type ResolvedRelations, resolveRelations } from '../../core/relations/r
 import { configWait } from '../../core/relations/unknown.ts'
 import type { Memory } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
-import type { ApplicationStatus } from '../../core/units/report.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import type { Recall } from '../../platform/base/recall.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isMadeByMeshstep, MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
@@ -40,17 +39,12 @@ export type AssessDependencies = {
 }
 
 /** The assessment of an application: the findings that a step would have and report. */
-export type Assessment = {
+export type Assessment = Judgement & {
   readonly state: State
   readonly resolved: ResolvedRelations
   readonly peers: Peers
   readonly running: Running
   readonly labels: DesiredLabels
-  readonly waiting: readonly Wait[]
-  /** Problems of data that relations tell, and that cannot be read or served. */
-  readonly unserved: readonly string[]
-  readonly status: ApplicationStatus
-  readonly plan: Pick<Plan, 'conflicts' | 'problems'>
 }
 
 const recall: Recall = (_, of, input) => of(input)
@@ -116,9 +110,14 @@ export const assess = async (
     ],
   })
   const now = new Date(clock.now())
-  const status = applicationStatus(features, subject, state, resolved, { running, waiting, now })
-  const { labels, unserved } = desired
-  return { state, resolved, peers, running, labels, waiting, unserved, status, plan: planned }
+  const held = [
+    ...waiting,
+    ...Object.entries(state.refused ?? {}).map(([object, why]) => refusal(subject, object, why)),
+  ]
+  const judgement = judge(features, subject, state, resolved, {
+    ...{ running, held, desired, now },
+  })
+  return { state, resolved, peers, running, labels: desired.labels, ...judgement }
 }
 
 /** Lists the operations of the next step, without those whose refusal is remembered. */
@@ -145,12 +144,12 @@ const guardedBy = async (
   policies: readonly KubernetesObject[],
   { unenforced }: Pick<Situation, 'unenforced'>,
 ): Promise<Unenforced[]> => {
-  const own = new Set(unenforced.map(({ held }) => held))
+  const own = new Set(unenforced.map(({ condition }) => condition.object))
   const objects = policies.filter(
     (policy) => policy.metadata.namespace === subject.namespace && mesh.isGuarding(policy, [subject.application]),
   )
   const configs = await meshConfigs(mesh, kubernetes, subject.namespace, { objects, witnesses: policies })
-  return mesh.unenforced(objects, [...policies, ...configs]).filter(({ held }) => !own.has(held))
+  return mesh.unenforced(objects, [...policies, ...configs]).filter(({ condition }) => !own.has(condition.object))
 }
 
 /** Tells if the mesh is involved: the application is enrolled, or policies are desired. */

@@ -1,11 +1,9 @@
 import { Argument, type Command } from 'commander'
 import type { PolicyView } from '../../ask/views/policies.ts'
 import { type RelationView, relationState } from '../../ask/views/relations.ts'
-import { MESH_OF_PODS } from '../../core/reconcile/record/off-mesh.ts'
-import { LABELS_OF_PODS } from '../../core/reconcile/record/unlabelled-pods.ts'
 import { areEnrolling } from '../../core/relations/mesh-labels.ts'
+import type { Reason } from '../../platform/base/condition.ts'
 import { subjectName } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
@@ -110,12 +108,13 @@ const rowOf = (view: Row): string[] => {
 const messageOf = ({ status, policies }: Row): string =>
   status.message || (policies === undefined ? 'its policies are not known: the server may not list them' : '')
 
+const AWAY: readonly Reason[] = ['PodsOffMesh', 'PodsUnlabelled']
+
 /** Tells if an application is on a mesh: `waiting` with labels that its pods do not have yet, or that do not put them there. */
-const meshOf = ({ labels = {}, config, waiting = [], runs }: Row): string => {
+const meshOf = ({ labels = {}, config, conditions = [], runs }: Row): string => {
   if (config?.mesh) return 'beacon'
   if (!areEnrolling(labels)) return 'no'
-  const isAway = ({ held }: Wait) => held.startsWith(MESH_OF_PODS) || held.startsWith(LABELS_OF_PODS)
-  return !runs || waiting.some(isAway) ? 'waiting' : 'yes'
+  return !runs || conditions.some(({ reason }) => AWAY.includes(reason)) ? 'waiting' : 'yes'
 }
 
 const applicationTable = (views: readonly Row[]): string => table(COLUMNS, views.map(rowOf))

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { type Clock, systemClock } from '../../platform/base/clock.ts'
+import { describeCondition } from '../../platform/base/condition.ts'
 import { subjectName } from '../../platform/base/subject.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
@@ -64,7 +65,7 @@ export const waitFor = async (
   }
 }
 
-const TOO_OLD = ['the functions are older than this command: upgrade them']
+const TOO_OLD = [{ message: 'the functions are older than this command: upgrade them' }]
 
 /** Lists what is awaited of an application, a line each. */
 const awaitedOf = async (
@@ -74,9 +75,11 @@ const awaitedOf = async (
   signal: AbortSignal,
 ): Promise<string[]> => {
   try {
-    const { status, unready = TOO_OLD } = await server.get<ApplicationView>(`/applications/${name}`, {}, signal)
-    if (condition === 'delete' && status.status === 'removed') return []
-    return [...(condition === 'delete' ? ['it is not removed'] : []), ...unready].map((reason) => `${name}: ${reason}`)
+    const { status, conditions = TOO_OLD } = await server.get<ApplicationView>(`/applications/${name}`, {}, signal)
+    const isRemoved = status.status === 'removed'
+    if (isRemoved) return condition === 'delete' ? [] : [`${name}: it is removed`]
+    const reasons = [...(condition === 'delete' ? ['it is not removed'] : []), ...conditions.map(describeCondition)]
+    return reasons.map((reason) => `${name}: ${reason}`)
   } catch (error) {
     if (!(error instanceof ErrorAnswer && /^(404|429|5..)$/.test(String(error.status)))) throw error
     // a 404 about something else, such as the path, does not say that the application is gone

@@ -126,6 +126,7 @@ const joinLabels = (all: readonly DesiredLabels[], staying: DesiredLabels['unkno
   unknown: joinUnknown([...all.map(({ unknown }) => unknown), staying]),
   messages: all.flatMap(({ messages }) => messages),
   overruled: all.flatMap(({ overruled = [] }) => overruled),
+  refused: all.flatMap(({ refused = [] }) => refused),
   required: all.some(({ required }) => required),
 })
 

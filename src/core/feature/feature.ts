@@ -1,6 +1,6 @@
 import type * as z from 'zod'
+import type { Condition } from '../../platform/base/condition.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { WantedLabels } from '../../platform/kubernetes/label-difference.ts'
@@ -54,6 +54,8 @@ export type DesiredLabels = {
   /** Keys with unknown values, or all. Labels with these keys that the application holds keep their live values. */
   readonly unknown: 'all' | readonly string[]
   readonly messages: readonly string[]
+  /** Labels that are not applied, as they are wrong, or may not be requested; and requests that cannot be read. A sentence each. */
+  readonly refused?: readonly string[]
   /** Mesh labels that relations request, and that the application's own config sets otherwise. */
   readonly overruled?: readonly OverruledLabel[]
   /** A missing workload or Service is reported. A beacon needs neither. */
@@ -85,7 +87,7 @@ export type Contribution = {
   /** Requesters whose policies are written as dry runs. */
   readonly audited?: 'all' | readonly string[]
   /** Missing preconditions. The step is not complete before they hold. */
-  readonly waiting?: readonly Wait[]
+  readonly waiting?: readonly Condition[]
   /** Sentences on what relations tell the application, or it tells in them, and that cannot be read or served. The step, the status and `lint` say them. */
   readonly unserved?: readonly string[]
   readonly messages?: readonly string[]
@@ -186,8 +188,8 @@ export type Feature = {
   announced?(state: State, numbers: readonly number[]): State
   /** The statuses that the application's status combines. */
   reports?(subject: Subject, resolved: ResolvedRelations): readonly ApplicationStatus[]
-  /** Lists unmet expectations of the application on the cluster, a sentence each. It reads the cluster after a step. */
-  unmet?(memories: Memories, kubernetes: Kubernetes, subject: Subject, config: Config | undefined): Promise<string[]>
+  /** Lists unmet expectations of the application on the cluster. It reads the cluster after a step. */
+  unmet?(memories: Memories, kubernetes: Kubernetes, subject: Subject, config: Config | undefined): Promise<Condition[]>
 }
 /** An event for the sink, and the number to mark it accepted. */
 export type Announcement = { readonly number: number; readonly event: Event }

@@ -1,5 +1,5 @@
+import type { Condition } from '../../platform/base/condition.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { LabelConflict, SeenLabels } from '../../platform/kubernetes/label-difference.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { KubernetesObject, Reference } from '../../platform/kubernetes/objects.ts'
@@ -82,9 +82,9 @@ export type Mesh = {
   /** Returns references to the objects that may show why the mesh accepts nothing in a namespace. Those in `seen` may lead to further ones. */
   causeLookups(namespace: string, seen: Lookups): readonly Reference[]
   /** Returns the wait for the mesh to accept objects of a namespace, if `lookups` show that it does not. */
-  causeIn(namespace: string, lookups: Lookups): Wait | undefined
+  causeIn(namespace: string, lookups: Lookups): Condition | undefined
   /** Adds the reason why the mesh has not accepted an object. */
-  withCause(wait: Unenforced, cause: Wait | undefined): Unenforced
+  withCause(one: Unenforced, cause: Condition | undefined): Condition
   /** Returns the labels of the application's namespace. With `isKept`, its consumers still need them. */
   namespaceLabels(
     subject: Subject,

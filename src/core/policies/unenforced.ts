@@ -1,15 +1,16 @@
-import type { Wait } from '../../platform/base/wait.ts'
+import type { Condition } from '../../platform/base/condition.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
-/** The wait for a mesh that has refused an object, or has not accepted it yet. The object is written, but not enforced. */
-export type Unenforced = Wait & {
-  readonly object: KubernetesObject
-  readonly is: 'refused' | 'pending'
-}
+/** An object that is written, and that the mesh has refused (`NotEnforced`), or has not accepted yet (`NotTaken`). */
+export type Unenforced = { readonly live: KubernetesObject; readonly condition: Condition }
+
+export const isPending = ({ condition: { reason } }: Unenforced): boolean => reason === 'NotTaken'
 
 /** The time within which a mesh accepts an object. */
 const SETTLING_MILLISECONDS = 5_000
 
 /** Tells if an object was written so recently that the mesh may be about to accept it. */
-export const isSettling = ({ is, since }: Unenforced, now: Date): boolean =>
-  is === 'pending' && since !== undefined && now.getTime() - Date.parse(since) < SETTLING_MILLISECONDS
+export const isSettling = (one: Unenforced, now: Date): boolean =>
+  isPending(one) &&
+  one.condition.since !== undefined &&
+  now.getTime() - Date.parse(one.condition.since) < SETTLING_MILLISECONDS

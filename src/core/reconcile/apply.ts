@@ -1,4 +1,4 @@
-import type { Wait } from '../../platform/base/wait.ts'
+import type { Condition } from '../../platform/base/condition.ts'
 import { type Memory, memoryVersion, savedAt } from '../state/memory.ts'
 import { type Execution, execute, isFailed, type Report, skipAll } from './apply/execute.ts'
 import type { AttemptProgress, ObjectWrite } from './attempts.ts'
@@ -16,7 +16,7 @@ export type Applied = AttemptProgress & {
   readonly plan: Plan
   readonly reports: readonly Report[]
   readonly targets: Targets
-  readonly waitForPods: Wait | undefined
+  readonly waitForPods: Condition | undefined
 }
 
 type Executed = Execution & Pick<Applied, 'plan' | 'targets' | 'waitForPods'>

@@ -1,3 +1,4 @@
+import type { Condition } from '../../platform/base/condition.ts'
 import { changed } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
@@ -39,7 +40,7 @@ export type Decision = {
   /** Relations whose new offer rests on what the plan writes, so that it cannot be published yet. */
   readonly heldOffers: readonly string[]
   /** The data that do not fit into the memory, a sentence each. */
-  readonly problems: readonly string[]
+  readonly noRoom: readonly Condition[]
   /** The units that the published data were computed from. */
   readonly units: State['units']
   /** Another writer was faster in an earlier attempt of this step. */
@@ -63,7 +64,7 @@ export const decide = async (
     ...{ subject, resolved: withCarried(resolved), state: features.plan(state, resolved, now) },
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
-  const { state: published, problems } = limitDatabags(memory, state, publishable)
+  const { state: published, noRoom } = limitDatabags(memory, state, publishable)
   const said = isResync(changes)
     ? withoutForgotten(subject, published, peers, now, unwantedKinds(features, published, observed))
     : published
@@ -86,7 +87,7 @@ export const decide = async (
   )
   const offered = sayingAsIn(said, state, heldOffers)
   return {
-    ...{ ...about, situation, plan: planned, isWriting, problems, heldOffers },
+    ...{ ...about, situation, plan: planned, isWriting, noRoom, heldOffers },
     next: isWriting ? withClaims(offered, awaited, isJoining(features.mesh.enrolment, situation)) : offered,
     units: state.units,
     wasOvertaken: carried.wasOvertaken === true,

@@ -1,5 +1,5 @@
+import type { Condition } from '../../platform/base/condition.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { memoryObject } from '../state/memory.ts'
 import type { ApplicationStatus } from '../units/report.ts'
 import type { ChangeResult } from './change.ts'
@@ -30,8 +30,8 @@ export type Outcome = {
   conflicts: readonly Conflict[]
   /** Messages for people, a sentence each. */
   messages: readonly string[]
-  /** The waits for others. Absent where there are none. The first 20. */
-  waiting?: readonly Wait[]
+  /** Everything that is open at the application. Absent if nothing is. The first 20. */
+  conditions?: readonly Condition[]
   /** The differences from the desired state that a resync found and repaired. The first 20. */
   drift?: readonly Drift[]
   /** The application's own status. Absent if it is active or removed, and has no message. */
@@ -54,21 +54,21 @@ type Done = Omit<Reconciled, 'state' | 'application'> & {
   application?: ApplicationStatus
 }
 
-const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], waiting: [], problems: [], messages: [] }
+const NOTHING: Done = { written: [], removed: [], drift: [], conflicts: [], held: [], conditions: [], messages: [] }
 
 /** Computes the outcome of one event from its step. Several events may share one step. */
 export const outcomeOf = (subject: Subject, taken: ChangeResult, done: Done = NOTHING): Outcome | Error => {
   if (taken instanceof Error) return taken
   const { stale, message, isNews = false, lacksRoom = false } = taken
-  const waiting = done.waiting.map((wait) => wait.message)
-  const messages = [stale, message, ...waiting, ...done.problems, ...done.messages].filter((text) => text !== undefined)
+  const held = done.held.map((one) => one.message)
+  const messages = [stale, message, ...held, ...done.messages].filter((text) => text !== undefined)
   return {
     status: stale ? 'stale' : statusOf(subject, done, { isNews, lacksRoom }),
     written: done.written,
     ...(done.removed.length > 0 && { removed: done.removed }),
     conflicts: done.conflicts.slice(0, MOST),
     messages: [...first(messages, 'messages'), ...rest(done.conflicts, 'conflicts'), ...rest(done.drift, 'drifts')],
-    ...(done.waiting.length > 0 && { waiting: done.waiting.slice(0, MOST) }),
+    ...(done.conditions.length > 0 && { conditions: done.conditions.slice(0, MOST) }),
     ...(done.drift.length > 0 && { drift: done.drift.slice(0, MOST) }),
     ...(done.application && isTelling(done.application) && { applicationStatus: done.application }),
   }
@@ -122,11 +122,11 @@ const rest = ({ length }: readonly unknown[], what: string): string[] =>
 
 const statusOf = (
   subject: Subject,
-  { conflicts, waiting, problems, written }: Done,
+  { conflicts, held, written }: Done,
   { isNews, lacksRoom }: { readonly isNews: boolean; readonly lacksRoom: boolean },
 ): Status => {
   if (conflicts.length > 0) return 'conflict'
-  if (waiting.length > 0 || problems.length > 0 || lacksRoom) return 'waiting'
+  if (held.length > 0 || lacksRoom) return 'waiting'
   if (written.some((name) => name !== memoryObject(subject))) return 'changed'
   return isNews && written.length > 0 ? 'saved' : 'unchanged'
 }

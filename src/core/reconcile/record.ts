@@ -1,7 +1,7 @@
+import { type Condition, condition } from '../../platform/base/condition.ts'
 import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { isTemplate } from '../../platform/kubernetes/apply-labels.ts'
-import { isSettling } from '../policies/unenforced.ts'
+import { isPending, isSettling } from '../policies/unenforced.ts'
 import { isAwaitedByProvider } from '../relations/offers/awaited-peers.ts'
 import { recordProgress } from '../relations/offers/claims.ts'
 import { withSending } from '../relations/offers/nudges.ts'
@@ -10,7 +10,6 @@ import { labelsHandedElsewhere, labelsHandedOn, offersLabels } from '../relation
 import { parseRequester } from '../relations/requester-names.ts'
 import type { Content, Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { ApplicationStatus } from '../units/report.ts'
 import { isFailed, type Report, skippedMessage } from './apply/execute.ts'
 import type { Applied } from './apply.ts'
 import type { AttemptProgress } from './attempts.ts'
@@ -22,8 +21,8 @@ import { withCauses } from './observe/accepted-objects.ts'
 import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
 import { hasPodsWithout } from './observe/pods-on-mesh.ts'
 import { observeRunning, type Running, withUnits } from './observe/units.ts'
-import { applicationStatus } from './record/application-status.ts'
-import { finalMemory, withOwnedKinds, withRefusals } from './record/final-memory.ts'
+import { type Judgement, judge } from './record/conditions.ts'
+import { finalMemory, refusal, refusalsOf, withOwnedKinds, withRefusals } from './record/final-memory.ts'
 import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
 import { isAwaitingWorkers, isDocumentGone, memoryWrite, saveContent } from './save.ts'
@@ -32,14 +31,10 @@ import { isAwaitingWorkers, isDocumentGone, memoryWrite, saveContent } from './s
 export type Reconciled = {
   state: State
   conflicts: readonly Conflict[]
-  /** Everything that is held back until other parties act. */
-  waiting: readonly Wait[]
-  /** A sentence for each object that was refused or cannot be read, and for each that depends on one. */
-  problems: readonly string[]
+  /** Everything that the step holds back: until others act, or because it was refused or cannot be read, or depends on that. */
+  held: readonly Condition[]
   messages: readonly string[]
-  /** The status of the application itself. */
-  application: ApplicationStatus
-}
+} & Judgement
 
 /** The progress of recording. `reconciled` is undefined if another writer was faster. */
 export type Recorded = AttemptProgress & {
@@ -77,11 +72,10 @@ export const record = async (
   if ('overtaken' in recorded) return { writes: [], overtaken: recorded.overtaken }
   if (!isStored && (await isDocumentGone(context, saved, recorded.memory)))
     return { writes: [memoryWrite(context)], overtaken: {} }
-  const waiting = withBeginnings(waits, recorded.memory.state)
   const reconciled = reconciledOf(context, decision, applied, recorded.memory.state, {
     running,
     conflicts,
-    waiting,
+    waiting: withBeginnings(waits, recorded.memory.state),
     now,
   })
   return {
@@ -114,23 +108,29 @@ const isTouched = (report: Report): boolean => report.operation.verb === 'touch'
 /** Computes the report of the application from the recorded state. */
 const reconciledOf = (
   { features, subject }: Context,
-  { situation, resolved, problems }: Decision,
+  { situation: { desired }, resolved, noRoom }: Decision,
   { plan: planned, reports }: Applied,
   state: State,
-  { running, conflicts, waiting, now }: Pick<Reconciled, 'conflicts' | 'waiting'> & { running: Running; now: Date },
-): Reconciled => ({
-  state,
-  conflicts,
-  waiting,
-  problems: [
-    ...planned.problems,
-    ...reports.flatMap(({ refused }) => refused ?? []),
-    ...reports.flatMap((report) => skippedMessage(report) ?? []),
-    ...problems,
-  ],
-  messages: [...situation.desired.messages, ...planned.messages],
-  application: applicationStatus(features, subject, state, resolved, { running, waiting, now }),
-})
+  { running, conflicts, waiting, now }: Seen,
+): Reconciled => {
+  const refused = refusalsOf(planned, reports)
+  const skipped = reports.flatMap((report) => {
+    const message = skippedMessage(report)
+    return message === undefined ? [] : [condition('Waiting', 'Refused', report.operation.object, message)]
+  })
+  const held = [...waiting, ...refused.map((one) => refusal(subject, ...one)), ...skipped, ...noRoom]
+  return {
+    ...{ state, conflicts, held, messages: [...desired.messages, ...planned.messages] },
+    ...judge(features, subject, state, resolved, { running, held, desired, now }),
+  }
+}
+
+type Seen = {
+  readonly running: Running
+  readonly conflicts: readonly Conflict[]
+  readonly waiting: readonly Condition[]
+  readonly now: Date
+}
 
 /** Computes the memory after a plan was applied: the held labels, the progress of relations, and the refusals. */
 const contentAfter = (
@@ -206,10 +206,10 @@ const unenforcedSince = async (
   { observed, situation }: Decision,
   reports: readonly Report[],
   now: Date,
-): Promise<Wait[]> => {
+): Promise<Condition[]> => {
   const written = new Set(reports.flatMap(({ isWritten, operation }) => (isWritten ? [operation.object] : [])))
-  const left = situation.unenforced.filter((one) => !written.has(one.held) && !isSettling(one, now))
+  const left = situation.unenforced.filter((one) => !written.has(one.condition.object) && !isSettling(one, now))
   const cause = mesh.causeIn(namespace, observed.lookups)
-  const isTold = left.some(({ is, object }) => is === 'pending' && object.metadata.namespace === namespace)
+  const isTold = left.some((one) => isPending(one) && one.live.metadata.namespace === namespace)
   return [...(cause === undefined || isTold ? [] : [cause]), ...(await withCauses(mesh, kubernetes, left))]
 }

@@ -30,6 +30,7 @@ import { isUnknownApplication } from './observe/unknown-application.ts'
 import { observe, observeFolded } from './observe.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
+import { withConditions } from './record/conditions.ts'
 import { type Reconciled, type Recorded, record } from './record.ts'
 import { recoverLostMemory } from './recover.ts'
 import { save, saveNotes, saveUnobserved } from './save.ts'
@@ -177,7 +178,8 @@ const conclude = async (
   const written = [...new Set(writes.map(({ name }) => name))]
   const done = {
     ...reconciled,
-    problems: [...reconciled.problems, ...unmet],
+    ...withConditions(reconciled, unmet),
+    held: [...reconciled.held, ...unmet],
     messages: [...reconciled.messages, ...misspeltEndpoints(subject, state), ...new Set(dropped)],
     written,
     removed: written.filter((name) => writes.findLast((write) => write.name === name)?.isGone),

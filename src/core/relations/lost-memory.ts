@@ -1,6 +1,6 @@
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { changed, ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { listedPolicies } from '../policies/models.ts'
 import { hasData, type RelationEntry } from '../state/relation.ts'
 import type { State } from '../state/state.ts'
@@ -84,11 +84,14 @@ export const withLostEndpoints = (state: State, isLost: boolean, over: readonly 
 }
 
 /** Lists the waits for relations of endpoints that are unknown since the memory was lost. */
-export const awaitedEndpoints = ({ lost }: Pick<State, 'lost'>): Wait[] =>
-  (lost?.endpoints ?? []).map((endpoint) => ({
-    held: `the grants of endpoint ${endpoint}`,
-    for: [`a relation of endpoint ${endpoint}`],
-    message: `${KEPT}: waiting for a relation of endpoint ${endpoint}; tell it, or tell it and then its end`,
-  }))
+export const awaitedEndpoints = ({ lost }: Pick<State, 'lost'>): Condition[] =>
+  (lost?.endpoints ?? []).map((endpoint) =>
+    waitFor(
+      [`a relation of endpoint ${endpoint}`],
+      'MemoryLost',
+      `the grants of endpoint ${endpoint}`,
+      `${KEPT}: waiting for a relation of endpoint ${endpoint}; tell it, or tell it and then its end`,
+    ),
+  )
 
 const KEPT = 'what was granted before the memory was lost stays in effect'

@@ -1,6 +1,6 @@
+import type { Condition } from '../../platform/base/condition.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import {
   type Databag,
   hasData,
@@ -34,7 +34,7 @@ export type ResolvedRelations = {
   readonly blocked: readonly string[]
   readonly problems: readonly string[]
   /** Waits for other applications. */
-  readonly waiting: readonly Wait[]
+  readonly waiting: readonly Condition[]
   readonly unknown: Unknown
   /** Relations with a beacon that are over, and whose labels the application may still carry. What guards it follows them until then. */
   readonly carried: Readonly<Record<string, Relation>>

@@ -1,5 +1,5 @@
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { Relation } from '../state/relation.ts'
 import type { EffectiveState } from '../state/state.ts'
 import { FOREIGN_KEYS } from './mesh-labels.ts'
@@ -49,8 +49,13 @@ export const labelsThatStay = ({ config, peers, offers, enrolment }: Unknown): '
 }
 
 /** Returns the wait for a config that is not known, and that may explain what stands. */
-export const configWait = (subject: Subject): Wait => {
+export const configWait = (subject: Subject): Condition => {
   const name = subjectName(subject)
-  const held = `what the config of ${name} may have asked for`
-  return { held, for: [name], message: `${held} stays in effect: waiting for the config of ${name}, {} if it has none` }
+  const object = `what the config of ${name} may have asked for`
+  return waitFor(
+    [name],
+    'ConfigUnknown',
+    object,
+    `${object} stays in effect: waiting for the config of ${name}, {} if it has none`,
+  )
 }

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { CONDITION_TYPES, type Condition } from '../../platform/base/condition.ts'
+import { defined } from '../../platform/base/own-value.ts'
 
 const STATUSES = ['error', 'blocked', 'maintenance', 'waiting', 'active'] as const
 
@@ -25,7 +27,24 @@ export type ApplicationStatus = {
   readonly since?: string | undefined
 }
 
-const RANKS: readonly ApplicationStatus['status'][] = [...STATUSES, 'removed']
+/** Returns the type of the condition that a status stands for. Undefined for a good one. */
+export const typeOf = (status: ApplicationStatus['status']): Condition['type'] | undefined =>
+  CONDITION_TYPES.find((type) => type.toLowerCase() === status)
 
-/** Ranks a status by severity, 0 being the worst. */
-export const statusRank = (status: ApplicationStatus['status']): number => RANKS.indexOf(status)
+/**
+ * Returns the status of an application: that of its worst condition, of equal ones of the first. Without conditions it is `good`, with the message of a unit.
+ * A removed application stays `removed`.
+ */
+export const statusBy = (
+  conditions: readonly Condition[],
+  good: 'active' | 'removed',
+  { message }: Pick<ApplicationStatus, 'message'> = { message: '' },
+): ApplicationStatus => {
+  const worst = CONDITION_TYPES.find((type) => conditions.some((one) => one.type === type))
+  const [first, ...others] = conditions.filter(({ type }) => type === worst)
+  if (first === undefined) return { status: good, message }
+  const told = others.length === 0 ? first.message : `${first.message} (and ${others.length} more)`
+  return good === 'removed'
+    ? { status: good, message: told }
+    : { status: first.type.toLowerCase() as WorkloadStatus, message: told, ...defined({ since: first.since }) }
+}

@@ -13,6 +13,10 @@ export const isAvailable = (workload: Typed<'Workload'>): boolean => {
   return isSeen && availableReplicas >= wanted && updatedReplicas >= Math.max(wanted, replicas)
 }
 
+/** Tells if enough pods are available, and not all of them have the current template. */
+export const isRollingOut = (workload: Typed<'Workload'>): boolean =>
+  !isAvailable(workload) && (workload.status?.availableReplicas ?? 0) >= desiredReplicas(workload)
+
 /** Lists the problems of a workload: those of its pods, then its own conditions, then its number of available pods. */
 export const reportHealth = (
   workload: KubernetesObject | undefined,

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { changed, defined, ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { Config, SpecSource } from '../state/config.ts'
 import type { ApplicationData, State } from '../state/state.ts'
 import type { Units } from '../units/units.ts'
@@ -71,7 +71,7 @@ export const heldConfig = (slowed: Slowed | undefined): { workload?: object } =>
   defined({ workload: slowed?.[`${CONFIG}workload`]?.held?.value as object | undefined })
 
 /** Lists the parts that wait. Values are not told, because they may be secret. */
-export const slowedWaits = (subject: Subject, state: State): Wait[] => {
+export const slowedWaits = (subject: Subject, state: State): Condition[] => {
   const parts = partsOf(state)
   return Object.entries(state.slowed ?? {}).flatMap(([name, { flips, at, held }]) => {
     if (held === undefined || !isThere(name, state)) return []
@@ -82,7 +82,7 @@ export const slowedWaits = (subject: Subject, state: State): Wait[] => {
     const where = paths.includes('') ? 'as a whole' : `in ${paths.slice(0, MOST_PATHS).join(', ')}${others}`
     const time = new Date(at + delayAfter(flips)).toISOString()
     const message = `${shown}: units keep changing it. What they sent last differs ${where}, and is taken by the next event, or a resync, after ${time}`
-    return [{ held: shown, for: [subjectName(subject)], message }]
+    return [waitFor([subjectName(subject)], 'Slowed', shown, message)]
   })
 }
 

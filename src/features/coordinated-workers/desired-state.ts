@@ -7,8 +7,8 @@ import { relationName, relationsIn, relationsWith } from '../../core/state/relat
 import type { EffectiveState } from '../../core/state/state.ts'
 import { unitName } from '../../core/units/units.ts'
 import { endpointsName } from '../../core/workload/objects.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { bounded, MOST_BYTES, routeBytes } from './bounds.ts'
 import { type Authorities, collectAuthorities } from './certificates.ts'
@@ -39,7 +39,7 @@ export type ClusterDesiredState = {
   readonly unserved: readonly string[]
   readonly messages: readonly string[]
   /** Missing preconditions, each as a sentence. */
-  readonly waiting: readonly Wait[]
+  readonly waiting: readonly Condition[]
   /** Annotations for the template of the application's pods. */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -164,11 +164,12 @@ const coordinatorDesiredState = (
     ],
     waiting: isLate
       ? [
-          {
-            held: 'the addresses of the cluster',
-            for: ['pods'],
-            message: `the pods of ${subject.namespace}/${subject.application}: not all have the present nginx.conf`,
-          },
+          waitFor(
+            ['pods'],
+            'AddressesLate',
+            'the addresses of the cluster',
+            `the pods of ${subject.namespace}/${subject.application}: not all have the present nginx.conf`,
+          ),
         ]
       : [],
     annotations: file && config.reload ? { [NGINX_HASH]: file.hash } : {},

@@ -28,9 +28,9 @@ import {
   waypointPrincipals,
   waypointProblem,
 } from '../../mesh/istio/waypoint.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { sortedGroups } from '../../platform/base/sorted-groups.ts'
 import { isSameSubject, type Subject, subjectName } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { fieldManager, isOwnedBy } from '../../platform/kubernetes/ownership-labels.ts'
@@ -96,7 +96,7 @@ export type BeaconDesiredState = {
   /** Relations with unknown requests. */
   unknown: string[]
   objects: KubernetesObject[]
-  waiting: Wait[]
+  waiting: Condition[]
   /** Requests that are not granted, and data that cannot be read. */
   unserved: string[]
   messages: string[]
@@ -131,11 +131,14 @@ export const beaconDesiredState = (
     ],
     waiting: [
       ...managed.waiting,
-      ...keepingOwnLabels(subject, mesh, state, lookups).map((name) => ({
-        held: `the labels of ${name}`,
-        for: [nameOf(ownNamespace(subject))],
-        message: `${name} stays on the mesh by labels of its own until ${nameOf(ownNamespace(subject))} has those of the mesh`,
-      })),
+      ...keepingOwnLabels(subject, mesh, state, lookups).map((name) =>
+        waitFor(
+          [nameOf(ownNamespace(subject))],
+          'PeerLags',
+          `the labels of ${name}`,
+          `${name} stays on the mesh by labels of its own until ${nameOf(ownNamespace(subject))} has those of the mesh`,
+        ),
+      ),
       ...waypointWaits(subject, config, mesh, lookups),
       ...(mesh.hardened && !isDenied ? [policiesWait('hardened mode', late)] : []),
       ...unguarded.map((name) => policiesWait(`the policy that lets the ingress reach ${name}`, [name])),
@@ -152,35 +155,40 @@ export const beaconDesiredState = (
 /** Tells if a mesh is also for pods without labels of their own, or denies what no policy allows. */
 const isForAll = ({ modelOnMesh, hardened }: MeshConfig): boolean => modelOnMesh === true || hardened === true
 
-const HELD_WAYPOINT = 'the waypoint'
+const THE_WAYPOINT = 'the waypoint'
 
-const leadingWait = (leading: readonly string[]): Wait => ({
-  ...{ held: HELD_WAYPOINT, for: leading },
-  message: `the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`,
-})
+const leadingWait = (leading: readonly string[]): Condition =>
+  waitFor(
+    leading,
+    'PeerOnMesh',
+    THE_WAYPOINT,
+    `the waypoint stays until nothing leads to it: waiting for ${leading.join(', ')}`,
+  )
 
-const waypointWaits = (subject: Subject, config: MeshConfig, mesh: MeshConfig, lookups: Lookups): Wait[] =>
+const waypointWaits = (subject: Subject, config: MeshConfig, mesh: MeshConfig, lookups: Lookups): Condition[] =>
   waypointDeployment(subject, config)
     .map(nameOf)
     .filter((name) => !isUnreadable(lookups, name))
     .flatMap((name) => {
       const message = waypointProblem(name, mesh, findLookup(lookups, name))
-      return message === undefined ? [] : [{ held: HELD_WAYPOINT, for: [name], message }]
+      return message === undefined ? [] : [waitFor([name], 'NotReady', THE_WAYPOINT, message)]
     })
 
-const gatewayWaits = (subject: Subject, mesh: MeshConfig, lookups: Lookups): Wait[] =>
+const gatewayWaits = (subject: Subject, mesh: MeshConfig, lookups: Lookups): Condition[] =>
   ingressGateway(subject, mesh)
     .map(nameOf)
     .filter((name) => !isUnreadable(lookups, name) && findLookup(lookups, name) === undefined)
-    .map((name) => ({
-      ...{ held: 'the policies for external traffic', for: [name] },
-      message: `${name} does not exist: until it does, no policy guards traffic from outside`,
-    }))
+    .map((name) =>
+      waitFor(
+        [name],
+        'NotFound',
+        'the policies for external traffic',
+        `${name} does not exist: until it does, no policy guards traffic from outside`,
+      ),
+    )
 
-const policiesWait = (held: string, late: readonly string[]): Wait => ({
-  ...{ held, for: late },
-  message: `${held} waits for the policies of ${late.join(', ')}`,
-})
+const policiesWait = (object: string, late: readonly string[]): Condition =>
+  waitFor(late, 'PeerLags', object, `${object} waits for the policies of ${late.join(', ')}`)
 
 const managedPolicies = (
   subject: Subject,

@@ -7,13 +7,13 @@ import { readValue } from '../../core/relations/databags/databag.ts'
 import { readOrLast } from '../../core/relations/databags/last-readable.ts'
 import { type Relation, relationName, relationsIn, relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
+import type { Condition } from '../../platform/base/condition.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { externalPolicies } from '../coordinated-workers/policies.ts'
 import { declaredGuards, type Guarded, nobodyMayReach } from './declared-targets.ts'
 import { isRelated, relatedPolicies, unservedJobs, withoutService } from './related.ts'
 import { type AskedPolicy, type PolicyRelation, type RequestedPolicies, requestPolicies } from './request-policies.ts'
-import { UNENFORCED, unenforceable } from './services.ts'
+import { unenforceable } from './services.ts'
 import { arePodsGuarded, type SeenPods, unselectedPods } from './unselected-pods.ts'
 
 /** The requests of an application, and the problems in its relations. */
@@ -69,7 +69,7 @@ export const declaredTargets = (subject: Subject, state: EffectiveState): Guarde
   declaredGuards(subject, state, authorPolicies(subject, state))
 
 /** Reports pods that the policies of the application do not select. */
-export const unguardable = (subject: Subject, state: EffectiveState, seen: SeenPods): Wait[] =>
+export const unguardable = (subject: Subject, state: EffectiveState, seen: SeenPods): Condition[] =>
   declaredTargets(subject, state).length > 0 ? unselectedPods(subject, state, seen) : []
 
 const selectBeacons = ({ relations }: EffectiveState): Relation[] =>
@@ -80,9 +80,9 @@ export const closedTargets = (
   subject: Subject,
   state: EffectiveState,
   seen: SeenPods,
-  waiting: readonly Wait[],
+  waiting: readonly Condition[],
 ): string[] => {
-  if (waiting.some(({ held }) => held === UNENFORCED)) return []
+  if (waiting.some(({ reason }) => reason === 'ServiceUnguarded')) return []
   if (!selectBeacons(state).some(isGuarding) || !arePodsGuarded(subject, state, seen)) return []
   const unrelated = declaredTargets(subject, state).filter((one) => one.unrelated)
   return unrelated.map((one) => nobodyMayReach(subject, one))

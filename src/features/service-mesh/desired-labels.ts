@@ -2,7 +2,6 @@ import * as z from 'zod'
 import type { DesiredLabels } from '../../core/feature/feature.ts'
 import { readValue } from '../../core/relations/databags/databag.ts'
 import { type ForeignKey, foreignProblem, MESH_KEYS } from '../../core/relations/mesh-labels.ts'
-import type { Config } from '../../core/state/config.ts'
 import { type Relation, relationName, relationsWith } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
@@ -58,18 +57,22 @@ export const desiredLabels = (subject: Subject, { relations, config }: Effective
       ? [{ key, value, wanted }]
       : []
   })
+  const refused = [
+    ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; its labels stay in effect`),
+    ...said.flatMap(({ name, key, value, refused = labelProblem(key, value) }) =>
+      refused === undefined ? [] : [notApplied(name, key, refused)],
+    ),
+  ]
   return {
     labels,
     ...(overruled.length > 0 && { overruled }),
     required: asked.some(({ name }) => name !== BEACON),
     unknown: unreadable.length > 0 ? 'all' : bad.map(({ key }) => key),
-    messages: [
-      ...unreadable.map(({ name, unreadable: why }) => `${name}: ${why}; its labels stay in effect`),
-      ...said.flatMap(({ name, key, value, refused }) => {
-        const problem = refused ?? labelProblem(key, value) ?? contradiction(labels, key, value)
-        return problem === undefined ? [] : [notApplied(name, key, problem)]
-      }),
-    ],
+    ...(refused.length > 0 && { refused }),
+    messages: said.flatMap(({ name, key, value, refused = labelProblem(key, value) }) => {
+      const problem = refused === undefined ? contradiction(labels, key, value) : undefined
+      return problem === undefined ? [] : [notApplied(name, key, problem)]
+    }),
   }
 }
 
@@ -78,13 +81,6 @@ const BEACON = 'the beacon itself'
 
 const notApplied = (source: string, key: string, problem: string): string =>
   `${source}: label ${key.slice(0, 80)} is not applied: ${problem}`
-
-/** Names the config's labels that Kubernetes would refuse. They stay refused until the config changes. */
-export const refusedLabels = ({ labels = {} }: Pick<Config, 'labels'>): string[] =>
-  Object.entries(labels).flatMap(([key, value]) => {
-    const problem = labelProblem(key, value)
-    return problem === undefined ? [] : [notApplied(CONFIG, key, problem)]
-  })
 
 const contradiction = (labels: Record<string, string>, key: string, value: unknown): string | undefined => {
   const earlier = ownValue(labels, key)

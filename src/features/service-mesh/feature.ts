@@ -11,16 +11,16 @@ import { resolveMeshConfig } from '../../mesh/istio/identities.ts'
 import { mistakeWarnings } from '../../mesh/istio/policy-mistakes.ts'
 import { rawPolicies } from '../../mesh/istio/raw-policies.ts'
 import { policyProblems } from '../../mesh/istio/validation.ts'
+import type { Condition } from '../../platform/base/condition.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { ownerLabels } from '../../platform/kubernetes/ownership-labels.ts'
 import { beaconDesiredState, beaconLookups, customRequests, keptRequests, servicesAtConsumers } from './beacon.ts'
 import { consumerReport } from './consumer.ts'
 import { consumersOf, isGuardingItself } from './consumers.ts'
 import { meshDatabag } from './databags.ts'
-import { desiredLabels, refusedLabels } from './desired-labels.ts'
+import { desiredLabels } from './desired-labels.ts'
 import { auditedRequesters } from './enforcement.ts'
 import { isMadeByLibrary, libraryManagers, librarySelector } from './library.ts'
 import { literalAsterisks, unmatchable } from './matchable.ts'
@@ -82,8 +82,6 @@ export const serviceMesh = {
     const { state, unknown } = resolved
     return desiredLabels(subject, unknown.guards ? { ...state, relations: {} } : state)
   },
-  reports: (_, { state }) =>
-    refusedLabels(state.config ?? {}).map((message) => ({ status: 'blocked' as const, message })),
   desire: ({ subject, resolved, seen }) => {
     const { state } = resolved
     const { config } = state
@@ -168,14 +166,14 @@ const isGuarded = ({ relations, lost, tombstones = {} }: Omit<Related, 'config'>
 const isTaken = ({ interface: name, role }: RelationIdentity): boolean => name === 'service_mesh' && role === 'requires'
 
 /** Selects the waits for objects that no other wait names. */
-const untold = (waits: readonly Wait[], told: readonly Wait[]): Wait[] => {
-  const named = new Set(told.flatMap((one) => one.for))
-  return waits.filter((one) => !one.for.every((name) => named.has(name)))
+const untold = (waits: readonly Condition[], told: readonly Condition[]): Condition[] => {
+  const named = new Set(told.flatMap((one) => one.for ?? []))
+  return waits.filter((one) => !one.for?.every((name) => named.has(name)))
 }
 
 /** Tells if a wait names the object that a request is refused for. */
-const isTold = (text: string, told: readonly Wait[]): boolean =>
-  told.some((one) => one.for.some((name) => text.includes(`${name},`)))
+const isTold = (text: string, told: readonly Condition[]): boolean =>
+  told.some((one) => one.for?.some((name) => text.includes(`${name},`)))
 
 const withTaken = (own: 'all' | readonly string[], taken: readonly string[]): 'all' | readonly string[] =>
   own === 'all' ? own : [...own, ...taken]

@@ -6,9 +6,9 @@ import type { Relation } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
@@ -25,7 +25,7 @@ export type Grants = {
   guards: Guard[]
   /** Relations with unknown data, by the names of their requests. */
   unknown: string[]
-  waiting: Wait[]
+  waiting: Condition[]
   /** Requests that are not granted, and data that cannot be read. */
   unserved: string[]
   messages: string[]
@@ -124,7 +124,7 @@ export const grantsTo = (
     guards: guardsFor(subject, mesh, requester, guarded),
     unknown: isUnknown || checked.some((one) => one.isUnknown) ? [requester.relation] : [],
     waiting: checked.flatMap(({ waiting }) =>
-      waiting === undefined ? [] : [{ held, for: [waiting.for], message: `${held}: ${waiting.message}` }],
+      waiting === undefined ? [] : [waitFor([waiting.for], 'ServiceUnguarded', held, `${held}: ${waiting.message}`)],
     ),
     unserved: [
       ...problems,

@@ -3,6 +3,7 @@ import { relationName } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import type { MeshConfig } from '../../mesh/istio/beacon-config.ts'
 import { runsWaypoint } from '../../mesh/istio/waypoint.ts'
+import { waitFor } from '../../platform/base/condition.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { authorPolicies, consumerPolicies } from './consumer.ts'
 import { declareTargets } from './consumer-requests.ts'
@@ -36,11 +37,16 @@ export const ownGrants = (subject: Subject, state: EffectiveState, mesh: MeshCon
     isOpening: false,
     waiting: [
       ...waiting,
-      ...guards.filter(isUnenforced).map((one) => ({
-        held: `config ${of}`,
-        for: [WAYPOINT],
-        message: `config ${of}: asks for ${guardTitle(subject, one)} as a Service, ${NO_WAYPOINT}`,
-      })),
+      ...guards
+        .filter(isUnenforced)
+        .map((one) =>
+          waitFor(
+            [WAYPOINT],
+            'NotEnforced',
+            `config ${of}`,
+            `config ${of}: asks for ${guardTitle(subject, one)} as a Service, ${NO_WAYPOINT}`,
+          ),
+        ),
     ],
     unserved: messages,
     messages: unreachable(

@@ -2,8 +2,8 @@ import { meshEndpoint } from '../../core/policies/endpoint.ts'
 import type { MeshPolicy, Policy } from '../../core/policies/models.ts'
 import type { CrossModelIdentity } from '../../core/relations/databags/cross-model.ts'
 import { relationName } from '../../core/state/relation.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import type { RemoteName } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 
 /** A relation as one side sees it. `remote.application` may be an alias. `remote.namespace` comes from the platform. */
 export type PolicyRelation = {
@@ -33,7 +33,7 @@ export type RequestPoliciesInput = {
 /** The requests, each with the relation that it follows from. `waiting` has the relations without a request so far. */
 export type RequestedPolicies = {
   readonly requested: { readonly policy: MeshPolicy; readonly relation: PolicyRelation }[]
-  readonly waiting: Wait[]
+  readonly waiting: Condition[]
 }
 
 /**
@@ -64,11 +64,11 @@ const isAbout = ({ relation: endpoint, only }: AskedPolicy, relation: PolicyRela
 const findSource = (
   { id, endpoint, role, remote, isAlias, identity }: PolicyRelation,
   { namespace, application }: RequestPoliciesInput,
-): CrossModelIdentity | { waiting: Wait } => {
+): CrossModelIdentity | { waiting: Condition } => {
   if (role === 'peers') return { namespace, application }
-  const held = relationName({ id, endpoint })
+  const object = relationName({ id, endpoint })
   const waitingFor = (why: string) => ({
-    waiting: { held, for: [remote.application], message: `${held}: ${remote.application} ${why}` },
+    waiting: waitFor([remote.application], 'IdentityUnknown', object, `${object}: ${remote.application} ${why}`),
   })
   if (identity === undefined) {
     if (isAlias !== true && (remote.namespace ?? namespace) === namespace)

@@ -8,9 +8,9 @@ import {
   readMeshConfig,
 } from '../../mesh/istio/mesh-config.ts'
 import type { RawPolicy } from '../../mesh/istio/raw-policies.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { joinOr } from '../../platform/base/printed.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import type { Lookups } from '../../platform/kubernetes/lookups.ts'
 import type { Reference } from '../../platform/kubernetes/objects.ts'
 
@@ -40,11 +40,11 @@ export const rootProblems = (
   subject: Subject,
   { hardened, rootNamespace = ROOT_NAMESPACE }: MeshConfig,
   lookups: Lookups,
-): Wait[] => {
+): Condition[] => {
   const { roots } = findRoots(subject, rootNamespace, lookups)
   if (hardened !== true || roots.length === 0 || roots.includes(rootNamespace)) return []
   const message = `the mesh is not hardened: Istio's root namespace is ${joinOr(roots)}, and rootNamespace is ${rootNamespace}`
-  return [{ held: 'hardened mode', for: ['rootNamespace in the config'], message }]
+  return [waitFor(['rootNamespace in the config'], 'RootNamespaceWrong', 'hardened mode', message)]
 }
 
 /** Says that nobody knows whether hardened mode has an effect, if Istio's own config is not found. */

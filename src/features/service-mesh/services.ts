@@ -3,8 +3,8 @@ import { listedPolicies } from '../../core/policies/models.ts'
 import type { Config } from '../../core/state/config.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
 import { labelledService } from '../../core/workload/label-targets.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { findLookup, isUnreadable } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { hasNoPort, isHeadless, isServiceOf, NAME_LABEL } from '../../platform/kubernetes/services.ts'
@@ -43,21 +43,18 @@ export const servicesOfPolicies = ({ namespace, application }: Subject, state: E
   return labelled.filter((name) => named.has(name)).map((name) => ({ kind: 'Service', namespace, name }))
 }
 
-/** The part that waits while nothing enforces the policies of a Service. */
-export const UNENFORCED = 'policies'
-
 /** Reports Services without a waypoint, where nothing enforces the grants, and those that lead to other pods, with the remedy. */
 export const unenforceable = (
   subject: Subject,
   state: EffectiveState,
   { lookups, ...seen }: Pick<ClusterView, 'lookups'> & SeenPods,
-): Wait[] =>
+): Condition[] =>
   servicesOfPolicies(subject, state).flatMap((reference) => {
     const name = nameOf(reference)
     if (!lookups.has(name) || isUnreadable(lookups, name)) return []
     const service = findLookup(lookups, name)
     const why = service ? whyUnenforceable(subject, state, service, seen) : whyMissing(subject, state, reference)
-    return why === undefined ? [] : [{ held: UNENFORCED, for: [name], message: `${name} ${why}` }]
+    return why === undefined ? [] : [waitFor([name], 'ServiceUnguarded', name, `${name} ${why}`)]
   })
 
 const whyUnenforceable = (

@@ -1,9 +1,9 @@
 import type { ClusterView } from '../../core/feature/feature.ts'
 import { whyNotSelected } from '../../core/policies/missed-pods.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { isOnHost, type PodLike, podLabels } from '../../platform/kubernetes/pod-like.ts'
 import { isSelecting, NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import type { Typed } from '../../platform/kubernetes/typed.ts'
@@ -16,7 +16,7 @@ export const unselectedPods = (
   { namespace, application }: Subject,
   { config }: EffectiveState,
   seen: SeenPods,
-): Wait[] => {
+): Condition[] => {
   const values = podsIn(seen).map((pod) => ownValue(podLabels(pod), NAME_LABEL))
   const isComing = values.every((value) => value === undefined || value === application)
   if (isComing && ownValue(config?.labels, NAME_LABEL) === application) return []
@@ -26,11 +26,12 @@ export const unselectedPods = (
   if (reason === undefined) return []
   const of = seen.template?.of ?? `${namespace}/${application}`
   return [
-    {
-      held: `the policies of the pods of ${of}`,
-      for: [of],
-      message: `pods of ${of} ${reason}, so that none holds for them: add it to labels of the config, or to the template`,
-    },
+    waitFor(
+      [of],
+      'PodsUnselected',
+      `the policies of the pods of ${of}`,
+      `pods of ${of} ${reason}, so that none holds for them: add it to labels of the config, or to the template`,
+    ),
   ]
 }
 

@@ -3,9 +3,9 @@ import { decodePayload } from '../../core/relations/databags/relation-data.ts'
 import type { Versions } from '../../core/state/config.ts'
 import { type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { type Announced, nothingAnnounced, type Service } from './announced.ts'
 import { readAddress } from './codec.ts'
 
@@ -21,7 +21,7 @@ export type Requirer = {
 export type OfferedServices = {
   /** The services by relation id. */
   readonly services: readonly Service[]
-  readonly waiting: readonly Wait[]
+  readonly waiting: readonly Condition[]
   /** Problems of unreadable data. The announced service stays. */
   readonly problems: readonly string[]
 }
@@ -34,7 +34,7 @@ export const offeredServices = ({ namespace }: Subject, state: EffectiveState): 
     announced: state.announced ?? nothingAnnounced(),
   })
 
-type Read = { service?: Service | undefined; waiting?: Wait; problem?: string }
+type Read = { service?: Service | undefined; waiting?: Condition; problem?: string }
 
 /** Reads the services that `k8s-service` relations currently offer to the application. Their order does not depend on the order of events. */
 export const readServices = (requirer: Requirer): OfferedServices => {
@@ -65,7 +65,9 @@ const readService = (
   if ('waiting' in address && isPartial && service) return { service }
   if ('waiting' in address) {
     const message = `${name}: waiting for ${address.waiting.join(' and ')}`
-    return { waiting: { held: name, for: [`${remote.namespace ?? namespace}/${remote.application}`], message } }
+    return {
+      waiting: waitFor([`${remote.namespace ?? namespace}/${remote.application}`], 'PeerDataUnknown', name, message),
+    }
   }
   return { service: { relation: id, endpoint, application: remote.application, ...address } }
 }

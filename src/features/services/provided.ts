@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { Port } from '../../core/policies/endpoint.ts'
 import { type Relation, relationName, relationsIn } from '../../core/state/relation.ts'
 import type { EffectiveState } from '../../core/state/state.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { isUnreadable, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { nameOf, type Reference } from '../../platform/kubernetes/objects.ts'
 import { serviceHost } from './host.ts'
@@ -53,13 +53,17 @@ export const serviceLookups = (subject: Subject, state: EffectiveState): Referen
   foreignServices(subject, state).map(({ reference }) => reference)
 
 /** Lists the waits for missing Services, by the keys of the relations that would get them. */
-export const missingServices = (subject: Subject, state: EffectiveState, lookups: Lookups): ReadonlyMap<string, Wait> =>
+export const missingServices = (
+  subject: Subject,
+  state: EffectiveState,
+  lookups: Lookups,
+): ReadonlyMap<string, Condition> =>
   new Map(
     foreignServices(subject, state).flatMap(({ relation, reference }) => {
       const name = nameOf(reference)
       if (lookups.get(name) !== undefined || isUnreadable(lookups, name)) return []
-      const held = relationName(relation)
-      const message = `${held}: ${name} does not exist, and is not offered: the next event after it does offers it`
-      return [[relation.key, { held, for: [name], message }] as const]
+      const object = relationName(relation)
+      const message = `${object}: ${name} does not exist, and is not offered: the next event after it does offers it`
+      return [[relation.key, waitFor([name], 'NotFound', object, message)] as const]
     }),
   )

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { Unenforced } from '../../core/policies/unenforced.ts'
-import { ownValue } from '../../platform/base/own-value.ts'
-import type { Wait } from '../../platform/base/wait.ts'
+import { isPending, type Unenforced } from '../../core/policies/unenforced.ts'
+import { type Condition as Open, waitFor } from '../../platform/base/condition.ts'
+import { defined, ownValue } from '../../platform/base/own-value.ts'
 import { findLookup, type Lookups } from '../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, nameOf, objectKey, type Reference } from '../../platform/kubernetes/objects.ts'
 import { refsOf } from './attachment.ts'
@@ -112,15 +112,13 @@ const isTakenAs = (type: string, current: readonly Condition[]): boolean =>
   current.some((condition) => condition.type === type && condition.observedGeneration !== undefined)
 
 const refused = (object: KubernetesObject, { status, reason, message, lastTransitionTime }: Condition): Unenforced => {
-  const held = objectKey(object)
+  const name = objectKey(object)
   const remedy = ownValue(REMEDIES, reason)?.(object)
   const [isNot, isPartly] = object.kind === 'Service' ? BOUND : ENFORCED
   const what = status === 'False' ? isNot : isPartly
-  return {
-    ...{ object, is: 'refused', held, for: ['Istio'] },
-    ...(lastTransitionTime !== undefined && { since: lastTransitionTime }),
-    message: `${held} ${what}: ${message.slice(0, 300)} (${reason})${remedy ? `; ${remedy}` : ''}`,
-  }
+  const text = `${name} ${what}: ${message.slice(0, 300)} (${reason})${remedy ? `; ${remedy}` : ''}`
+  const since = defined({ since: lastTransitionTime })
+  return { live: object, condition: { ...waitFor(['Istio'], 'NotEnforced', name, text), ...since } }
 }
 
 const ENFORCED = ['is not enforced', 'is enforced in part'] as const
@@ -136,13 +134,13 @@ const REMEDIES: Readonly<Record<string, (policy: KubernetesObject) => string>> =
 }
 
 const pending = (object: KubernetesObject): Unenforced => {
-  const held = objectKey(object)
-  const since = writtenAt(object)
-  const message = `${notTaken(held)}: proxies enforce the previous state until istiod takes it; istiod may be away`
-  return { object, is: 'pending', held, for: ['Istio'], ...(since !== undefined && { since }), message }
+  const name = objectKey(object)
+  const since = defined({ since: writtenAt(object) })
+  const message = `${notTaken(name)}: proxies enforce the previous state until istiod takes it; istiod may be away`
+  return { live: object, condition: { ...waitFor(['Istio'], 'NotTaken', name, message), ...since } }
 }
 
-const notTaken = (held: string): string => `Istio has not taken ${held} yet`
+const notTaken = (name: string): string => `Istio has not taken ${name} yet`
 
 /** Returns the time of the last write to the object, without writes to its status, in seconds. */
 const writtenAt = ({ metadata: { managedFields = [], creationTimestamp } }: KubernetesObject): string | undefined => {
@@ -156,16 +154,20 @@ export const causeLookups = (namespace: string, seen: Lookups): Reference[] =>
   meshConfigLookups({ namespace }, istiodHomes(undefined), seen)
 
 /** Returns the wait for Istio to discover a namespace, if its own config leaves that out. */
-export const causeIn = (namespace: string, lookups: Lookups): Wait | undefined => {
+export const causeIn = (namespace: string, lookups: Lookups): Open | undefined => {
   const { configs } = findMeshConfigs([{ namespace }], istiodHomes(undefined), lookups)
   const home = findLookup(lookups, nameOf({ kind: 'Namespace', name: namespace }))
   const message = home && configs.flatMap((config) => undiscovered(config, home) ?? [])[0]
-  return message === undefined ? undefined : { held: `Namespace ${namespace}`, for: ['Istio'], message }
+  return message === undefined
+    ? undefined
+    : waitFor(['Istio'], 'NamespaceUndiscovered', `Namespace ${namespace}`, message)
 }
 
 /** Adds the reason why Istio has not taken an object. */
-export const withCause = (wait: Unenforced, cause: Wait | undefined): Unenforced =>
-  cause === undefined || wait.is === 'refused' ? wait : { ...wait, message: `${notTaken(wait.held)}: ${cause.message}` }
+export const withCause = (one: Unenforced, cause: Open | undefined): Open =>
+  cause === undefined || !isPending(one)
+    ? one.condition
+    : { ...one.condition, message: `${notTaken(one.condition.object)}: ${cause.message}` }
 
 /** Returns the reason why Istio takes nothing of a namespace, from the ConfigMap of its own config. */
 export const undiscovered = (config: KubernetesObject, { metadata }: KubernetesObject): string | undefined => {

@@ -12,7 +12,7 @@ import type { Environment } from '../../core/feature/feature.ts'
 import { podsSeenIn, unlessForbidden } from '../../core/reconcile/observe/cluster.ts'
 import { type Owner, ownersIn } from '../../core/reconcile/observe/field-owners.ts'
 import { createListBudget } from '../../core/reconcile/observe/list-budget.ts'
-import { unreadyReasons } from '../../core/reconcile/record/application-status.ts'
+import { withConditions } from '../../core/reconcile/record/conditions.ts'
 import { mergeSettings } from '../../core/relations/databags/application-data.ts'
 import { listNamesEverywhere, listPeers, type Peer } from '../../core/relations/peers.ts'
 import { misspeltEndpoints } from '../../core/relations/told/unmatched-endpoints.ts'
@@ -21,19 +21,19 @@ import { isInherited, memoryObject, savedAt } from '../../core/state/memory.ts'
 import { type CustomData, relationsIn } from '../../core/state/relation.ts'
 import type { State } from '../../core/state/state.ts'
 import { currentLeader, type Leader } from '../../core/units/leader.ts'
-import type { ApplicationStatus } from '../../core/units/report.ts'
+import { type ApplicationStatus, statusBy } from '../../core/units/report.ts'
 import { findUnitNumber, type Units, unitName } from '../../core/units/units.ts'
 import { closedTargets } from '../../features/service-mesh/consumer.ts'
 import type { Service } from '../../features/services/announced.ts'
 import { offeredServices } from '../../features/services/offered.ts'
 import type { Clock } from '../../platform/base/clock.ts'
+import { type Condition, condition } from '../../platform/base/condition.ts'
 import { isConfigurationError, Refused, Unavailable } from '../../platform/base/errors.ts'
 import { parseInput } from '../../platform/base/issues.ts'
 import { memoizeLatest } from '../../platform/base/memoize-latest.ts'
 import { Application, Namespace } from '../../platform/base/names.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
-import type { Wait } from '../../platform/base/wait.ts'
 import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import { counting, type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
 import { listReadable } from '../../platform/kubernetes/list-readable.ts'
@@ -44,8 +44,8 @@ export type ApplicationView = {
   readonly namespace: string
   readonly application: string
   readonly status: ApplicationStatus
-  /** The reasons why it is not ready, a sentence each. It is ready if there are none. */
-  readonly unready: readonly string[]
+  /** Everything that is open at it. It is ready if nothing is. */
+  readonly conditions: readonly Condition[]
   /** Its workload or pods exist, as far as they may be read. */
   readonly runs: boolean
   /** Absent without a leader. */
@@ -53,7 +53,7 @@ export type ApplicationView = {
   /** The application's own settings, as its leader wrote them last. */
   readonly settings: Readonly<Record<string, string>>
   readonly units: readonly { readonly unit: string; readonly pod: string; readonly uid: string }[]
-  /** Messages for people: targets without clients, endpoints that are probably misspelt, a missing admission policy for documents, and refused documents, each with the reason. */
+  /** Messages for people: what cannot be served, targets without clients, endpoints that are probably misspelt, a missing admission policy, and refused documents. */
   readonly messages: readonly string[]
   /** The labels that the workload has, and (`wanted`) those that it should have. */
   readonly labels: Readonly<Record<string, string>>
@@ -62,8 +62,6 @@ export type ApplicationView = {
   readonly relations: readonly RelationView[]
   /** Absent if this process may not list policies. */
   readonly policies?: readonly PolicyView[]
-  /** Everything that is held back until others act. */
-  readonly waiting: readonly Wait[]
   /** The time at which a step last saved the memory. */
   readonly saved?: string
   /** The Services that are offered to the application, by relation id. */
@@ -267,15 +265,23 @@ const viewIn = async (
   const { state: remembered, labels, stored } = memory
   const { namespace, application } = subject
   const own = (await refused(namespace)).filter((document) => document.application === application)
-  const problems = own.map(({ problem }) => problem)
+  const refusals = own.map(({ name, problem }) =>
+    condition('Blocked', 'DocumentRefused', `ConfigMap ${namespace}/${name}`, problem),
+  )
   if (stored === undefined)
-    throw new Refused(404, [`${namespace}/${application}: unknown application`, ...problems].join('; '))
-  const [{ state, resolved, peers, running, labels: wanted, waiting, unserved, plan, ...found }, policies, unguarded] =
-    await Promise.all([
-      assess({ features, kubernetes, clock, environment, owners }, subject, memory),
-      listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR),
-      unguardedIn(namespace, remembered, checkAdmissionPolicy),
-    ])
+    throw new Refused(
+      404,
+      [`${namespace}/${application}: unknown application`, ...own.map(({ problem }) => problem)].join('; '),
+    )
+  const [found, policies, unguarded] = await Promise.all([
+    assess({ features, kubernetes, clock, environment, owners }, subject, memory),
+    listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR),
+    unguardedIn(namespace, remembered, checkAdmissionPolicy),
+  ])
+  const { state, resolved, peers, running, labels: wanted } = found
+  const { conditions, application: status } = isInherited(memory)
+    ? { conditions: [notOurs(subject)], application: statusBy([notOurs(subject)], 'active') }
+    : withConditions(found, refusals)
   // a Deployment's pod has no unit number until a step has seen it
   const isKnown = (uid: string) =>
     running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)
@@ -283,18 +289,17 @@ const viewIn = async (
     ? currentLeader({ application, leader: state.leader, units: state.units })
     : undefined
   const saved = savedAt(memory)
-  const status = isInherited(memory) ? notOurs(subject) : found.status
   return {
     ...subject,
     status,
-    unready: unreadyReasons(status, { running, waiting, plan }, [...unserved, ...problems]),
+    conditions,
     runs: running.isAbsent !== true,
     messages: [
-      ...unserved,
-      ...closedTargets(subject, resolved.state, podsSeenIn(running), waiting),
+      ...conditions.filter(({ reason }) => reason === 'DataUnserved').map(({ message }) => message),
+      ...closedTargets(subject, resolved.state, podsSeenIn(running), conditions),
       ...misspeltEndpoints(subject, state),
       ...unguarded,
-      ...problems,
+      ...refusals.map(({ message }) => message),
       ...(policies
         ? []
         : [`its policies are not known: this process may not list the AuthorizationPolicies of ${namespace}`]),
@@ -311,7 +316,6 @@ const viewIn = async (
     config: state.config ?? {},
     relations: relationViews(subject, state, peers),
     ...(policies && { policies: policyViews(subject, policies) }),
-    waiting,
     ...(saved !== undefined && { saved: new Date(saved).toISOString() }),
     services: offeredServices(subject, resolved.state).services,
     databags: relationsIn(resolved.state).flatMap(({ id, endpoint, remote, customData }) =>
@@ -333,11 +337,14 @@ const unguardedIn = async (
 const isDocumented = ({ document, relations }: State): boolean =>
   document !== undefined || Object.values(relations).some((entry) => entry.document !== undefined)
 
-/** The status of an application whose ConfigMap has no data of meshstep. */
-const notOurs = (subject: Subject): ApplicationStatus => ({
-  status: 'waiting',
-  message: `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,
-})
+/** The condition of an application whose ConfigMap has no data of meshstep. */
+const notOurs = (subject: Subject): Condition =>
+  condition(
+    'Waiting',
+    'MemoryOfLibrary',
+    memoryObject(subject),
+    `${memoryObject(subject)} is the charm library's, or somebody else's, and nothing of meshstep is in it: the first relation or config event takes the application over`,
+  )
 
 const nameOf = (units: Units, application: string, name: string): string => {
   const number = findUnitNumber(units, application, name)

@@ -58,13 +58,13 @@ const beaconOf = ({ relations }: ApplicationView): string | undefined =>
   relations.find(({ stands, interface: name, role }) => stands && name === 'service_mesh' && role === 'requires')
     ?.remote
 
-const marksOf = ({ config, labels, wanted, waiting, status }: ApplicationView): string[] => {
+const marksOf = ({ config, labels, wanted, conditions, status }: ApplicationView): string[] => {
   const isHeld = hasLabels(labels, wanted)
   const marks: Record<string, boolean> = {
     hardened: config.mesh?.hardened === true,
     audit: (config.mesh?.enforcement ?? config.enforcement) === 'audit',
-    waiting: waiting.length > 0 || status.status === 'waiting',
-    conflict: !isHeld && waiting.length === 0 && status.status === 'active',
+    waiting: conditions.some(({ type }) => type === 'Waiting') || status.status === 'waiting',
+    conflict: !isHeld && status.status === 'active',
   }
   return Object.keys(marks).filter((mark) => marks[mark])
 }

@@ -5,7 +5,7 @@ import type { Conflict } from '../../core/reconcile/decide/operation.ts'
 import type { FollowedStep, Handled } from '../../core/reconcile/outcome.ts'
 import type { ApplicationStatus } from '../../core/units/report.ts'
 import { announcementData, announcementType } from '../../features/services/service-announcements.ts'
-import type { Wait } from '../../platform/base/wait.ts'
+import { CONDITION_TYPES, type Condition, REASONS } from '../../platform/base/condition.ts'
 import { REPLY_TYPES } from './reply-types.ts'
 
 /** A schema for each key of a type, so that neither can have a key that the other lacks. */
@@ -26,7 +26,10 @@ const drift: KeysOf<Drift> = {
   ...{ object: text, label: text.optional(), field: text.optional() },
   ...{ was: text.optional(), is: text.optional() },
 }
-const wait: KeysOf<Wait> = { held: text, for: texts, since: text.optional(), message: text }
+const condition: KeysOf<Condition> = {
+  ...{ type: z.enum(CONDITION_TYPES), status: z.literal('True'), reason: z.enum(REASONS), object: text },
+  ...{ for: texts.optional(), since: text.optional(), message: text },
+}
 const applicationStatus: KeysOf<ApplicationStatus> = { status: text, message: text, since: text.optional() }
 
 const step = {
@@ -40,7 +43,7 @@ const reconciled: KeysOf<Handled> = {
   ...{ namespace: text.optional(), application: text.optional() },
   ...step,
   published: texts.optional(),
-  waiting: z.array(z.object(wait)).optional(),
+  conditions: z.array(z.object(condition)).optional(),
   applicationStatus: z.object(applicationStatus).optional(),
   effects: z.array(z.object(followed)).optional(),
 }

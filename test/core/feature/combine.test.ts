@@ -9,6 +9,7 @@ import type { Config } from '../../../src/core/state/config.ts'
 import { publishedIn, type State } from '../../../src/core/state/state.ts'
 import { features as every } from '../../../src/features.ts'
 import { istio } from '../../../src/mesh/istio/mesh.ts'
+import { waitFor } from '../../../src/platform/base/condition.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
 import { NAMESPACE, SUBJECT } from '../../helpers/world.ts'
@@ -44,6 +45,7 @@ describe('features together', () => {
       unknown: [],
       messages: [],
       overruled: [],
+      refused: [],
       required: false,
     })
     expect([
@@ -85,6 +87,7 @@ describe('features together', () => {
     expect(joined).toEqual({
       ...{ labels: { a: '1', b: '1', c: '2' }, unknown: ['x', 'y'], messages: ['one'], required: true },
       overruled: [{ key: 'k', value: 'v', wanted: 'w' }],
+      refused: [],
     })
     expect(of(labels({}, { unknown: 'all' }), labels({}, { unknown: ['x'] })).labels(SUBJECT, resolved).unknown).toBe(
       'all',
@@ -194,7 +197,7 @@ describe('the desired state', () => {
   })
 
   test('the desired state waits for what its features wait for, and for labels where one does', () => {
-    const wait = (message: string) => ({ held: 'a', for: [], message })
+    const wait = (message: string) => waitFor([], 'NotReady', 'a', message)
     const waiting = (...all: string[]) => ({ desire: () => ({ waiting: all.map(wait) }) })
     expect(desired(waiting('a', 'b'), waiting('b')).waiting.map(({ message }) => message)).toEqual(['a', 'b', 'b'])
     expect([

@@ -41,7 +41,7 @@ const viewOf = async ({ app }: World, name = 'db'): Promise<ApplicationView> =>
   (await (await app.request(`/applications/shop/${name}`)).json()) as ApplicationView
 const lintOf = async ({ app }: World): Promise<Finding[]> =>
   (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
-const messagesOf = (waiting: readonly { message: string }[] = []) => waiting.map(({ message }) => message)
+const messagesOf = (conditions: readonly { message: string }[] = []) => conditions.map(({ message }) => message)
 
 const createShop = async (config: Record<string, unknown> = { policies: 'related' }): Promise<World> => {
   const world = createMesh(['db', 'web'])
@@ -58,11 +58,11 @@ test('an application whose pods no policy selects waits, says so in every answer
     await world.send('resync', { application: 'beacon' }),
     await world.send('resync', DB),
   ]
-  expect(messagesOf(outcomes[2]?.waiting)).toEqual([LABELS])
+  expect(messagesOf(outcomes[2]?.conditions)).toEqual([LABELS])
   expect(JSON.stringify(outcomes)).not.toContain('nobody may reach')
-  const { status, waiting, messages } = await viewOf(world)
+  const { status, conditions, messages } = await viewOf(world)
   expect(status.status).toBe('waiting')
-  expect(messagesOf(waiting)).toEqual([LABELS])
+  expect(messagesOf(conditions)).toEqual([LABELS])
   expect(messages).toEqual([])
   expect((await lintOf(world)).map(({ message }) => message).join('\n')).toContain(LABELS)
 })
@@ -77,7 +77,7 @@ test('the label that is named makes policies select the pods, wherever it is put
     await world.send('relation-changed', requires(7, DB))
     await put(world)
     const outcome = await world.send('resync', DB)
-    expect(outcome.waiting ?? []).toEqual([])
+    expect(outcome.conditions ?? []).toEqual([])
     expect(outcome.messages).toEqual([NOBODY])
     expect((await viewOf(world)).status.status).toBe('active')
   }
@@ -87,7 +87,7 @@ test('an application that is no target of policies needs no label', async () => 
   const world = await createShop({})
   publish(world)
   await world.send('relation-changed', requires(7, DB))
-  expect((await world.send('resync', DB)).waiting ?? []).toEqual([])
+  expect((await world.send('resync', DB)).conditions ?? []).toEqual([])
 })
 
 test('a Service that does not select the pods of its application is waited for', async () => {
@@ -96,8 +96,8 @@ test('a Service that does not select the pods of its application is waited for',
   await world.send('relation-changed', requires(7, DB))
   const message =
     'Service shop/db does not select the pods of the application, so that its policies hold for other pods or for none: correct its selector'
-  expect(messagesOf((await world.send('resync', DB)).waiting)).toEqual([message])
-  expect(messagesOf((await viewOf(world)).waiting)).toEqual([message])
+  expect(messagesOf((await world.send('resync', DB)).conditions)).toEqual([message])
+  expect(messagesOf((await viewOf(world)).conditions)).toEqual([message])
 })
 
 const ACCOUNT =
@@ -108,12 +108,12 @@ test('a client that runs as another ServiceAccount than the grants name waits, a
   await world.send('relation-changed', requires(7, DB))
   await world.send('relation-changed', requires(8, WEB))
   edit(world, STATEFUL_SET('web'), TEMPLATE({}, { serviceAccountName: 'runner' }))
-  expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
+  expect((await world.send('resync', WEB)).conditions ?? []).toEqual([])
   await world.send('relation-changed', related(3, 'db', WEB, DB))
-  expect(messagesOf((await world.send('resync', WEB)).waiting)).toEqual([ACCOUNT])
-  const { status, waiting } = await viewOf(world, 'web')
+  expect(messagesOf((await world.send('resync', WEB)).conditions)).toEqual([ACCOUNT])
+  const { status, conditions } = await viewOf(world, 'web')
   expect(status.status).toBe('waiting')
-  expect(messagesOf(waiting)).toEqual([ACCOUNT])
+  expect(messagesOf(conditions)).toEqual([ACCOUNT])
   const found = (await lintOf(world)).filter(({ message }) => message.includes('runner'))
   expect(found.map(({ rule }) => rule)).toEqual(['grant-without-effect'])
 })
@@ -128,8 +128,8 @@ test('a client is let in that runs as the ServiceAccount which its beacon names 
   edit(world, STATEFUL_SET('web'), TEMPLATE({}, { serviceAccountName: 'runner' }))
   await world.send('relation-changed', related(3, 'db', WEB, DB))
   await configure(world, { mesh: {}, serviceAccounts: { 'shop/web': 'runner' } })
-  expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
-  expect((await viewOf(world, 'web')).waiting).toEqual([])
+  expect((await world.send('resync', WEB)).conditions ?? []).toEqual([])
+  expect((await viewOf(world, 'web')).conditions).toEqual([])
 })
 
 test('lint names a client that is granted access and has no identity, as it is outside of the mesh', async () => {
@@ -168,7 +168,7 @@ test('a client without a beacon is not said to run as the wrong ServiceAccount, 
   edit(world, STATEFUL_SET('web'), TEMPLATE({}, { serviceAccountName: 'runner' }))
   await configure(world, { mesh: {}, serviceAccounts: { 'shop/web': 'runner' } })
   await world.send('relation-changed', related(3, 'db', WEB, DB))
-  expect((await world.send('resync', WEB)).waiting ?? []).toEqual([])
+  expect((await world.send('resync', WEB)).conditions ?? []).toEqual([])
 })
 
 test('pods whose name is set by somebody else wait, though the config has another one for them', async () => {
@@ -193,7 +193,7 @@ test('pods whose name is set by somebody else wait, though the config has anothe
     { manager: 'juju' },
   )
   await world.send('relation-changed', requires(7, DB))
-  expect(messagesOf((await world.send('resync', DB)).waiting).join()).toContain('do not have the label')
+  expect(messagesOf((await world.send('resync', DB)).conditions).join()).toContain('do not have the label')
 })
 
 test('a Service of another name that does not select the pods by name is waited for, and nobody is said to be kept out', async () => {
@@ -212,9 +212,9 @@ test('a Service of another name that does not select the pods by name is waited 
   await world.send('relation-changed', requires(7, DB))
   const message = `Service shop/front does not select the pods of db by ${NAME}: it gets no policy`
   const told = await world.send('resync', DB)
-  expect([messagesOf(told.waiting), told.messages.join()]).toEqual([[message], message])
+  expect([messagesOf(told.conditions), told.messages.join()]).toEqual([[message], message])
   const view = await viewOf(world)
-  expect([messagesOf(view.waiting), view.messages, view.status.status]).toEqual([[message], [], 'waiting'])
+  expect([messagesOf(view.conditions), view.messages, view.status.status]).toEqual([[message], [], 'waiting'])
 })
 
 test('lint goes by the ServiceAccounts that a beacon names for applications', async () => {

@@ -27,8 +27,8 @@ test('an application whose pods the mesh has not captured waits, and says so in 
   await world.send('relation-changed', requires(7, DB))
   const told = async (message: string | undefined) => {
     const outcome = await world.send('resync', DB)
-    const { status, waiting } = await viewOf(world)
-    const said = [...(outcome.waiting ?? []), ...waiting].map((one) => one.message)
+    const { status, conditions } = await viewOf(world)
+    const said = [...(outcome.conditions ?? []), ...conditions].map((one) => one.message)
     expect(status.status).toBe(message === undefined ? 'active' : 'waiting')
     expect(said).toEqual(message === undefined ? [] : Array(2).fill(expect.stringContaining(message)))
     const findings = (await lintOf(world)).map((finding) => finding.message).join('\n')
@@ -81,10 +81,10 @@ describe('an application that nothing puts on the mesh of its namespace', () => 
       await keepOff(world)
       const outcome = await world.send('resync', DB)
       const message = `pods of StatefulSet shop/db are off the mesh: ${reason}`
-      expect(outcome.waiting).toMatchObject([{ message }])
-      const { status, waiting } = await viewOf(world)
+      expect(outcome.conditions).toMatchObject([{ message }])
+      const { status, conditions } = await viewOf(world)
       expect(status.status).toBe('waiting')
-      expect(waiting).toMatchObject([{ message }])
+      expect(conditions).toMatchObject([{ message }])
       expect((await lintOf(world)).map((finding) => finding.message).join('\n')).toContain(message)
     },
   )

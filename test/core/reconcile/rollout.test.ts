@@ -38,7 +38,7 @@ const namesOfPods = (world: World) =>
 
 /** What others are told to do first by whoever asks about the application. */
 const waitingOf = async ({ app }: World): Promise<string[]> =>
-  ((await (await app.request('/applications/shop/db')).json()) as Pick<ApplicationView, 'waiting'>).waiting.map(
+  ((await (await app.request('/applications/shop/db')).json()) as Pick<ApplicationView, 'conditions'>).conditions.map(
     ({ message }) => message,
   )
 
@@ -127,16 +127,16 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
     [
       'relation with its beacon ends',
       (world: World) => world.send('relation-broken', { ...DB, relation: { id: 1 } }),
-      { status: 'unchanged', waiting: [] },
+      { status: 'unchanged', conditions: [] },
     ],
     [
       'beacon runs no mesh any more',
       (world: World) => configure(world, {}),
-      { status: 'waiting', waiting: [expect.stringContaining('waiting for the labels of shop/beacon')] },
+      { status: 'waiting', conditions: [expect.stringContaining('waiting for the labels of shop/beacon')] },
     ],
   ])(
     'pods that run on the mesh are guarded, and let their peers in, until they are replaced when its %s',
-    async (_, leave, { status, waiting }) => {
+    async (_, leave, { status, conditions }) => {
       const world = await joined(kind, { hardened: true })
       const guards = () => guardsIn(world).filter((guard) => guard.includes(' db'))
       const before = [guards(), sourcesOf(policiesOf(world, 'db'))]
@@ -153,7 +153,7 @@ describe.each<[Kind]>([['StatefulSet'], ['Deployment']])('pods of a %s that run 
       }
       replacePods(world, kind)
       await tellOfPod(world)
-      expect(await waitingOf(world)).toEqual(waiting)
+      expect(await waitingOf(world)).toEqual(conditions)
       expect(policiesOf(world, 'db')).toEqual([])
       expect(world.labels('db').service).not.toMatchObject(USE)
       expect(await world.send('resync', DB)).toMatchObject({ status })

@@ -65,15 +65,15 @@ describe('pods that no rollout gives the labels of their template', () => {
       const told = { message, since: expect.any(String), for: which.split(', ').map((name) => `Pod shop/${name}`) }
       expect(outcome).toMatchObject({
         status: 'waiting',
-        waiting: [told],
+        conditions: [told],
         applicationStatus: { status: 'waiting', message },
       })
       const view = await viewOf(world)
-      expect(view).toMatchObject({ waiting: [told], status: { status: 'waiting', message } })
+      expect(view).toMatchObject({ conditions: [told], status: { status: 'waiting', message } })
       expect(await lintOf(world)).toContainEqual({
         rule: 'pods-unlabelled',
         about: 'shop/db',
-        message: `${message} (since ${view.waiting[0]?.since})`,
+        message: `${message} (since ${view.conditions[0]?.since})`,
       })
       expect(String(await page(view))).toContain(message)
     },
@@ -85,21 +85,21 @@ describe('pods that no rollout gives the labels of their template', () => {
     await configure(world, { labels: { tier: 'a' } }, DB)
     expect(world.memory('db')).toBeDefined()
     const outcome = await configure(world, { labels: { tier: 'b' } }, DB)
-    expect(outcome).toMatchObject({ status: 'waiting', waiting: [{ message: expect.stringContaining('tier=b') }] })
+    expect(outcome).toMatchObject({ status: 'waiting', conditions: [{ message: expect.stringContaining('tier=b') }] })
   })
 
   test('pods that no rollout gives the labels of their template are told until somebody deletes them', async () => {
     const world = await joined('StatefulSet', ON_DELETE)
     remove(world, `${PODS}/db-0`)
-    expect(await resync(world)).toMatchObject({ waiting: [{ for: ['Pod shop/db-1'] }] })
+    expect(await resync(world)).toMatchObject({ conditions: [{ for: ['Pod shop/db-1'] }] })
     remove(world, `${PODS}/db-1`)
     expect(await resync(world)).toMatchObject({ status: 'unchanged', messages: [] })
-    expect(await viewOf(world)).toMatchObject({ waiting: [], status: { status: 'active' } })
+    expect(await viewOf(world)).toMatchObject({ conditions: [], status: { status: 'active' } })
   })
 
   test('pods that no rollout gives the labels of their template are told to whoever asks where somebody has taken the labels off a pod', async () => {
     const world = await joined('StatefulSet')
-    expect(await viewOf(world)).toMatchObject({ waiting: [], status: { status: 'active' } })
+    expect(await viewOf(world)).toMatchObject({ conditions: [], status: { status: 'active' } })
     patch(world, `${PODS}/db-1`, { metadata: { labels: { 'istio.io/dataplane-mode': null } } })
     expect((await viewOf(world)).status).toMatchObject({
       status: 'waiting',
@@ -129,9 +129,9 @@ describe('pods that no rollout gives the labels of their template', () => {
           /^pods of \w+ shop\/db lack labels .*, as no workload controls them \(by-hand\): delete them, or give them the labels/,
         ),
       })
-      expect(await resync(world)).toMatchObject({ status: 'waiting', waiting: [{ for: ['Pod shop/by-hand'] }] })
+      expect(await resync(world)).toMatchObject({ status: 'waiting', conditions: [{ for: ['Pod shop/by-hand'] }] })
       remove(world, `${PODS}/by-hand`)
-      expect((await viewOf(world)).waiting).toEqual([])
+      expect((await viewOf(world)).conditions).toEqual([])
     },
   )
 })
@@ -179,11 +179,11 @@ test('a pod that is labelled in place, and replaced before its event, is told by
   world.intercept = undefined
   expect(isReplaced).toBe(true)
   const told = {
-    ...{ held: 'the labels of Pod shop/db-0', for: ['Pod shop/db-0'] },
+    ...{ object: 'Pod shop/db-0', for: ['Pod shop/db-0'] },
     message: expect.stringMatching(/^Pod shop\/db-0 lacks labels, .*: its pod-restarted, or a resync, sets them$/),
   }
-  expect(outcome).toMatchObject({ waiting: [told], applicationStatus: { status: 'waiting' } })
-  expect(await viewOf(world)).toMatchObject({ waiting: [told], status: { status: 'waiting' } })
+  expect(outcome).toMatchObject({ conditions: [told], applicationStatus: { status: 'waiting' } })
+  expect(await viewOf(world)).toMatchObject({ conditions: [told], status: { status: 'waiting' } })
   await world.send('pod-restarted', { ...DB, pod: { name: 'db-0', uid: 'new' } })
-  expect(await viewOf(world)).toMatchObject({ waiting: [], status: { status: 'active' } })
+  expect(await viewOf(world)).toMatchObject({ conditions: [], status: { status: 'active' } })
 })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Finding } from '../../../src/ask/lint/finding.ts'
 import { beginnings, isDatedAnew, waitsOf } from '../../../src/core/reconcile/record/waits.ts'
 import { emptyState } from '../../../src/core/state/state.ts'
-import { describeWait } from '../../../src/platform/base/wait.ts'
+import { describeCondition, waitFor } from '../../../src/platform/base/condition.ts'
 import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { application as page } from '../../../src/serve/page/views/application.ts'
 import { writesOf } from '../../helpers/application.ts'
@@ -11,7 +11,10 @@ import type { World } from '../../helpers/world.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const SINCE = NOW.toISOString()
-const wait = (held: string, more = {}) => ({ held, for: ['shop/db'], message: `${held} waits`, ...more })
+const wait = (object: string, more = {}) => ({
+  ...waitFor(['shop/db'], 'NotReady', object, `${object} waits`),
+  ...more,
+})
 
 const viewOf = async ({ app }: World, name: string): Promise<ApplicationView> =>
   (await (await app.request(`/applications/shop/${name}`)).json()) as ApplicationView
@@ -30,17 +33,17 @@ describe('what is waited for is told alike', () => {
       remote: { application: 'redis', data: {} },
     })
     const told = {
-      held: 'relation 3 (cache)',
+      object: 'relation 3 (cache)',
       for: ['shop/redis'],
       since: expect.any(String),
       message: 'relation 3 (cache): waiting for service-name and service-port',
     }
-    expect(outcome.waiting).toEqual([told])
-    const { message, since } = outcome.waiting?.[0] ?? { message: '' }
+    expect(outcome.conditions).toMatchObject([told])
+    const { message, since } = outcome.conditions?.[0] ?? { message: '' }
     expect(outcome.messages).toEqual([message])
     expect(outcome.applicationStatus).toEqual({ status: 'waiting', message, since })
     const view = await viewOf(world, 'db')
-    expect(view).toMatchObject({ waiting: outcome.waiting, status: outcome.applicationStatus })
+    expect(view).toMatchObject({ conditions: outcome.conditions, status: outcome.applicationStatus })
     const sentence = `${message} (since ${since})`
     expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/db', message: sentence })
     expect(String(await page(view))).toContain(sentence)
@@ -52,12 +55,12 @@ describe('what is waited for is told alike', () => {
     await configure(world, { mesh: { modelOnMesh: true } })
     await world.send('relation-changed', requires(7, { application: 'db' }))
     for (const name of ['beacon', 'db', 'beacon']) await next(name)
-    const { waiting } = await configure(world, { mesh: {} })
-    expect(waiting).toMatchObject([{ held: 'Namespace shop', for: ['shop/db'], since: expect.any(String) }])
+    const { conditions } = await configure(world, { mesh: {} })
+    expect(conditions).toMatchObject([{ object: 'Namespace shop', for: ['shop/db'], since: expect.any(String) }])
     const view = await viewOf(world, 'beacon')
-    expect(view).toMatchObject({ waiting, status: { status: 'waiting', since: waiting?.[0]?.since } })
+    expect(view).toMatchObject({ conditions, status: { status: 'waiting', since: conditions?.[0]?.since } })
     for (const name of ['db', 'beacon']) await next(name)
-    expect((await viewOf(world, 'beacon')).waiting).toEqual([])
+    expect((await viewOf(world, 'beacon')).conditions).toEqual([])
   })
 
   test('a quiet step writes nothing while something is waited for', async () => {
@@ -68,21 +71,24 @@ describe('what is waited for is told alike', () => {
       headers: {},
     })
     const first = await configure(world, { mesh: {} })
-    expect(first.waiting).toMatchObject([{ held: 'the waypoint', since: expect.any(String) }])
+    expect(first.conditions).toMatchObject([{ object: 'the waypoint', since: expect.any(String) }])
     world.clock.sleep(60_000)
     let again: typeof first | undefined
     const writes = await writesOf(world, async () => {
       again = await world.send('resync', { application: 'beacon' })
     })
     expect(writes).toEqual([])
-    expect(again?.waiting).toEqual(first.waiting)
+    expect(again?.conditions).toEqual(first.conditions)
   })
 })
 
 describe('the beginning of a wait', () => {
   test('a wait that goes on keeps its beginning, a new one begins now, and one that ended has none', () => {
-    const known = { a: '2025-12-31T00:00:00.000Z', b: '2025-12-30T00:00:00.000Z' }
-    expect(beginnings([wait('a'), wait('c')], known, NOW)).toEqual({ a: known.a, c: SINCE })
+    const known = { 'NotReady a': '2025-12-31T00:00:00.000Z', 'NotReady b': '2025-12-30T00:00:00.000Z' }
+    expect(beginnings([wait('a'), wait('c')], known, NOW)).toEqual({
+      'NotReady a': known['NotReady a'],
+      'NotReady c': SINCE,
+    })
     const isSaved = (...held: string[]) =>
       isDatedAnew(
         beginnings(
@@ -109,8 +115,8 @@ describe('the beginning of a wait', () => {
   })
 
   test('a sentence ends with the beginning where that is known', () => {
-    expect(describeWait(wait('a'))).toBe('a waits')
-    expect(describeWait(wait('a', { since: SINCE }))).toBe(`a waits (since ${SINCE})`)
+    expect(describeCondition(wait('a'))).toBe('a waits')
+    expect(describeCondition(wait('a', { since: SINCE }))).toBe(`a waits (since ${SINCE})`)
   })
 })
 
@@ -121,37 +127,37 @@ test('an application whose beacon has a config without a mesh waits until that h
   await configure(world, {}, db)
   // the beacon hears of it
   await world.send('relation-changed', requires(7, db))
-  const { waiting, applicationStatus } = await world.send('resync', db)
+  const { conditions, applicationStatus } = await world.send('resync', db)
   const told = {
-    ...{ held: 'relation 7 (service-mesh)', for: ['shop/beacon'] },
+    ...{ object: 'relation 7 (service-mesh)', for: ['shop/beacon'] },
     since: expect.any(String),
     message:
       'relation 7 (service-mesh): waiting for the labels of shop/beacon, which asks for none: a beacon of meshstep does once its config has mesh',
   }
-  expect(waiting).toEqual([told])
+  expect(conditions).toMatchObject([told])
   expect(applicationStatus).toMatchObject({ status: 'waiting', message: told.message })
-  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [told], status: applicationStatus })
+  expect(await viewOf(world, 'db')).toMatchObject({ conditions: [told], status: applicationStatus })
   await configure(world, { mesh: {} })
-  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ conditions: [] })
 })
 
 test('an object that a person has deleted is waited for by whoever asks, until a step has made it again', async () => {
   const world = createMesh(['db'])
   await configure(world, { mesh: {} })
-  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, conditions: [] })
   const path = '/apis/gateway.networking.k8s.io/v1/namespaces/shop/gateways/shop-beacon-waypoint'
   world.api.handle({ method: 'DELETE', path, headers: {} })
   const told = {
-    ...{ held: 'Gateway shop/shop-beacon-waypoint', for: ['shop/beacon'] },
+    ...{ object: 'Gateway shop/shop-beacon-waypoint', for: ['shop/beacon'] },
     message: 'Gateway shop/shop-beacon-waypoint is not there: the next event of shop/beacon, or a resync, mends it',
   }
   expect(await viewOf(world, 'beacon')).toMatchObject({
     status: { status: 'waiting', message: told.message },
-    waiting: [told],
+    conditions: [told],
   })
   expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/beacon', message: told.message })
   await world.send('resync', { application: 'beacon' })
-  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await viewOf(world, 'beacon')).toMatchObject({ status: { status: 'active' }, conditions: [] })
 })
 
 test('labels that a person has taken off are waited for by whoever asks, until a step has set them again', async () => {
@@ -160,22 +166,22 @@ test('labels that a person has taken off are waited for by whoever asks, until a
   await configure(world, { mesh: {} })
   await configure(world, {}, db)
   await world.send('relation-changed', requires(7, db))
-  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, conditions: [] })
   world.api.handle({
     ...{ method: 'PATCH', path: '/apis/apps/v1/namespaces/shop/statefulsets/db' },
     headers: { 'content-type': 'application/merge-patch+json' },
     body: JSON.stringify({ spec: { template: { metadata: { labels: { 'istio.io/dataplane-mode': null } } } } }),
   })
   const told = {
-    ...{ held: 'the labels of StatefulSet shop/db', for: ['shop/db'] },
+    ...{ object: 'the labels of StatefulSet shop/db', for: ['shop/db'] },
     message: 'StatefulSet shop/db lacks labels: the next event of shop/db, or a resync, mends it',
   }
   expect(await viewOf(world, 'db')).toMatchObject({
     status: { status: 'waiting', message: told.message },
-    waiting: [told],
+    conditions: [told],
   })
   await world.send('resync', db)
-  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, conditions: [] })
 })
 
 test('a wait that begins where nothing else changes has a beginning, which costs one write', async () => {
@@ -183,16 +189,16 @@ test('a wait that begins where nothing else changes has a beginning, which costs
   await configure(world, { labels: { team: 'blue' } }, { application: 'db' })
   world.api.handle({ method: 'DELETE', path: '/api/v1/namespaces/shop/services/db', headers: {} })
   const first = await world.send('resync', { application: 'db' })
-  expect(first.waiting).toMatchObject([{ held: 'the labels of Service shop/db', since: expect.any(String) }])
+  expect(first.conditions).toMatchObject([{ object: 'the labels of Service shop/db', since: expect.any(String) }])
   world.clock.advance(60_000)
   world.calls.length = 0
   const again = await world.send('resync', { application: 'db' })
-  expect(again.waiting).toEqual(first.waiting)
+  expect(again.conditions).toEqual(first.conditions)
   expect(writes(world)).toEqual([])
 })
 
 test('all sources of waits are listed, each with its beginning', () => {
-  const state = { ...emptyState(), waitingSince: { plan: SINCE } }
+  const state = { ...emptyState(), waitingSince: { 'NotReady plan': SINCE } }
   const listed = waitsOf({
     mesh: {
       enrolment: { key: 'mesh', value: 'on' },
@@ -212,13 +218,13 @@ test('all sources of waits are listed, each with its beginning', () => {
     running: { pods: [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'db-0' }, spec: { hostNetwork: true } }] },
     missing: [{ kind: 'Service', name: 'db' }],
   })
-  expect(listed.map(({ held, since }) => [held, since])).toEqual([
+  expect(listed.map(({ object, since }) => [object, since])).toEqual([
     ['the labels of Service shop/db', undefined],
     ['relation', undefined],
     ['desired', undefined],
     ['plan', SINCE],
     ['pods', undefined],
-    ['the labels of Pod db-0', undefined],
-    ['the mesh of the pods of shop/db', undefined],
+    ['Pod db-0', undefined],
+    ['shop/db', undefined],
   ])
 })

@@ -76,8 +76,8 @@ test('labels that a lost config asked for stay where the application leaves the 
   await endRelation(world, 'details', MESH)
   expect(isOffMesh(world, 'details')).toBe(true)
   expect(world.labels('details').template).toMatchObject({ tier: 'gold' })
-  expect((await resync(world, 'details')).waiting).toContainEqual(
-    expect.objectContaining({ held: 'what the config of shop/details may have asked for', for: ['shop/details'] }),
+  expect((await resync(world, 'details')).conditions).toContainEqual(
+    expect.objectContaining({ object: 'what the config of shop/details may have asked for', for: ['shop/details'] }),
   )
   await say(world, 'application-removed', { application: 'details' })
   expect(world.labels('details').template).not.toHaveProperty('tier')

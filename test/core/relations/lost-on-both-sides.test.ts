@@ -127,7 +127,7 @@ describe('a beacon whose config is told first after its memory and that of a con
       await tell(world)
       for (const name of ['db', 'beacon', 'db']) await world.send('resync', { application: name })
       expect(sources(world)).toEqual(left)
-      expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, waiting: [] })
+      expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, conditions: [] })
     },
   )
 })
@@ -169,15 +169,15 @@ describe('a beacon that goes after its memory and that of a consumer were lost',
       const before = seen(world)
       for (const name of ['db', 'beacon']) loseMemory(world, name)
       await go(world)
-      expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', waiting: [kept] })
+      expect(await world.send('resync', BEACON)).toMatchObject({ status: 'waiting', conditions: [kept] })
       await resync(world)
       expect(seen(world)).toEqual(before)
-      expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, waiting: [kept] })
+      expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, conditions: [kept] })
       expect(await lintOf(world)).toContainEqual({ rule: 'waiting', about: 'shop/beacon', message: kept.message })
       await world.send('relation-broken', { ...DB, relation: { id: 7, interface: 'service_mesh' }, remote: BEACON })
       await resync(world)
       expect(seen(world)).toEqual([0, [], [], {}])
-      expect(await viewOf(world)).toMatchObject({ waiting: [] })
+      expect(JSON.stringify(await viewOf(world))).not.toContain('waiting for')
     },
   )
 })
@@ -209,14 +209,14 @@ test('a beacon whose memory is lost, and whose config has no mesh any more, is n
     'objects of kind Gateway that shop/beacon wrote stand, and its memory, which was lost once, does not know them: a resync of shop removes them'
   expect(await viewOf()).toMatchObject({
     status: { status: 'waiting' },
-    waiting: expect.arrayContaining([expect.objectContaining({ message })]),
+    conditions: expect.arrayContaining([expect.objectContaining({ message })]),
   })
   const lint = await world.app.request('/lint?namespace=shop')
   expect(await lint.json()).toContainEqual(expect.objectContaining({ rule: 'waiting', message }))
   await world.send('resync', { application: undefined })
   expect(objectsOf(world, 'Gateway')).toEqual([])
   // nothing of it runs
-  expect(await viewOf()).toMatchObject({ status: { status: 'waiting' }, waiting: [] })
+  expect(await viewOf()).toMatchObject({ status: { status: 'waiting' }, conditions: [{ reason: 'NoUnits' }] })
 })
 
 test('an application that is told of a beacon which does not know of it is not active: its status names the beacon until that is told', async () => {
@@ -228,7 +228,7 @@ test('an application that is told of a beacon which does not know of it is not a
     'relation 7 (service-mesh): waiting for shop/beacon, which does not know of the relation yet: its next event, or a resync of shop, tells it'
   expect(await viewOf()).toMatchObject({
     status: { status: 'waiting' },
-    waiting: expect.arrayContaining([expect.objectContaining({ for: ['shop/beacon'], message })]),
+    conditions: expect.arrayContaining([expect.objectContaining({ for: ['shop/beacon'], message })]),
   })
   await world.send('resync', BEACON)
   expect(JSON.stringify(await viewOf())).not.toContain('does not know of the relation')
@@ -239,9 +239,9 @@ test('an application whose memory was lost, and whose config nobody has told sin
   loseMemory(world, 'db')
   await world.send('relation-changed', related(11, 'db', WEB, DB))
   const answer = await world.app.request('/applications/shop/db')
-  const view = (await answer.json()) as { status: unknown; waiting: { message: string }[] }
+  const view = (await answer.json()) as { status: unknown; conditions: { message: string }[] }
   expect(view.status).toMatchObject({ status: 'waiting' })
-  const messages = view.waiting.map(({ message }) => message)
+  const messages = view.conditions.map(({ message }) => message)
   expect(messages.filter((message) => message.includes('waiting for the config'))).not.toEqual([])
   expect(sources(world)).toEqual(['shop/web'])
 })

@@ -306,9 +306,9 @@ describe('an id', () => {
 
   test('an id that another relation has is waited for, on either side', () => {
     const waits = (entries: RelationEntry[], peers: Peers = peersOf({})) => sharedIds(SUBJECT, stateOf(entries), peers)
-    expect(waits([entryOf(), WAITING])).toEqual([
+    expect(waits([entryOf(), WAITING])).toMatchObject([
       {
-        ...{ held: 'relation 1 (service-mesh) with shop/other', for: ['shop/beacon'] },
+        ...{ object: 'relation 1 (service-mesh) with shop/other', for: ['shop/beacon'] },
         message:
           'relation 1 (service-mesh) with shop/other does not count, as shop/web has the id 1 for service_mesh with shop/beacon until that ends: give one of the two another id',
       },

@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { judge } from '../../../src/core/reconcile/record/conditions.ts'
+import { emptyState } from '../../../src/core/state/state.ts'
 import {
   checkAuthority,
   type Leader,
@@ -10,7 +12,6 @@ import {
 import type { ApplicationStatus, Report } from '../../../src/core/units/report.ts'
 import { withReport } from '../../../src/core/units/reports.ts'
 import { noUnits, observePods, type Units } from '../../../src/core/units/units.ts'
-import { combineStatuses } from '../../../src/core/workload/status.ts'
 
 /** What a memory remembers of it, and how each event folds into it. */
 type Memory = {
@@ -99,13 +100,18 @@ const states = (folds: readonly Fold[]): Memory[] => {
 }
 
 const statusIn = ({ units, pending }: Memory): ApplicationStatus =>
-  combineStatuses({
-    application: 'web',
-    units,
-    pending,
-    now: NOW,
-    hasNoUnits: Object.keys(units.present).length === 0,
-  })
+  judge(
+    { kinds: () => [], reports: () => [] },
+    { namespace: 'shop', application: 'web' },
+    {
+      ...emptyState(),
+      config: { workload: { podSpec: {} } } as never,
+      units,
+      pending: (pending ? [pending] : []) as never,
+    },
+    { state: { relations: {} }, blocked: [] } as never,
+    { running: {}, held: [], desired: { unserved: [], labels: {} }, now: NOW },
+  ).application
 
 const folds = LOG.map(([, fold]) => fold)
 

@@ -95,9 +95,9 @@ describe.each(PARTS)('%s that a unit changes again and again', (name, shown, pat
 
   test('what waits is told with its part, the places that differ, the units and the time, without a value', () => {
     const [wait, ...others] = slowedWaits(SUBJECT, later({ at: 0, ...tell('b') }, { at: 1, ...tell('hush') }))
-    expect([wait, others]).toEqual([
+    expect([wait, others]).toMatchObject([
       {
-        held: shown,
+        object: shown,
         for: ['shop/web'],
         message: `${shown}: units keep changing it. What they sent last differs in ${path}, and is taken by the next event, or a resync, after 1970-01-01T00:00:10.000Z`,
       },

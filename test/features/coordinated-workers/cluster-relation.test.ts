@@ -143,7 +143,7 @@ describe('what a worker tells', () => {
       const units = { 'mimir/0': unit('mimir', 'mimir/0'), 'mimir/1': unit('mimir', 'mimir/1', changes) }
       const handled = await told(world, 'mimir', 4, units, 'querier')
       expect(handled.messages).toEqual([expect.stringContaining(`relation 4 (cluster): ${problem}`)])
-      expect(handled.applicationStatus).toBeUndefined()
+      expect(handled.conditions).toMatchObject([{ reason: 'DataUnserved', message: handled.messages[0] }])
       expect(locations(world).filter((one) => one.startsWith('= /proxy/'))).toEqual(['= /proxy/worker/mimir-0/metrics'])
     },
   )

@@ -35,20 +35,20 @@ describe('what cannot be read keeps what is held', () => {
     ['null', { labels: null, mesh_type: 'istio' }, /labels:/],
     ['a mesh that is not known', { labels: {}, mesh_type: 'linkerd' }, /mesh_type:/],
   ])('%s', (_, data, message) => {
-    const { labels, unknown, messages } = desired([relation(7, data)], { labels: { team: 'red' } })
+    const { labels, unknown, refused } = desired([relation(7, data)], { labels: { team: 'red' } })
     expect({ labels, unknown }).toEqual({ labels: { team: 'red' }, unknown: 'all' })
-    expect(messages).toEqual([expect.stringMatching(message)])
+    expect(refused).toEqual([expect.stringMatching(message)])
   })
 
   test('a bad label is named, and the good ones are wanted', () => {
-    const { labels, unknown, messages } = desired([
+    const { labels, unknown, refused } = desired([
       relation(7, { labels: { 'istio.io/use-waypoint': 'x', 'bad key': 'x', 'istio.io/use-waypoint-namespace': 5 } }),
     ])
     expect({ labels, unknown }).toEqual({
       labels: { 'istio.io/use-waypoint': 'x' },
       unknown: ['istio.io/use-waypoint-namespace'],
     })
-    expect(messages).toEqual([
+    expect(refused).toEqual([
       expect.stringContaining('relation 7 (service-mesh): label bad key is not applied'),
       expect.stringContaining(
         'label istio.io/use-waypoint-namespace is not applied: the value must be a string, not 5',
@@ -163,9 +163,9 @@ describe('of other applications', () => {
       'istio.io/dataplane-mode',
     ],
   ])('%s: what was held is let go of, and it is told', (_, one, key) => {
-    const { labels, unknown, messages } = desired([one])
+    const { labels, unknown, refused } = desired([one])
     expect({ labels, unknown }).toEqual({ labels: {}, unknown: [] })
-    expect(messages).toEqual([expect.stringContaining(`label ${key} is not applied: a `)])
+    expect(refused).toEqual([expect.stringContaining(`label ${key} is not applied: a `)])
   })
 
   test('what is refused does not keep out what the config or another relation asks for', () => {

@@ -58,7 +58,7 @@ test('what Istio has taken is told by nobody', async () => {
   for (const name of ['beacon', 'db', 'web']) {
     const { status, messages } = await world.send('resync', { application: name })
     const view = await viewOf(world, name)
-    expect([name, status, messages, view.status.status, view.waiting]).toEqual([name, 'unchanged', [], 'active', []])
+    expect([name, status, messages, view.status.status, view.conditions]).toEqual([name, 'unchanged', [], 'active', []])
   }
   expect(await lint(world)).toEqual([])
   expect(await explain(world)).toMatchObject({ allowed: true, decided: true })
@@ -70,7 +70,7 @@ test('a policy that changed while istiod is away is told as not taken by each wh
   await narrow(world)
   const asked = await viewOf(world, 'db')
   expect(asked.status).toMatchObject({ status: 'waiting', message: expect.stringMatching(NOT_TAKEN) })
-  expect(asked.waiting).toMatchObject([
+  expect(asked.conditions).toMatchObject([
     { for: ['Istio'], since: '2026-01-01T00:00:00Z', message: expect.stringMatching(NOT_TAKEN) },
   ])
   expect(await viewOf(world, 'db')).toMatchObject({
@@ -92,7 +92,7 @@ test('a policy that changed while istiod is away is told as not taken by each wh
   })
   startIstio(world)
   expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
-  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, conditions: [] })
   expect(await explain(world)).toMatchObject({ allowed: false, decided: true })
 })
 
@@ -122,10 +122,10 @@ test('a Service whose label came while istiod is away is told as not led to its 
   world.api.seed(application('api', { labels: {} }))
   await world.send('relation-changed', requires(9, { application: 'api' }))
   // nothing marks the pods either
-  const { waiting } = (await viewOf(world, 'api')) as { waiting: unknown }
-  expect(waiting).toContainEqual(
+  const { conditions } = (await viewOf(world, 'api')) as { conditions: unknown }
+  expect(conditions).toContainEqual(
     expect.objectContaining({
-      held: 'Service shop/api',
+      object: 'Service shop/api',
       message: expect.stringMatching(/^Istio has not taken Service shop\/api yet/),
     }),
   )
@@ -144,7 +144,7 @@ test('a namespace that the discoverySelectors leave out is named', async () => {
     /discoverySelectors of Istio leave out the namespace shop: nothing there is enforced until they select it/
   expect(await viewOf(world, 'db')).toMatchObject({
     status: { status: 'waiting', message: expect.stringMatching(left) },
-    waiting: [{ held: 'Namespace shop', for: ['Istio'], message: expect.stringMatching(left) }],
+    conditions: [{ object: 'Namespace shop', for: ['Istio'], message: expect.stringMatching(left) }],
   })
   expect(await explain(world)).toMatchObject({ decided: false, sentence: expect.stringMatching(left) })
   await narrow(world)
@@ -167,7 +167,7 @@ test('where nothing writes conditions, nothing is waited for', async () => {
   await world.send('relation-changed', requires(7, DB))
   world.clock.advance(MINUTE)
   expect(await world.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
-  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, waiting: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ status: { status: 'active' }, conditions: [] })
 })
 
 const config = (version: string) => ({
@@ -199,17 +199,20 @@ test('the first policies of a mesh are told as not taken where the version of Is
   await configure(world, { policies: [{ type: 'app', relation: 'db', endpoints: [] }] }, DB)
   await world.send('relation-changed', requires(7, DB))
   world.clock.advance(MINUTE)
-  expect(await viewOf(world, 'db')).toMatchObject({ waiting: [] })
+  expect(await viewOf(world, 'db')).toMatchObject({ conditions: [] })
   edit(world, '/api/v1/namespaces/istio-system/configmaps/istio', { metadata: config('1.26.1').metadata })
-  const { status, waiting } = await viewOf(world, 'db')
+  const { status, conditions } = await viewOf(world, 'db')
   expect(status).toMatchObject({ status: 'waiting', message: expect.stringMatching(NOT_TAKEN) })
-  expect(waiting.length).toBeGreaterThan(0)
+  expect(conditions.length).toBeGreaterThan(0)
   expect((await lint(world)).map(({ message }) => message)).toContainEqual(expect.stringMatching(NOT_TAKEN))
   // who is guarded by them is not guarded yet
   expect(await viewOf(world, 'db')).toMatchObject({
     status: { status: 'waiting', message: expect.stringMatching(NOT_TAKEN) },
   })
-  const said = { status: 'waiting', waiting: expect.arrayContaining([{ ...waiting[0], since: expect.anything() }]) }
+  const said = {
+    status: 'waiting',
+    conditions: expect.arrayContaining([{ ...conditions[0], since: expect.anything() }]),
+  }
   expect(await world.send('resync', DB)).toMatchObject(said)
   const answer = await world.app.request('/explain?from=shop/db&to=shop/db&port=80')
   expect(await answer.json()).toMatchObject({ decided: false })

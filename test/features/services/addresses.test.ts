@@ -64,7 +64,7 @@ describe('a provider', () => {
       'relation 3 (database): Service shop/nosuch does not exist, and is not offered: the next event after it does offers it'
     expect(await world.send('config-changed', offers({ database: { name: 'nosuch', port: 5432 } }))).toMatchObject({
       status: 'waiting',
-      waiting: [{ for: ['Service shop/nosuch'], message }],
+      conditions: [{ for: ['Service shop/nosuch'], message }],
     })
     expect(await view(world)).toMatchObject({ status: { status: 'waiting', message } })
     expect(databagFor(world, 'api')).not.toHaveProperty('service-name')

@@ -78,9 +78,9 @@ describe('what is not complete is not offered', () => {
     [{ _supported_versions: ['v1'], data: { 'service-name': '', 'service-port': 5432 } }, 'service-name'],
   ])('%j waits for %s', (data, keys) => {
     const announced = announce(nothingAnnounced(), [SERVICE], 1)
-    expect(offeredBy([relation(7, data)], announced)).toEqual({
+    expect(offeredBy([relation(7, data)], announced)).toMatchObject({
       services: [],
-      waiting: [{ held: 'relation 7 (db)', for: ['shop/postgres'], message: `relation 7 (db): waiting for ${keys}` }],
+      waiting: [{ object: 'relation 7 (db)', for: ['shop/postgres'], message: `relation 7 (db): waiting for ${keys}` }],
       problems: [],
     })
   })

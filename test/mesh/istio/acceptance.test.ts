@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { causeIn, causeLookups, unenforced, withCause } from '../../../src/mesh/istio/acceptance.ts'
-import { describeWait } from '../../../src/platform/base/wait.ts'
+import { describeCondition } from '../../../src/platform/base/condition.ts'
 import { type KubernetesObject, nameOf } from '../../../src/platform/kubernetes/objects.ts'
 
 const AT = '2026-01-01T00:00:00Z'
@@ -47,7 +47,7 @@ const service = (conditions?: readonly Record<string, unknown>[], labels = { 'is
   object('Service', 'db', {}, conditions, { labels, generation: undefined })
 
 const heldIn = (objects: readonly KubernetesObject[], witnesses: readonly KubernetesObject[] = []): string[] =>
-  unenforced(objects, witnesses).map(({ is, held }) => `${is} ${held}`)
+  unenforced(objects, witnesses).map(({ condition: { reason, object } }) => `${reason} ${object}`)
 
 const TAKEN = said('ZtunnelAccepted', '2')
 
@@ -92,17 +92,17 @@ describe('an object is not taken yet', () => {
     ],
   ])('%s, where another has one', (_, pending) => {
     expect(heldIn([pending], [ofPods([TAKEN], 'other')])).toEqual([
-      `pending ${pending.kind} shop/${pending.metadata.name}`,
+      `NotTaken ${pending.kind} shop/${pending.metadata.name}`,
     ])
   })
 
   test('a Gateway whose condition is of an older generation', () => {
-    expect(heldIn([gateway([said('Accepted', 1)])])).toEqual(['pending Gateway shop/way'])
+    expect(heldIn([gateway([said('Accepted', 1)])])).toEqual(['NotTaken Gateway shop/way'])
   })
 
   test('an object is not taken yet, and says since when, and what ends it', () => {
     const [wait] = unenforced([ofPods([said('ZtunnelAccepted', '1')])])
-    expect(wait && describeWait(wait)).toBe(
+    expect(wait && describeCondition(wait.condition)).toBe(
       'Istio has not taken AuthorizationPolicy shop/pods yet: proxies enforce the previous state until istiod takes it; istiod may be away (since 2026-01-02T00:00:00Z)',
     )
   })
@@ -130,7 +130,9 @@ describe('an object that Istio refuses says why', () => {
       'Gateway shop/way is not enforced: no such options (InvalidParameters)',
     ],
   ])('%s', (_, refused, message) => {
-    expect(unenforced([refused]).map((one) => [one.is, one.message])).toEqual([['refused', message]])
+    expect(unenforced([refused]).map(({ condition }) => [condition.reason, condition.message])).toEqual([
+      ['NotEnforced', message],
+    ])
   })
 })
 

@@ -43,9 +43,9 @@ describe('GET /applications', () => {
       headers: {},
     })
     const view = await get<ApplicationView>(place, 'shop/db')
-    expect(view.waiting).toEqual([
+    expect(view.conditions).toMatchObject([
       {
-        held: 'relation 1 (service-mesh)',
+        object: 'relation 1 (service-mesh)',
         for: ['shop/beacon'],
         message: expect.stringContaining('waiting for the data of shop/beacon'),
       },
@@ -261,7 +261,7 @@ describe('an expectation in a config', () => {
     expect(await place.send('resync', DB)).toMatchObject({ status: 'unchanged', messages: [] })
   })
 
-  test('an expectation in a config makes the answers to events say waiting as soon as the mesh does not meet it any more', async () => {
+  test('an expectation in a config makes the answers to events say conditions as soon as the mesh does not meet it any more', async () => {
     const place = await granted(expecting(true))
     const answer = await place.send('relation-broken', { ...DB, relation: { id: 3 } })
     const again = await place.send('resync', DB)

@@ -1,3 +1,4 @@
+import { type Condition, condition } from '../../../platform/base/condition.ts'
 import { jsonBytes } from '../../../platform/base/json-bytes.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Features } from '../../feature/combine.ts'
@@ -95,23 +96,23 @@ export const limitDatabags = (
   memory: Memory,
   before: State,
   said: State,
-): { state: State; problems: readonly string[] } => {
+): { state: State; noRoom: readonly Condition[] } => {
   const { labels } = memory
   const keys = Object.keys(said.relations).filter((key) => hashIn(said, key) !== hashIn(before, key))
-  if (keys.length === 0 || hasRoom({ state: said, labels }, memory)) return { state: said, problems: [] }
+  if (keys.length === 0 || hasRoom({ state: said, labels }, memory)) return { state: said, noRoom: [] }
   // many relations may publish one databag
   const alike = Map.groupBy(keys, (key) => `${hashIn(before, key)} ${hashIn(said, key)}`)
   const growth = (key: string) => bytesIn(said, key) - bytesIn(before, key)
   const sized = [...alike.values()].toSorted(([one = ''], [other = '']) => growth(one) - growth(other))
-  const problems: string[] = []
+  const noRoom: Condition[] = []
   let state = sayingAsIn(said, before, keys)
   for (const group of sized) {
     const left = keys.filter((key) => !group.includes(key) && hashIn(state, key) !== hashIn(said, key))
     const candidate = sayingAsIn(said, before, left)
     if (hasRoom({ state: candidate, labels }, { state, labels })) state = candidate
-    else problems.push(...group.map((key) => noRoomFor(said, key, measureContent({ state: candidate, labels }))))
+    else noRoom.push(...group.map((key) => noRoomFor(said, key, measureContent({ state: candidate, labels }))))
   }
-  return { state, problems }
+  return { state, noRoom }
 }
 
 const hashIn = ({ relations }: State, key: string): string | undefined => ownValue(relations, key)?.published?.digest
@@ -132,12 +133,13 @@ export const sayingAsIn = (state: State, before: State, keys: readonly string[])
   return publishing(state, Object.fromEntries(relations), Object.fromEntries(published))
 }
 
-const noRoomFor = ({ relations }: State, key: string, bytes: number): string => {
+const noRoomFor = ({ relations }: State, key: string, bytes: number): Condition => {
   const { remote, ...entry } = relations[key] as RelationEntry
-  return (
-    `${relationName(entry)} with ${remote.application}: what is to be published there does not fit, as the memory would have ${bytes} bytes, ` +
+  const object = `${relationName(entry)} with ${remote.application}`
+  const why =
+    `${object}: what is to be published there does not fit, as the memory would have ${bytes} bytes, ` +
     `and at most ${FULL_BYTES} fit into a ConfigMap: ask for less in the config; what was published before stays`
-  )
+  return condition('Waiting', 'NoRoom', object, why)
 }
 
 const NOTHING: OwnSide = { data: {} }

@@ -1,5 +1,5 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import type { WantedLabels } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager, ownerLabels } from '../../../platform/kubernetes/ownership-labels.ts'
@@ -23,7 +23,7 @@ export type Desired = {
   /** Requesters whose requests are not known, and objects of which the content is not. What was made for them stays. */
   readonly unknownRequests: readonly string[]
   /** Waits for something that does not exist yet. The step is not complete before it does. */
-  readonly waiting: readonly Wait[]
+  readonly waiting: readonly Condition[]
   /** Problems of data that relations tell, and that cannot be read or served. They are a part of the messages. */
   readonly unserved: readonly string[]
   readonly messages: readonly string[]
@@ -75,6 +75,7 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
     unserved,
     messages: distinct([
       ...unserved,
+      ...(labels.refused ?? []),
       ...labels.messages,
       ...parts.flatMap((part) => part.messages ?? []),
       ...ownedKeys(config?.databag, state.relations),
@@ -86,9 +87,9 @@ export const desiredState = (features: Features, input: FeatureInput): Desired =
 }
 
 /** Returns the wait for the relation that put an application with a lost memory on the mesh. There is none if a relation is known that may be the one. */
-const lostEnrolment = (subject: Subject, { lost, relations }: EffectiveState): Wait[] =>
+const lostEnrolment = (subject: Subject, { lost, relations }: EffectiveState): Condition[] =>
   lost?.labels && !Object.values(relations).some(takesLabels)
-    ? [{ held: 'labels of the mesh', for: ['a relation'], message: `${subjectName(subject)} ${STAYS_ON_MESH}` }]
+    ? [waitFor(['a relation'], 'MemoryLost', 'labels of the mesh', `${subjectName(subject)} ${STAYS_ON_MESH}`)]
     : []
 
 const STAYS_ON_MESH =

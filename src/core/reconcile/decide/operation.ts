@@ -1,6 +1,6 @@
+import type { Condition } from '../../../platform/base/condition.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { type LabelLocation, type ObjectLabelConflict, readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import type { ObjectConflict } from '../../../platform/kubernetes/apply-objects.ts'
 import type { LabelDifference } from '../../../platform/kubernetes/label-difference.ts'
@@ -116,7 +116,7 @@ export type Plan = {
   readonly early: number
   readonly blocked: readonly Blocked[]
   readonly conflicts: readonly Conflict[]
-  readonly waiting: readonly Wait[]
+  readonly waiting: readonly Condition[]
   readonly messages: readonly string[]
   /** The reasons why objects cannot be read or applied. */
   readonly problems: readonly string[]

@@ -1,4 +1,4 @@
-import type { Wait } from '../../../platform/base/wait.ts'
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { objectDifference } from '../../../platform/kubernetes/apply-objects.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { isTouchOpen } from '../../../platform/kubernetes/touch.ts'
@@ -56,10 +56,10 @@ const planCarried = ({ subject, desired }: Situation, stale: readonly Kubernetes
 const MOST_NAMED = 3
 
 /** Returns the wait of stale objects for the consumers that still need them. Pods have a wait of their own. */
-const keeping = ({ keptFor, waitForPods }: Situation, kept: readonly KubernetesObject[]): Wait[] => {
+const keeping = ({ keptFor, waitForPods }: Situation, kept: readonly KubernetesObject[]): Condition[] => {
   if (kept.length === 0 || keptFor.length === 0 || waitForPods !== undefined) return []
   const left = kept.length - MOST_NAMED
   const names = [...kept.slice(0, MOST_NAMED).map(objectKey), ...(left > 0 ? [`${left} more`] : [])].join(', ')
   const message = `${names}: not desired any more, and kept until no application carries its labels: waiting for ${keptFor.join(', ')}`
-  return [{ held: names, for: keptFor, message }]
+  return [waitFor(keptFor, 'PeerOnMesh', names, message)]
 }

@@ -1,4 +1,4 @@
-import type { Wait } from '../../../platform/base/wait.ts'
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
@@ -37,10 +37,10 @@ export const planNamespace = (situation: Situation, order: Order): PlannedNamesp
 }
 
 /** Returns the wait of a namespace whose labels stay. */
-export const namespaceWait = ({ subject, labelsAwaited }: Situation, { isKept }: PlannedNamespace): Wait[] => {
-  const held = `Namespace ${subject.namespace}`
-  const message = `${held} ${STAYS_ON}: waiting for ${labelsAwaited.join(', ')}`
-  return isKept ? [{ held, for: labelsAwaited, message }] : []
+export const namespaceWait = ({ subject, labelsAwaited }: Situation, { isKept }: PlannedNamespace): Condition[] => {
+  const object = `Namespace ${subject.namespace}`
+  const message = `${object} ${STAYS_ON}: waiting for ${labelsAwaited.join(', ')}`
+  return isKept ? [waitFor(labelsAwaited, 'PeerLags', object, message)] : []
 }
 
 const STAYS_ON = 'stays on the mesh until its applications carry labels of their own'

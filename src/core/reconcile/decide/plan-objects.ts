@@ -1,5 +1,5 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { namesakeConflict, type ObjectPlan, objectDifference } from '../../../platform/kubernetes/apply-objects.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
@@ -202,8 +202,10 @@ const REMEDIES: Readonly<Record<string, string>> = {
   Gateway: 'install the Gateway API',
 }
 
-const unservedKind = (kind: Listed['kind'], count: number): Wait => ({
-  held: `${kind} objects`,
-  for: ['the API server'],
-  message: `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`,
-})
+const unservedKind = (kind: Listed['kind'], count: number): Condition =>
+  waitFor(
+    ['the API server'],
+    'KindUnserved',
+    `${kind} objects`,
+    `the API server does not know the kind ${kind}: ${REMEDIES[kind] ?? 'it is too old'}; the next event after that applies ${count}`,
+  )

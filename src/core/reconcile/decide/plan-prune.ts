@@ -1,4 +1,4 @@
-import type { Wait } from '../../../platform/base/wait.ts'
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import { isWorkload } from '../../workload/objects.ts'
 import { applyOf, type Operation, type Plan, writeOf } from './operation.ts'
@@ -69,7 +69,7 @@ export const planLibrary = (
   unchanged: ReadonlySet<string>,
 ): Pick<Plan, 'operations' | 'waiting' | 'messages'> => {
   const { mesh } = situation.features
-  const unenforced = new Set(situation.unenforced.map(({ object }) => objectKey(object)))
+  const unenforced = new Set(situation.unenforced.map(({ condition }) => condition.object))
   const replaces = takingPlaceIn(situation)
   const isEnforced = (name: string) => unchanged.has(name) && !unenforced.has(name)
   // a dry run enforces nothing, so it replaces nothing
@@ -103,8 +103,10 @@ const NOT_REPLACED = 'nothing of ours is enforced at its target'
 const letsIn = (clients: readonly string[]): string =>
   `no relation lets in ${clients.join(', ')}, as it does: tell the relation, or delete the policy`
 
-const libraryWait = (held: string, ours: readonly string[]): Wait => ({
-  held,
-  for: ['the mesh'],
-  message: `${held} of the charm library stays until the mesh has taken ${ours.join(', ')}: the next event after that removes it`,
-})
+const libraryWait = (object: string, ours: readonly string[]): Condition =>
+  waitFor(
+    ['the mesh'],
+    'LibraryPolicyKept',
+    object,
+    `${object} of the charm library stays until the mesh has taken ${ours.join(', ')}: the next event after that removes it`,
+  )

@@ -1,5 +1,5 @@
+import type { Condition } from '../../../platform/base/condition.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Leftovers } from '../../feature/feature.ts'
@@ -31,7 +31,7 @@ export type Situation = {
   /** The applications that stale objects are kept for. The consumers of a former beacon leave the mesh before its objects go. */
   readonly keptFor: readonly string[]
   /** The wait for pods that still run on the mesh while the application leaves. Until then their Service labels and policies stay. */
-  readonly waitForPods: Wait | undefined
+  readonly waitForPods: Condition | undefined
   /** A consumer has yet to write its policies by the present offer. */
   readonly isClaimAwaited: boolean
   /** Consumers without labels of their own. The namespace stays on the mesh for them. */

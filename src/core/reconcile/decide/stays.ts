@@ -1,6 +1,6 @@
+import type { Condition } from '../../../platform/base/condition.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { type LabelLocation, readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
@@ -60,4 +60,5 @@ const isOwnRequest = (subject: Subject, name: string): boolean => {
 }
 
 /** Returns the wait for the config, if something stays because only that explains it. */
-export const waitsForConfig = ({ subject }: Situation, isKept: boolean): Wait[] => (isKept ? [configWait(subject)] : [])
+export const waitsForConfig = ({ subject }: Situation, isKept: boolean): Condition[] =>
+  isKept ? [configWait(subject)] : []

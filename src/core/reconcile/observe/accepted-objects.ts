@@ -1,10 +1,10 @@
+import type { Condition } from '../../../platform/base/condition.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { findLookup, observeLookups } from '../../../platform/kubernetes/lookups.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { Mesh } from '../../feature/mesh.ts'
-import type { Unenforced } from '../../policies/unenforced.ts'
+import { isPending, type Unenforced } from '../../policies/unenforced.ts'
 import { type Observed, placesOf } from './cluster.ts'
 
 /** The objects of an application that the mesh has to accept, and other objects that show if the mesh reports acceptance at all. */
@@ -57,17 +57,14 @@ export const withCauses = async (
   mesh: Pick<Mesh, 'causeLookups' | 'causeIn' | 'withCause'>,
   kubernetes: Kubernetes,
   found: readonly Unenforced[],
-): Promise<Wait[]> => {
-  const namespaceOf = ({ object }: Unenforced): string => object.metadata.namespace ?? ''
-  const namespaces = [...new Set(found.filter(({ is }) => is === 'pending').map(namespaceOf))]
+): Promise<Condition[]> => {
+  const namespaceOf = ({ live }: Unenforced): string => live.metadata.namespace ?? ''
+  const namespaces = [...new Set(found.filter(isPending).map(namespaceOf))]
   const lookups = await observeLookups(kubernetes, (seen) =>
     namespaces.flatMap((namespace) => mesh.causeLookups(namespace, seen)),
   )
   const causes = new Map(namespaces.map((namespace) => [namespace, mesh.causeIn(namespace, lookups)]))
-  return found.map((one) => {
-    const { object: _, is: _is, ...wait } = mesh.withCause(one, causes.get(namespaceOf(one)))
-    return wait
-  })
+  return found.map((one) => mesh.withCause(one, causes.get(namespaceOf(one))))
 }
 
 /** Looks up if the mesh accepts objects of the application's namespace. Empty if `told` reports that already. */
@@ -76,8 +73,8 @@ export const namespaceCause = async (
   kubernetes: Kubernetes,
   { namespace }: Subject,
   told: readonly Unenforced[],
-): Promise<Wait[]> => {
-  if (told.some(({ is, object }) => is === 'pending' && object.metadata.namespace === namespace)) return []
+): Promise<Condition[]> => {
+  if (told.some((one) => isPending(one) && one.live.metadata.namespace === namespace)) return []
   const lookups = await observeLookups(kubernetes, (seen) => mesh.causeLookups(namespace, seen))
   const cause = mesh.causeIn(namespace, lookups)
   return cause === undefined ? [] : [cause]

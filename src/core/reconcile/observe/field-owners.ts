@@ -1,6 +1,6 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { Application } from '../../../platform/base/names.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
 import type { Kind, KubernetesObject } from '../../../platform/kubernetes/objects.ts'
@@ -74,12 +74,17 @@ export const isLeftBy = (state: State): ((owner: Owner) => boolean) => {
 }
 
 /** Lists the waits for a resync of the namespace, which removes objects that the application's memory does not know. */
-export const orphanWaits = (subject: Subject, state: State, owners: readonly Owner[]): Wait[] => {
+export const orphanWaits = (subject: Subject, state: State, owners: readonly Owner[]): Condition[] => {
   const left = owners.filter(({ application }) => application === subject.application).filter(isLeftBy(state))
   const name = subjectName(subject)
-  return [...new Set(left.map(({ kind }) => kind))].toSorted().map((kind) => ({
-    held: `each ${kind} of ${name}`,
-    for: [`a resync of ${subject.namespace}`],
-    message: `objects of kind ${kind} that ${name} wrote stand, and its memory, which was lost once, does not know them: a resync of ${subject.namespace} removes them`,
-  }))
+  return [...new Set(left.map(({ kind }) => kind))]
+    .toSorted()
+    .map((kind) =>
+      waitFor(
+        [`a resync of ${subject.namespace}`],
+        'MemoryLost',
+        `each ${kind} of ${name}`,
+        `objects of kind ${kind} that ${name} wrote stand, and its memory, which was lost once, does not know them: a resync of ${subject.namespace} removes them`,
+      ),
+    )
 }

@@ -1,6 +1,6 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { isTemplate, type LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
@@ -31,7 +31,7 @@ export const waitForPodsOnMesh = async (
   kubernetes: Kubernetes,
   subject: Subject,
   { targets, memory, desired }: Wanted,
-): Promise<Wait | undefined> => {
+): Promise<Condition | undefined> => {
   const { key } = mesh.enrolment
   if (Object.hasOwn(desired.labels, key) || isUnknown(desired, key)) return undefined
   const places = allPlaces(targets).map((place) => ({
@@ -53,7 +53,7 @@ export const waitForRemainingPods = async (
   kubernetes: Kubernetes,
   subject: Subject,
   targets: Targets,
-): Promise<Wait | undefined> => {
+): Promise<Condition | undefined> => {
   // a pod without the label of the application is on the mesh by its namespace, and stays there
   const isOn = (pod: KubernetesObject) => ownValue(pod.metadata.labels, key) === value && capture(pod).is !== 'off'
   const read = await unlessForbidden(podsOn(kubernetes, subject, targets, isOn))
@@ -65,9 +65,9 @@ export const waitForRemainingPods = async (
 
 const MOST_NAMED = 3
 
-const waitingFor = (message: string): Wait => ({ held: 'the policies of the pods', for: ['pods'], message })
+const waitingFor = (message: string): Condition => waitFor(['pods'], 'PodsOnMesh', 'the policies of the pods', message)
 
-const waitingForPods = (names: readonly string[]): Wait => {
+const waitingForPods = (names: readonly string[]): Condition => {
   const left = names.length - MOST_NAMED
   const named = [...names.slice(0, MOST_NAMED), ...(left > 0 ? [`${left} more`] : [])]
   const which = named.length > 0 ? ` (${named.join(', ')})` : ''

@@ -1,11 +1,14 @@
+import { type Condition, condition } from '../../../platform/base/condition.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
+import type { Subject } from '../../../platform/base/subject.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
-import { objectKey } from '../../../platform/kubernetes/objects.ts'
+import { nameOf, objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Content, Memory } from '../../state/memory.ts'
 import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'
 import type { State } from '../../state/state.ts'
+import { WORKLOAD_KINDS } from '../../workload/objects.ts'
 import { labelsHeldAt } from '../../workload/pod-labels.ts'
 import type { Report } from '../apply/execute.ts'
 import type { Desired } from '../decide/desired-state.ts'
@@ -78,19 +81,31 @@ const seenOn = (
 const MOST_REMEMBERED = 20
 const LONGEST_REMEMBERED = 500
 
+/** Lists what the API server refused, by object or call, with the reason. */
+export const refusalsOf = ({ problems }: Pick<Plan, 'problems'>, reports: readonly Report[]): [string, string][] => [
+  // the call of a problem identifies it even if the wording changes
+  ...problems.map((problem): [string, string] => [problem.split(': ')[0] ?? problem, problem]),
+  ...reports.flatMap(({ refused, operation: { object } }): [string, string][] =>
+    refused === undefined ? [] : [[object, refused]],
+  ),
+]
+
+/** Returns the condition of something that the API server refused. */
+export const refusal = ({ namespace, application }: Subject, object: string, why: string): Condition =>
+  WORKLOAD_KINDS.some((kind) => nameOf({ kind, namespace, name: application }) === object)
+    ? condition('Error', 'SpecRefused', object, `the pod spec is refused, and what runs stays: ${why}`)
+    : condition('Error', 'Refused', object, why)
+
 /** Remembers the refused operations, and the calls that were refused. */
 export const withRefusals = (
   { refused: _, ...state }: State,
-  { problems }: Plan,
+  planned: Pick<Plan, 'problems'>,
   reports: readonly Report[],
 ): State => {
-  const told = [
-    // the call of a problem identifies it even if the wording changes
-    ...problems.map((problem) => [problem.split(': ')[0] ?? problem, problem] as const),
-    ...reports.flatMap(({ refused, operation: { object, verb } }) =>
-      refused === undefined || verb === 'touch' ? [] : [[object, refused] as const],
-    ),
-  ]
+  const told = refusalsOf(
+    planned,
+    reports.filter(({ operation }) => operation.verb !== 'touch'),
+  )
   if (told.length === 0) return state
   const refused = told.slice(0, MOST_REMEMBERED).map(([name, text]) => [name, text.slice(0, LONGEST_REMEMBERED)])
   return { ...state, refused: Object.fromEntries(refused) }

@@ -1,6 +1,6 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { nameOf } from '../../../platform/kubernetes/objects.ts'
 import { type PodLike, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
@@ -8,9 +8,6 @@ import type { Capture, Mesh } from '../../feature/mesh.ts'
 import { relationsWith } from '../../state/relation.ts'
 import type { EffectiveState } from '../../state/state.ts'
 import type { Running } from '../observe/units.ts'
-
-/** The beginning of `held` in this wait. */
-export const MESH_OF_PODS = 'the mesh of the pods of '
 
 type Meant = {
   readonly mesh: Pick<Mesh, 'capture' | 'enrolment'>
@@ -23,7 +20,7 @@ type Meant = {
  * Returns the waits for pods that should be on the mesh, and that it does not capture, or may not capture: because of where they run, of a label or an
  * annotation of their own, or because it has not marked them as captured.
  */
-export const offMeshWaits = (meant: Meant, { workload, pods = [], unowned = [], isMarking }: Running): Wait[] => {
+export const offMeshWaits = (meant: Meant, { workload, pods = [], unowned = [], isMarking }: Running): Condition[] => {
   if (!isMeantForMesh(meant)) return []
   const { mesh, subject, desired } = meant
   const { key, value } = mesh.enrolment
@@ -33,11 +30,7 @@ export const offMeshWaits = (meant: Meant, { workload, pods = [], unowned = [], 
   // without a label of its own, it is on the mesh with its namespace
   const labels = ownValue(desired.labels, key) === value ? {} : { [key]: value }
   const found = made.flatMap((pod) => messageOf(meant, mesh.capture(pod, { labels, isMarking })) ?? [])
-  return [...new Set(found)].map((message) => ({
-    held: `${MESH_OF_PODS}${of}`,
-    for: [of],
-    message: `pods of ${of} ${message}`,
-  }))
+  return [...new Set(found)].map((message) => waitFor([of], 'PodsOffMesh', of, `pods of ${of} ${message}`))
 }
 
 /** Words the capture of a pod. If the label of a relation has no effect, the waits for labels report it. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { nameOf } from '../../../platform/kubernetes/objects.ts'
 import { isOnHost, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import { whyNotGranted } from '../../policies/missed-pods.ts'
@@ -12,16 +12,13 @@ import { relationsWith } from '../../state/relation.ts'
 import { type EffectiveState, publishedIn, stands } from '../../state/state.ts'
 import type { Running } from '../observe/units.ts'
 
-/** The beginning of `held` in this wait. */
-export const GRANTS_OF = 'the grants to '
-
 /** Returns the wait for pods that run as another ServiceAccount than the grants to them name. */
 export const otherAccountWaits = (
   { namespace, application }: Subject,
   { relations }: Pick<EffectiveState, 'relations'>,
   peers: Peers,
   { workload }: Running,
-): Wait[] => {
+): Condition[] => {
   // pods in the network of their node are reported as being off the mesh
   if (workload === undefined || isOnHost(podTemplate(workload))) return []
   const beacons = relationsWith(relations, { interface: 'service_mesh', role: 'requires' })
@@ -32,7 +29,7 @@ export const otherAccountWaits = (
   const problem = whyNotGranted(application, podTemplate(workload), account)
   if (problem === undefined || !isGranted({ namespace, application }, peers)) return []
   const of = nameOf({ kind: workload.kind, namespace, name: workload.metadata.name })
-  return [{ held: `${GRANTS_OF}${namespace}/${application}`, for: [of], message: `pods of ${of} ${problem}` }]
+  return [waitFor([of], 'AccountNotGranted', `${namespace}/${application}`, `pods of ${of} ${problem}`)]
 }
 
 /** Tells if a peer asks its beacon to let the application in. */

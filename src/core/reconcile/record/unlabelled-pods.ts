@@ -1,6 +1,6 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { defined, ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { podLabels, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
@@ -12,10 +12,10 @@ import type { Running } from '../observe/units.ts'
 type Labels = Readonly<Record<string, string>>
 
 /** The reason why a pod is not replaced, and the remedy. */
-type Reason = { readonly why: string; readonly end: string }
+type Stays = { readonly why: string; readonly end: string }
 
 /** A pod that lacks labels of its workload's template, and that is not being replaced. */
-type Left = Reason & { readonly pod: KubernetesObject; readonly lacks: readonly string[] }
+type Left = Stays & { readonly pod: KubernetesObject; readonly lacks: readonly string[] }
 
 /**
  * Returns the waits for pods that lack labels of their workload's template, and that are not being replaced. They are not on the mesh, or
@@ -25,7 +25,7 @@ export const unlabelledWaits = (
   subject: Subject,
   { workload, pods = [], unowned = [] }: Running,
   desired: Labels,
-): Wait[] => {
+): Condition[] => {
   if (workload === undefined) return pods.flatMap((pod) => newPodWait(pod, desired))
   const template = podLabels(podTemplate(workload))
   const wanted = Object.entries(desired).filter(([key, value]) => ownValue(template, key) === value)
@@ -34,20 +34,20 @@ export const unlabelledWaits = (
     const reason = lacks.length === 0 ? undefined : unowned.includes(pod) ? UNOWNED : reasonIn(workload, pod)
     return reason === undefined ? [] : [{ ...reason, pod, lacks: lacks.map((label) => label.join('=')) }]
   })
-  return [...Map.groupBy(left, ({ why }) => why).values()].map((alike) => waitFor(subject, workload, alike))
+  return [...Map.groupBy(left, ({ why }) => why).values()].map((alike) => leftWait(subject, workload, alike))
 }
 
 /** Returns the wait for a pod that is labelled in place and is newer than the labels of its application. */
-const newPodWait = ({ kind, metadata }: KubernetesObject, desired: Labels): Wait[] => {
+const newPodWait = ({ kind, metadata }: KubernetesObject, desired: Labels): Condition[] => {
   const lacks = Object.keys(desired).filter((key) => ownValue(metadata.labels, key) === undefined)
   const name = nameOf({ kind, ...metadata })
   const message = `${name} lacks labels, ${lacks.join(', ')}: its pod-restarted, or a resync, sets them`
-  return lacks.length === 0 ? [] : [{ held: `the labels of ${name}`, for: [name], message }]
+  return lacks.length === 0 ? [] : [waitFor([name], 'PodsUnlabelled', name, message)]
 }
 
-const UNOWNED: Reason = { why: 'no workload controls them', end: 'delete them, or give them the labels' }
+const UNOWNED: Stays = { why: 'no workload controls them', end: 'delete them, or give them the labels' }
 
-const CHANGED: Reason = {
+const CHANGED: Stays = {
   why: 'somebody has changed their labels',
   end: 'delete them; if new ones lack the labels as well, an admission webhook takes them off',
 }
@@ -69,7 +69,7 @@ export const isLeavingPods = (workload: KubernetesObject): boolean => {
 }
 
 /** Returns the reason why the workload keeps a pod of an earlier template. Undefined if it is replacing the pod. */
-const reasonIn = (workload: KubernetesObject, { metadata: { name } }: KubernetesObject): Reason | undefined => {
+const reasonIn = (workload: KubernetesObject, { metadata: { name } }: KubernetesObject): Stays | undefined => {
   const { paused, updateStrategy, first, partition } = rolloutOf(workload)
   if (paused === true) return { why: 'it is paused', end: 'resume its rollout' }
   if (updateStrategy?.type === 'OnDelete') return { why: 'its updateStrategy is OnDelete', end: 'delete them' }
@@ -80,10 +80,7 @@ const reasonIn = (workload: KubernetesObject, { metadata: { name } }: Kubernetes
 
 const MOST_NAMED = 3
 
-/** The beginning of `held` in these waits. */
-export const LABELS_OF_PODS = 'the labels of pods of '
-
-const waitFor = ({ application }: Subject, workload: KubernetesObject, left: readonly Left[]): Wait => {
+const leftWait = ({ application }: Subject, workload: KubernetesObject, left: readonly Left[]): Condition => {
   const { namespace } = workload.metadata
   const of = nameOf({ kind: workload.kind, namespace, name: workload.metadata.name })
   const names = left.map(({ pod }) => pod.metadata.name).toSorted()
@@ -91,10 +88,10 @@ const waitFor = ({ application }: Subject, workload: KubernetesObject, left: rea
   const named = [...names.slice(0, MOST_NAMED), ...(more > 0 ? [`${more} more`] : [])].join(', ')
   const lacks = [...new Set(left.flatMap((one) => one.lacks))].join(', ')
   const [{ why = '', end = '' } = {}] = left
+  const pods = names.slice(0, MOST_NAMED).map((name) => nameOf({ kind: 'Pod', namespace, name }))
+  const message = `pods of ${of} lack labels of its template, ${lacks}, as ${why} (${named}): ${end}`
   return {
-    held: `${LABELS_OF_PODS}${of}: ${why}`,
-    for: names.slice(0, MOST_NAMED).map((name) => nameOf({ kind: 'Pod', namespace, name })),
-    message: `pods of ${of} lack labels of its template, ${lacks}, as ${why} (${named}): ${end}`,
+    ...waitFor(pods, 'PodsUnlabelled', of, message),
     ...defined({ since: beginning(application, workload, left) }),
   }
 }

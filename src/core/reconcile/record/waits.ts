@@ -1,6 +1,6 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { defined, ownValue } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
 import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { Mesh } from '../../feature/mesh.ts'
@@ -26,9 +26,9 @@ export type WaitsInput = {
   readonly desired: Pick<Desired, 'waiting' | 'labels'>
   readonly plan: Pick<Plan, 'waiting' | 'conflicts'>
   /** The waits for the mesh to accept written objects. */
-  readonly unenforced: readonly Wait[]
+  readonly unenforced: readonly Condition[]
   /** The wait for pods that are on the mesh. */
-  readonly waitForPods: Wait | undefined
+  readonly waitForPods: Condition | undefined
   /** The application as it runs. */
   readonly running: Running
   /** Targets that should carry labels but do not exist. */
@@ -39,14 +39,14 @@ export type WaitsInput = {
    * The waits that no step of the application reports: for objects of a lost memory, for beacons that do not know it, and for a config where nothing
    * shows that there was one.
    */
-  readonly unnoticed?: readonly Wait[]
+  readonly unnoticed?: readonly Condition[]
 }
 
 /**
  * Lists everything that an application holds back or keeps until other parties act. A pure function of its memory, its peers and the
  * observation. Outcomes, the application's status, questions, lint and the page report exactly these waits.
  */
-export const waitsOf = (input: WaitsInput): Wait[] => {
+export const waitsOf = (input: WaitsInput): Condition[] => {
   const { mesh, subject, state, resolved, peers, desired, plan, unenforced, waitForPods, running, missing } = input
   const { due = [], unnoticed = [] } = input
   const waits = [
@@ -70,16 +70,28 @@ export const waitsOf = (input: WaitsInput): Wait[] => {
 }
 
 /** Adds the remembered beginnings to waits without a date of their own. */
-export const withBeginnings = (waits: readonly Wait[], { waitingSince }: Pick<State, 'waitingSince'>): Wait[] =>
-  waits.map((wait) => ({ ...defined({ since: ownValue(waitingSince, wait.held) }), ...wait }))
+export const withBeginnings = (
+  waits: readonly Condition[],
+  { waitingSince }: Pick<State, 'waitingSince'>,
+): Condition[] => waits.map((wait) => ({ ...defined({ since: ownValue(waitingSince, keyOf(wait)) }), ...wait }))
+
+/** Names a wait in the memory. */
+const keyOf = ({ reason, object }: Condition): string => `${reason} ${object}`
 
 /** The limit of dates in the memory. Further waits have none. */
 const MOST_DATED = 100
 
 /** Dates the waits without a date of their own. Known waits keep their beginning and their place. Undefined if there are none. */
-export const beginnings = (waits: readonly Wait[], known: State['waitingSince'], now: Date): State['waitingSince'] => {
+export const beginnings = (
+  waits: readonly Condition[],
+  known: State['waitingSince'],
+  now: Date,
+): State['waitingSince'] => {
   const dated = waits
-    .map(({ held, since }) => [held, ownValue(known, held) ?? (since === undefined ? now.toISOString() : undefined)])
+    .map((wait) => [
+      keyOf(wait),
+      ownValue(known, keyOf(wait)) ?? (wait.since === undefined ? now.toISOString() : undefined),
+    ])
     .filter(([, since]) => since !== undefined)
     .toSorted(
       ([one = ''], [other = '']) =>
@@ -92,13 +104,13 @@ export const beginnings = (waits: readonly Wait[], known: State['waitingSince'],
 export const isDatedAnew = (
   dates: State['waitingSince'] = {},
   { waitingSince = {} }: Pick<State, 'waitingSince'>,
-): boolean => Object.keys({ ...dates, ...waitingSince }).some((held) => dates[held] !== waitingSince[held])
+): boolean => Object.keys({ ...dates, ...waitingSince }).some((key) => dates[key] !== waitingSince[key])
 
 /** Tells if labels are those of a pod. The waits for pods report missing ones. */
 const isPod = ({ object: { kind } }: LabelLocation): boolean => kind === 'Pod'
 
 /** Returns the wait for the next step if an object is missing or lacks labels, because somebody removed them. */
-const dueWait = (subject: Subject, operation: Operation): Wait[] => {
+const dueWait = (subject: Subject, operation: Operation): Condition[] => {
   const { object } = operation
   const isMissing = operation.verb === 'apply' && operation.found === undefined
   const isBare =
@@ -107,14 +119,14 @@ const dueWait = (subject: Subject, operation: Operation): Wait[] => {
   const name = subjectName(subject)
   const what = isMissing ? `${object} is not there` : `${object} lacks labels`
   const held = isMissing ? object : `the labels of ${object}`
-  return [{ held, for: [name], message: `${what}: the next event of ${name}, or a resync, mends it` }]
+  return [waitFor([name], 'Drifted', held, `${what}: the next event of ${name}, or a resync, mends it`)]
 }
 
-const missingWait = ({ namespace }: Subject, { kind, name }: LabelTarget): Wait => {
+const missingWait = ({ namespace }: Subject, { kind, name }: LabelTarget): Condition => {
   const object = `${kind === 'Workload' ? 'StatefulSet or Deployment' : kind} ${namespace}/${name}`
   const next =
     kind === 'Service'
       ? 'its labels are applied by the next event after it does; if there is to be none, set service to null in the config'
       : 'its labels are applied by the next pod-restarted'
-  return { held: `the labels of ${object}`, for: [object], message: `${object} does not exist: ${next}` }
+  return waitFor([object], 'NotFound', `the labels of ${object}`, `${object} does not exist: ${next}`)
 }

@@ -1,5 +1,5 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { type Relation, relationsWith } from '../../state/relation.ts'
 import type { EffectiveState, State } from '../../state/state.ts'
 import { ENROLMENT_LABEL } from '../mesh-labels.ts'
@@ -46,17 +46,20 @@ export const workersAwaited = (subject: Subject, state: State, resolved: Resolve
 }
 
 /** Lists the waits for workers whose labels a beacon of the coordinator needs. */
-export const awaitedByBeacon = (subject: Subject, state: State, resolved: ResolvedRelations, peers: Peers): Wait[] => {
+export const awaitedByBeacon = (
+  subject: Subject,
+  state: State,
+  resolved: ResolvedRelations,
+  peers: Peers,
+): Condition[] => {
   const beacons = Object.values(state.relations).filter(
     (entry) => entry.interface === 'service_mesh' && takesLabels(entry),
   )
   const isAwaited = beacons.some((entry) => awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))))
   if (!isAwaited) return []
-  return workersAwaited(subject, state, resolved, peers).map((worker) => ({
-    held: 'the labels of the namespace',
-    for: [worker],
-    message: `waiting for ${worker} to carry labels of the mesh`,
-  }))
+  return workersAwaited(subject, state, resolved, peers).map((worker) =>
+    waitFor([worker], 'PeerLags', 'the labels of the namespace', `waiting for ${worker} to carry labels of the mesh`),
+  )
 }
 
 /** Tells if a provider waits until its labels are carried, by all pods. */

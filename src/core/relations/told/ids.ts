@@ -1,6 +1,6 @@
+import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { changed } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import type { Wait } from '../../../platform/base/wait.ts'
 import { type RelationEntry, relationKey, relationName } from '../../state/relation.ts'
 import { idHolder, type State, wordOf } from '../../state/state.ts'
 import { remoteSubject } from '../peer-entry.ts'
@@ -35,7 +35,7 @@ const withId = (state: State, entry: RelationEntry, holder: RelationEntry | unde
 })
 
 /** Lists the waits of relations whose id another relation has, on either side. */
-export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] =>
+export const sharedIds = (subject: Subject, state: State, peers: Peers): Condition[] =>
   Object.entries(state.relations).flatMap(([key, entry]) => {
     if (entry.told === undefined || wordOf(state, entry) === 'over') return []
     const own = idHolder(state, entry)
@@ -44,9 +44,9 @@ export const sharedIds = (subject: Subject, state: State, peers: Peers): Wait[] 
     if (holder === undefined) return []
     const side = own ? subject : remote
     const user = subjectName(remoteSubject(side, holder))
-    const held = `${relationName(entry)} with ${subjectName(remote)}`
+    const object = `${relationName(entry)} with ${subjectName(remote)}`
     const message =
-      `${held} does not count, as ${subjectName(side)} has the id ${entry.id} for ${holder.interface} with ${user} ` +
+      `${object} does not count, as ${subjectName(side)} has the id ${entry.id} for ${holder.interface} with ${user} ` +
       'until that ends: give one of the two another id'
-    return [{ held, for: [user], message }]
+    return [waitFor([user], 'IdTaken', object, message)]
   })

@@ -1,19 +1,20 @@
 import { html } from 'hono/html'
 import { relationState } from '../../../ask/views/relations.ts'
-import { describeWait } from '../../../platform/base/wait.ts'
+import { describeCondition } from '../../../platform/base/condition.ts'
 import type { ApplicationView } from '../../http/applications.ts'
 
 type Html = ReturnType<typeof html>
 
 /** Shows everything that is known of an application. */
 export const application = (view: ApplicationView): Html => {
-  const { namespace, application: name, status, messages, waiting, labels, wanted, config, units, leader } = view
+  const { namespace, application: name, status, messages, conditions, labels, wanted, config, units, leader } = view
   const id = `${namespace}/${name}`
+  const notes = messages.filter((text) => !conditions.some(({ message }) => message === text))
   return html`<article data-about="${id}">
   <h2><span class="muted">${namespace}/</span>${name}</h2>
   <p><span class="status ${status.status}">${status.status}</span> ${status.message}</p>
-  ${sentences('Waits for', waiting.map(describeWait))}
-  ${sentences('Messages', messages)}
+  ${sentences('Conditions', conditions.map(describeCondition))}
+  ${sentences('Messages', notes)}
   ${relations(view)}
   ${policies(view)}
   <h3>Labels</h3>

@@ -35,5 +35,5 @@ test.each([
   const state = publishing(before)
   const limited = limitDatabags({ state, labels: {}, stored: undefined }, state, publishing(said))
   expect(sizesOf(limited.state)).toEqual(expected)
-  expect(limited.problems).toHaveLength(expected.filter((size, index) => size !== said[index]).length)
+  expect(limited.noRoom).toHaveLength(expected.filter((size, index) => size !== said[index]).length)
 })

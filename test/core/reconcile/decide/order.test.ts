@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../src/core/reconcile/decide/operation.ts'
 import { inOrder, neededBy, orderOf } from '../../../../src/core/reconcile/decide/order.ts'
 import { ENROLMENT_LABEL, USE_WAYPOINT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
+import { waitFor } from '../../../../src/platform/base/condition.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
 import { NAMESPACE } from '../../../helpers/world.ts'
@@ -24,7 +25,7 @@ describe('labels of an application that leaves', () => {
 
   test('labels of an application that leaves are not those that are unknown, and are all while pods are waited for', () => {
     expect(isLeaving(MESH, {}, { desired: { labels: { ...ASKED.labels, labels: {}, unknown: 'all' } } })).toBe(false)
-    expect(isLeaving({}, {}, { waitForPods: { held: 'pods', for: [], message: '' } })).toBe(true)
+    expect(isLeaving({}, {}, { waitForPods: waitFor([], 'PodsOnMesh', 'pods', '') })).toBe(true)
   })
 })
 

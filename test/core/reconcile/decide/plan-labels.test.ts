@@ -9,6 +9,7 @@ import {
 } from '../../../../src/core/relations/mesh-labels.ts'
 import { configWait } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
+import { waitFor } from '../../../../src/platform/base/condition.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { type Changes, labelled, situationOf } from '../../../helpers/situations.ts'
 import { NAMESPACE, SUBJECT } from '../../../helpers/world.ts'
@@ -86,7 +87,7 @@ describe('labels that are desired', () => {
   })
 
   test('labels of a Service stay while pods that accept only the waypoint are waited for', () => {
-    const waitForPods = { held: 'pods', for: [], message: '' }
+    const waitForPods = waitFor([], 'PodsOnMesh', 'pods', '')
     const observed = targets(labelled('Service', MESH), labelled('StatefulSet', MESH))
     expect(shown(plan({ waitForPods, observed }).operations)).toEqual([['label StatefulSet shop/web', {}]])
   })

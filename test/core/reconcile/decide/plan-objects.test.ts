@@ -6,6 +6,7 @@ import type { Listed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { configWait } from '../../../../src/core/relations/unknown.ts'
 import { emptyState } from '../../../../src/core/state/state.ts'
 import { features } from '../../../../src/features.ts'
+import { waitFor } from '../../../../src/platform/base/condition.ts'
 import { type KubernetesObject, objectKey } from '../../../../src/platform/kubernetes/objects.ts'
 import { ownerLabels } from '../../../../src/platform/kubernetes/ownership-labels.ts'
 import { type Changes, labelled, owned, situationOf } from '../../../helpers/situations.ts'
@@ -120,7 +121,7 @@ describe('objects that are desired', () => {
     })
     expect([operations, problems]).toEqual([[], ['ConfigMap: no']])
     expect(blocked.map(({ object }) => objectKey(object))).toEqual(objects.map(objectKey))
-    expect(waiting.map(({ held, message }) => [held, message])).toEqual([
+    expect(waiting.map(({ object, message }) => [object, message])).toEqual([
       [
         'AuthorizationPolicy objects',
         'the API server does not know the kind AuthorizationPolicy: install Istio; the next event after that applies 1',
@@ -299,7 +300,7 @@ describe('the order of writes', () => {
     expect(writes(MESH, MESH)).toEqual([label, run, allow, '|', inNamespace])
     expect(writes({}, MESH)).toEqual([allow, run, '|', label, inNamespace])
     expect(writes(MESH, {})).toEqual([label, allow, run, '|', inNamespace])
-    const waitForPods = { held: 'pods', for: [], message: '' }
+    const waitForPods = waitFor([], 'PodsOnMesh', 'pods', '')
     expect(writes({}, {}, { waitForPods })).toEqual([allow, run, '|', inNamespace])
     expect(writes({}, MESH, { waitForPods })).toEqual([run, allow, '|', inNamespace])
     const fewer = { ...MESH, a: 'b' }
@@ -416,19 +417,19 @@ describe('objects that are not desired any more', () => {
     const { operations, waiting, awaiting } = kept(...stale)
     expect([operations, awaiting]).toEqual([[], 'labels-removed'])
     const names = 'ConfigMap shop/a, ConfigMap shop/b, ConfigMap shop/c, 1 more'
-    expect(waiting).toEqual([
+    expect(waiting).toMatchObject([
       {
-        ...{ held: names, for: ['shop/db', 'shop/api'] },
+        ...{ object: names, for: ['shop/db', 'shop/api'] },
         message: `${names}: not desired any more, and kept until no application carries its labels: waiting for shop/db, shop/api`,
       },
     ])
-    expect(kept(...stale.slice(1)).waiting[0]?.held).toBe('ConfigMap shop/b, ConfigMap shop/c, ConfigMap shop/d')
+    expect(kept(...stale.slice(1)).waiting[0]?.object).toBe('ConfigMap shop/b, ConfigMap shop/c, ConfigMap shop/d')
     expect(kept()).toMatchObject({ waiting: [], awaiting: undefined })
   })
 
   test('objects that are not desired any more are kept for nobody if they are Secrets, which no consumer needs', () => {
     const kinds: Listed[] = [{ kind: 'Secret', live: [live('Secret', 'a')], library: [] }]
-    const waitForPods = { held: 'pods', for: [], message: 'pods' }
+    const waitForPods = waitFor([], 'PodsOnMesh', 'pods', 'pods')
     for (const why of [{ keptFor: ['shop/db'] }, { waitForPods }]) {
       const { operations, waiting, awaiting } = planned({ ...why, observed: { owned: { kinds } } })
       expect([ids(operations), waiting, awaiting]).toEqual([['remove Secret shop/a'], [], undefined])
@@ -436,7 +437,7 @@ describe('objects that are not desired any more', () => {
   })
 
   test('objects that are not desired any more are kept while pods leave, without a wait of their own, and workloads go', () => {
-    const waitForPods = { held: 'pods', for: [], message: 'pods' }
+    const waitForPods = waitFor([], 'PodsOnMesh', 'pods', 'pods')
     const { operations, waiting } = planned({
       waitForPods,
       observed: there(live('ConfigMap', 'a'), live('StatefulSet', 'web')),

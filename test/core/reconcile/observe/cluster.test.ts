@@ -35,6 +35,7 @@ import { noUnits } from '../../../../src/core/units/units.ts'
 import { storeName } from '../../../../src/core/workload/secrets.ts'
 import { createEmbeddedApi } from '../../../../src/embedded/api/api.ts'
 import { features } from '../../../../src/features.ts'
+import { waitFor } from '../../../../src/platform/base/condition.ts'
 import { createKubernetes, type Kubernetes } from '../../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import { fieldManager, ownerLabels } from '../../../../src/platform/kubernetes/ownership-labels.ts'
@@ -351,14 +352,9 @@ describe('objects that the mesh has to accept', () => {
     expect(await configs([policy('none')])).toHaveLength(2)
   })
 
-  const unenforced = (is: 'pending' | 'refused', namespace = NAMESPACE): Unenforced => ({
-    ...{
-      object: { ...policy(), metadata: { name: 'a', namespace } },
-      is,
-      held: 'AuthorizationPolicy a',
-      for: ['Istio'],
-      message: 'told',
-    },
+  const unenforced = (reason: 'NotTaken' | 'NotEnforced', namespace = NAMESPACE): Unenforced => ({
+    live: { ...policy(), metadata: { name: 'a', namespace } },
+    condition: waitFor(['Istio'], reason, 'AuthorizationPolicy a', 'told'),
   })
   const leaving = () =>
     connect([
@@ -369,13 +365,11 @@ describe('objects that the mesh has to accept', () => {
   test('the reason why the mesh has not accepted an object is that of its namespace', async () => {
     const { kubernetes, calls } = leaving()
     const told = await withCauses(features.mesh, kubernetes, [
-      unenforced('pending'),
-      unenforced('refused', 'other'),
-      unenforced('pending'),
+      unenforced('NotTaken'),
+      unenforced('NotEnforced', 'other'),
+      unenforced('NotTaken'),
     ])
     expect(told.map(({ message }) => message.includes('discoverySelectors'))).toEqual([true, false, true])
-    expect(told[0]).not.toHaveProperty('object')
-    expect(told[0]).not.toHaveProperty('is')
     expect(calls).toHaveLength(3)
     expect(await withCauses(features.mesh, kubernetes, [])).toEqual([])
   })
@@ -386,9 +380,9 @@ describe('objects that the mesh has to accept', () => {
       (await namespaceCause(features.mesh, kubernetes, SUBJECT, told)).length
     expect([
       await causes(),
-      await causes(unenforced('pending')),
-      await causes(unenforced('refused')),
-      await causes(unenforced('pending', 'other')),
+      await causes(unenforced('NotTaken')),
+      await causes(unenforced('NotEnforced')),
+      await causes(unenforced('NotTaken', 'other')),
     ]).toEqual([1, 0, 1, 1])
     expect(await namespaceCause(features.mesh, connect([istio].slice(1)).kubernetes, SUBJECT, [])).toEqual([])
   })
@@ -458,9 +452,9 @@ describe('the owners of objects', () => {
       ],
     ] as Owner[]
     expect(orphanWaits(SUBJECT, stateOf([]), owners)).toMatchObject([
-      { held: 'each AuthorizationPolicy of shop/web', for: ['a resync of shop'] },
+      { object: 'each AuthorizationPolicy of shop/web', for: ['a resync of shop'] },
       {
-        held: 'each Gateway of shop/web',
+        object: 'each Gateway of shop/web',
         message:
           'objects of kind Gateway that shop/web wrote stand, and its memory, which was lost once, does not know them: a resync of shop removes them',
       },

@@ -7,6 +7,7 @@ import { beginnings, isDatedAnew, type WaitsInput, waitsOf } from '../../../../s
 import { ENROLMENT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { features } from '../../../../src/features.ts'
+import { waitFor } from '../../../../src/platform/base/condition.ts'
 import type { KubernetesObject, ManagedFields } from '../../../../src/platform/kubernetes/objects.ts'
 import { TOLD } from '../../../helpers/relations.ts'
 import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
@@ -37,13 +38,16 @@ const input = (changes: Partial<WaitsInput> = {}): WaitsInput => {
 
 const messages = (changes: Partial<WaitsInput>): string[] => waitsOf(input(changes)).map(({ message }) => message)
 
-const wait = (held: string) => ({ held, for: ['a'], message: held })
+const wait = (object: string) => waitFor(['a'], 'NotReady', object, object)
 
 describe('the waits of an application', () => {
   test('the waits of an application are those of its plan, of the mesh, of its pods and of nobody else, with their beginnings', () => {
     const waits = waitsOf(
       input({
-        ...{ state: stateOf([], { waitingSince: { plan: EARLIER, mesh: EARLIER } }), waitForPods: wait('pods') },
+        ...{
+          state: stateOf([], { waitingSince: { 'NotReady plan': EARLIER, 'NotReady mesh': EARLIER } }),
+          waitForPods: wait('pods'),
+        },
         ...{
           plan: { waiting: [wait('plan')], conflicts: [] },
           unenforced: [{ ...wait('mesh'), since: 'own' }],
@@ -104,20 +108,24 @@ describe('the waits of an application', () => {
 describe('the beginnings of waits', () => {
   test('the beginnings of waits are remembered, and new ones begin now unless they have a date of their own', () => {
     const waits = [wait('new'), wait('known'), { ...wait('own'), since: EARLIER }]
-    expect(beginnings(waits, { known: EARLIER, over: EARLIER }, NOW)).toEqual({
-      known: EARLIER,
-      new: NOW.toISOString(),
+    expect(beginnings(waits, { 'NotReady known': EARLIER, 'NotReady over': EARLIER }, NOW)).toEqual({
+      'NotReady known': EARLIER,
+      'NotReady new': NOW.toISOString(),
     })
     expect(beginnings([{ ...wait('own'), since: EARLIER }], undefined, NOW)).toBeUndefined()
-    expect(beginnings([{ ...wait('own'), since: NOW.toISOString() }], { own: EARLIER }, NOW)).toEqual({ own: EARLIER })
+    const own = { 'NotReady own': EARLIER }
+    expect(beginnings([{ ...wait('own'), since: NOW.toISOString() }], own, NOW)).toEqual(own)
   })
 
   test('the beginnings of a hundred waits are remembered, those that are known first', () => {
     const many = Array.from({ length: 100 }, (_, index) => wait(`new ${index}`))
-    const kept = beginnings([...many, wait('known')], { known: EARLIER }, NOW) ?? {}
-    expect([Object.keys(kept).length, kept.known, kept['new 98'], kept['new 99']]).toEqual([
-      ...[100, EARLIER, NOW.toISOString(), undefined],
-    ])
+    const kept = beginnings([...many, wait('known')], { 'NotReady known': EARLIER }, NOW) ?? {}
+    expect([
+      Object.keys(kept).length,
+      kept['NotReady known'],
+      kept['NotReady new 98'],
+      kept['NotReady new 99'],
+    ]).toEqual([...[100, EARLIER, NOW.toISOString(), undefined]])
   })
 
   test('the beginnings of waits are dated anew where one begins or ends', () => {
@@ -131,6 +139,8 @@ describe('the beginnings of waits', () => {
     expect(dated({ a: EARLIER, b: EARLIER }, { a: EARLIER })).toBe(true)
   })
 })
+
+const held = (what: string) => `kubectl holds ${what}: make it stop, or no longer request the key`
 
 describe('what others hold', () => {
   const label = {
@@ -147,32 +157,40 @@ describe('what others hold', () => {
       label,
       [
         {
-          ...{ held: `label ${ENROLMENT_LABEL} of Service shop/web`, for: ['kubectl'] },
+          ...{ object: `label ${ENROLMENT_LABEL} of Service shop/web`, for: ['kubectl'] },
           message: `kubectl has set ${ENROLMENT_LABEL}=none on Service shop/web, and a relation asks for ambient: remove the label, and the next event or resync sets it`,
         },
       ],
     ],
-    ['a label that is none of the mesh is not waited for', { ...label, key: 'team' }, []],
+    [
+      'a label that is none of the mesh is waited for',
+      { ...label, key: 'team' },
+      [{ reason: 'LabelHeld', object: 'label team of Service shop/web', message: held('team on Service shop/web') }],
+    ],
     [
       'a name is waited for',
       { object: 'ConfigMap shop/a', manager: 'kubectl' },
       [
         {
-          ...{ held: 'ConfigMap shop/a', for: ['kubectl'] },
+          ...{ object: 'ConfigMap shop/a', for: ['kubectl'] },
           message:
             'ConfigMap shop/a is held by kubectl, and has a name that meshstep needs: delete or rename it, and the next event or resync creates ours',
         },
       ],
     ],
-    ['a field is not waited for', { object: 'Gateway shop/a', manager: 'kubectl', key: 'spec' }, []],
+    [
+      'a field is waited for',
+      { object: 'Gateway shop/a', manager: 'kubectl', key: 'spec' },
+      [{ reason: 'FieldHeld', object: 'field spec of Gateway shop/a', message: held('spec on Gateway shop/a') }],
+    ],
   ])('what others hold: %s', (_, conflict, waits) => {
-    expect(waitsForHolders(SUBJECT, {}, [conflict])).toEqual(waits)
+    expect(waitsForHolders(SUBJECT, {}, [conflict])).toMatchObject(waits)
   })
 
   test('what the config of the application overrules is waited for', () => {
-    expect(waitsForHolders(SUBJECT, { overruled: [{ key: 'a', value: 'b', wanted: 'c' }] }, [])).toEqual([
+    expect(waitsForHolders(SUBJECT, { overruled: [{ key: 'a', value: 'b', wanted: 'c' }] }, [])).toMatchObject([
       {
-        ...{ held: 'label a of shop/web', for: ['shop/web'] },
+        ...{ object: 'label a of shop/web', for: ['shop/web'] },
         message:
           'the config of shop/web sets a=b, and a relation asks for c: take the label out of the config, or end the relation',
       },
@@ -281,13 +299,13 @@ describe('pods that lack the labels of their template', () => {
   test('pods that are labelled in place lack what is desired', () => {
     expect(
       told(undefined, [pod('web-0'), pod('web-1', MESH), pod('web-2', { ...MESH, a: 'b' })], [], { ...MESH, a: 'b' }),
-    ).toEqual([
+    ).toMatchObject([
       {
-        ...{ held: 'the labels of Pod shop/web-0', for: ['Pod shop/web-0'] },
+        ...{ object: 'Pod shop/web-0', for: ['Pod shop/web-0'] },
         message: `Pod shop/web-0 lacks labels, ${ENROLMENT_LABEL}, a: its pod-restarted, or a resync, sets them`,
       },
       {
-        ...{ held: 'the labels of Pod shop/web-1', for: ['Pod shop/web-1'] },
+        ...{ object: 'Pod shop/web-1', for: ['Pod shop/web-1'] },
         message: 'Pod shop/web-1 lacks labels, a: its pod-restarted, or a resync, sets them',
       },
     ])

@@ -172,9 +172,9 @@ test('a coordinator waits for its workers where a beacon of it keeps the namespa
     const peers = new Map([...consumer(CLUSTER), ...peersOf({ beacon: stateOf([KNOWN], awaiting && { awaiting }) })])
     return ask(awaitedByBeacon, stateOf([provided(CLUSTER), entry], { config: COORDINATOR }), peers)
   }
-  expect(waits('labels-applied')).toEqual([
+  expect(waits('labels-applied')).toMatchObject([
     {
-      ...{ held: 'the labels of the namespace', for: ['shop/db'] },
+      ...{ object: 'the labels of the namespace', for: ['shop/db'] },
       message: 'waiting for shop/db to carry labels of the mesh',
     },
   ])
