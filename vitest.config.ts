@@ -38,6 +38,33 @@ const SLOW = [
   'test/features/service-mesh/policy-crash.test.ts',
 ]
 
+/** Those of the others that take longest, so that `npm test` takes less than a minute. They share their imports as well. */
+const LONG = [
+  'test/ask/lint/findings.test.ts',
+  'test/ask/preview/elsewhere.test.ts',
+  'test/ask/propose/rules.test.ts',
+  'test/core/access/document-authors.test.ts',
+  'test/core/events/resync.test.ts',
+  'test/core/reconcile/application-status.test.ts',
+  'test/core/reconcile/full-memory.test.ts',
+  'test/core/reconcile/rollout.test.ts',
+  'test/core/relations/documents-again.test.ts',
+  'test/core/relations/lost-memory.test.ts',
+  'test/core/relations/told-and-ended.test.ts',
+  'test/embedded/api/watch.test.ts',
+  'test/features/coordinated-workers/cluster-calls.test.ts',
+  'test/features/coordinated-workers/cluster-relation.test.ts',
+  'test/features/coordinated-workers/nginx/gateway.test.ts',
+  'test/features/service-mesh/never-refused.test.ts',
+  'test/features/service-mesh/policy-calls.test.ts',
+  'test/features/service-mesh/related.test.ts',
+  'test/features/service-mesh/stock-istio.test.ts',
+  'test/features/service-mesh/waypoint-switch.test.ts',
+  'test/platform/kubernetes/transport.test.ts',
+  'test/serve/http/explain.test.ts',
+  'test/serve/page/page.test.ts',
+]
+
 /** `npm test` leaves the slow ones out; `TESTS=slow` runs these, and `TESTS=all` both. */
 const { TESTS = 'quick' } = process.env
 
@@ -46,7 +73,8 @@ export const QUICK = { include: ['test/**/*.test.ts'], exclude: ['node_modules/*
 
 /** Each file of the slow ones has its own imports. */
 const PROJECTS = [
-  { name: 'quick', ...QUICK },
+  { name: 'quick', ...QUICK, exclude: [...QUICK.exclude, ...LONG] },
+  { name: 'long', include: LONG, isolate: false },
   { name: 'slow', include: SLOW.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts')), isolate: true },
 ]
 
@@ -55,8 +83,10 @@ export default defineConfig({
     globalSetup: ['test/helpers/announce.ts'],
     // slow files wait for other processes a third of their time, and then a third file can go on
     maxWorkers: TESTS === 'quick' ? 2 : 3,
-    projects: PROJECTS.filter(({ name }) => TESTS === 'all' || TESTS === name).map((project) => ({
-      test: { ...project, setupFiles: ['test/helpers/seed.ts'], testTimeout: 900_000, hookTimeout: 300_000 },
-    })),
+    projects: PROJECTS.filter(({ name }) => TESTS === 'all' || (TESTS === 'quick') === (name === 'quick')).map(
+      (project) => ({
+        test: { ...project, setupFiles: ['test/helpers/seed.ts'], testTimeout: 900_000, hookTimeout: 300_000 },
+      }),
+    ),
   },
 })
