@@ -35,6 +35,7 @@ export const WINGS: readonly Wing[] = [
         'documents for traffic that was seen, so that it stays allowed and nothing else is; a file of its own beside the bundle',
       traffic:
         'flows that a Prometheus has seen, and if relations and policies stand for them; a file of its own beside the bundle',
+      check: 'a cluster as such: if it has what meshstep needs',
       lint: 'findings: probable mistakes',
       preview: 'plans: the effect of events and documents before they are sent',
       views: 'the answers about applications',

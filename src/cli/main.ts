@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import about from '../../package.json' with { type: 'json' }
 import { isConfigurationError, isRefused, isUnavailable } from '../platform/base/errors.ts'
+import { check } from './commands/check.ts'
 import { completion } from './commands/completion.ts'
 import { config } from './commands/config.ts'
 import { expect } from './commands/expect.ts'
@@ -21,6 +22,7 @@ import { start } from './commands/start.ts'
 import { tail } from './commands/tail.ts'
 import { traffic } from './commands/traffic.ts'
 import { unrelate } from './commands/unrelate.ts'
+import { version } from './commands/version.ts'
 import { wait } from './commands/wait.ts'
 import { Failure } from './failure.ts'
 import { parseAddress, programOptions } from './options.ts'
@@ -42,11 +44,13 @@ const program = new Command('meshstep')
   .addOption(
     new Option(
       '-o, --output <format>',
-      'table, json or yaml; for lint also sarif; for map mermaid, svg or json; for traffic also mermaid',
+      'table, wide, name, json, yaml or jsonpath=TEMPLATE; for lint also sarif; for map mermaid, svg or json; for traffic also mermaid',
     ),
   )
+  .option('--no-headers', 'tables without their titles')
   .addOption(new Option('--token <token>', 'a bearer token, if the functions require one').env('MESHSTEP_TOKEN'))
   .addOption(new Option('--token-file <path>', 'a file with that token').env('MESHSTEP_TOKEN_FILE'))
+  .option('--kubeconfig <file>', 'the file with the contexts of kubectl')
   .option('--context <name>', 'a context of kubectl: reach the functions of its cluster through a port-forward')
   .option('--target <object>', 'the target of the port-forward, [namespace/]kind/name', 'meshstep/service/meshstep')
   .addHelpText(
@@ -70,6 +74,7 @@ for (const command of [
   explain,
   plan,
   lint,
+  check,
   expect,
   tail,
   map,
@@ -80,6 +85,7 @@ for (const command of [
   resend,
   juju,
   completion,
+  version,
 ])
   command(program)
 for (const command of program.commands) command.exitOverride()

@@ -4,7 +4,7 @@ import type { Name } from '../serve/page/relating.ts'
 import { Failure } from './failure.ts'
 import { readInput } from './input.ts'
 import type { Format } from './output.ts'
-import { connect, type Server } from './server.ts'
+import { type Cluster, connect, namespaceOf, type Server } from './server.ts'
 
 /** The settings that all commands share. */
 export type Settings = {
@@ -17,26 +17,32 @@ type Given = {
   server: string
   namespace: string
   output?: string
+  headers: boolean
   token?: string
   tokenFile?: string
+  kubeconfig?: string
   context?: string
   target: string
 }
 
-export const FORMATS = ['table', 'json', 'yaml'] as const
+const KINDS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 
 /** Commands with their own formats. */
 const OF_THEIR_OWN = ['lint', 'map', 'propose', 'traffic']
 
-const ALL = ['server', 'namespace', 'output', 'token', 'tokenFile', 'context', 'target']
+/** Commands that only ask: a cluster without the functions answers them as well. */
+const QUESTIONS = ['get', 'wait', 'explain', 'plan', 'lint', 'expect', 'map', 'traffic', 'propose', 'version']
+
+const ALL = ['server', 'namespace', 'output', 'headers', 'token', 'tokenFile', 'kubeconfig', 'context', 'target']
 
 /** Options of the program that a command does not take, by its name. */
 const NOT_TAKEN: ReadonlyMap<string, readonly string[]> = new Map([
   ['start', ALL],
   ['completion', ALL],
-  ['record', ['namespace', 'output']],
+  ['check', ['server', 'token', 'tokenFile', 'target']],
+  ['record', ['namespace', 'output', 'headers']],
   ['replay', ['namespace']],
-  ['wait', ['output']],
+  ['wait', ['output', 'headers']],
   ['resend', ['namespace']],
   // a model has its own namespace
   ['juju', ['namespace']],
@@ -50,9 +56,14 @@ export const programOptions = (command: Command): Option[] => {
 
 /** Runs a command with a connection, and closes it afterwards. */
 export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
-  const { server: url, namespace, context, target, ...given } = command.optsWithGlobals<Given>()
-  const format = OF_THEIR_OWN.includes(command.name()) ? 'json' : outputOf(command, FORMATS)
-  const server = await connect({ server: url, token: await tokenIn(given), context, target })
+  const { server: url, target, ...given } = command.optsWithGlobals<Given>()
+  const format = OF_THEIR_OWN.includes(command.name()) ? JSON_FORMAT : formatOf(command)
+  const cluster = clusterOf(command)
+  const namespace = cluster === undefined ? given.namespace || 'default' : await namespaceIn(command, cluster)
+  const server = await connect({
+    ...{ server: url, token: await tokenIn(given), target },
+    cluster: cluster && { ...cluster, isQuestion: QUESTIONS.includes(command.name()) },
+  })
   try {
     await run({ namespace, format, server })
   } finally {
@@ -60,9 +71,43 @@ export const withServer = async (command: Command, run: (settings: Settings) => 
   }
 }
 
+const JSON_FORMAT: Format = { kind: 'json', hasHeaders: true }
+
+/**
+ * Returns the cluster that is meant, where it is one: of the context or the kubeconfig named, or of the current context, as a plugin of kubectl for which no
+ * server is named.
+ */
+export const clusterOf = (command: Command): Cluster | undefined => {
+  const { context, kubeconfig } = command.optsWithGlobals<Given>()
+  const isOfKubectl = isPlugin() && command.getOptionValueSourceWithGlobals('server') === 'default'
+  return context !== undefined || kubeconfig !== undefined || isOfKubectl ? { context, kubeconfig } : undefined
+}
+
+/** Returns the namespace that is named, or else that of the context. */
+export const namespaceIn = async (command: Command, cluster: Cluster): Promise<string> => {
+  const { namespace } = command.optsWithGlobals<Given>()
+  const isNamed = namespace !== '' && command.getOptionValueSourceWithGlobals('namespace') !== 'default'
+  return isNamed ? namespace : await namespaceOf(cluster)
+}
+
+/** Tells if kubectl has run the command as its plugin. */
+export const isPlugin = (): boolean => process.env.MESHSTEP_NAME?.startsWith('kubectl') === true
+
 /** A token in a file is read each time, because the kubelet renews it. */
 const tokenIn = async ({ token, tokenFile }: Pick<Given, 'token' | 'tokenFile'>): Promise<string | undefined> =>
   token ?? (tokenFile === undefined ? undefined : (await readInput(tokenFile)).trim())
+
+/** Returns the requested format: one of the command's `own`, or one that every command has. Throws Failure for another one. */
+export const formatOf = <T extends string = never>(command: Command, own: readonly T[] = []): Format | T => {
+  const { output = 'table', headers } = command.optsWithGlobals<Given>()
+  const found = own.find((one) => one === output)
+  if (found !== undefined) return found
+  const template = /^jsonpath=(.*)$/s.exec(output)?.[1]
+  const kind = template === undefined ? KINDS.find((one) => one === output) : 'jsonpath'
+  if (kind === undefined)
+    throw new Failure(`--output ${output}: expected ${[...KINDS, 'jsonpath=TEMPLATE', ...own].join(', ')}`)
+  return { kind, template, hasHeaders: headers }
+}
 
 /** Returns the requested format, or the first one. Throws Failure for a format that the command does not have. */
 export const outputOf = <T extends string>(command: Command, formats: readonly [T, ...T[]]): T => {

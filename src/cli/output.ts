@@ -1,6 +1,17 @@
 import { stringify } from 'yaml'
+import { Failure } from './failure.ts'
+import { fillTemplate } from './json-path.ts'
 
-export type Format = 'table' | 'json' | 'yaml'
+/** A form of output, as kubectl has it. */
+export type Format = {
+  readonly kind: 'table' | 'wide' | 'name' | 'json' | 'yaml' | 'jsonpath'
+  /** The template of jsonpath. */
+  readonly template?: string | undefined
+  readonly hasHeaders: boolean
+}
+
+/** Columns under their titles. A cell may have several lines. */
+export type Table = { readonly titles: readonly string[]; readonly rows: readonly (readonly string[])[] }
 
 /** Writes data to stdout. Nothing else is written there. */
 export const print = (text: string): void => {
@@ -12,25 +23,43 @@ export const say = (text: string): void => {
   process.stderr.write(`${text}\n`)
 }
 
-/** Prints data as JSON, as YAML, or as the text of `table`. */
-export const printAs = <T>(format: Format, data: T, table: (data: T) => string): void =>
-  print(format === 'json' ? JSON.stringify(data, null, 2) : format === 'yaml' ? stringify(data) : table(data))
+/** Tells if output is for people, so that messages go beside it. */
+export const isForPeople = ({ kind }: Format): boolean => kind === 'table' || kind === 'wide'
+
+/** Prints data as `format` says, for people as the table or text of `shown`. Throws Failure for names where there are none. */
+export const printAs = <T>(
+  format: Format,
+  data: T,
+  shown: (data: T) => Table | string,
+  namesOf?: (data: T) => readonly string[],
+): void => {
+  const { kind, template = '', hasHeaders } = format
+  if (kind === 'json') print(JSON.stringify(data, null, 2))
+  else if (kind === 'yaml') print(stringify(data))
+  else if (kind === 'jsonpath') print(fillTemplate(template, data))
+  else if (kind === 'name') {
+    if (namesOf === undefined) throw new Failure('--output name: get alone has names')
+    for (const name of namesOf(data)) print(name)
+  } else {
+    const text = shown(data)
+    print(typeof text === 'string' ? text : aligned(text, hasHeaders))
+  }
+}
 
 /** Prints Kubernetes objects as one list, JSON. */
 export const printList = (items: readonly object[]): void =>
   print(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }, null, 2))
 
 /** Aligns columns under their titles, two spaces apart. A cell with several lines takes as many rows. */
-export const table = (titles: readonly string[], rows: readonly (readonly string[])[]): string => {
+export const aligned = ({ titles, rows }: Table, hasHeaders = true): string => {
   const lines = rows.flatMap((row) => {
     const cells = row.map((cell) => cell.split('\n'))
     const height = Math.max(...cells.map(({ length }) => length))
     return Array.from({ length: height }, (_, line) => cells.map((cell) => cell[line] ?? ''))
   })
-  const widths = titles.map((title, column) =>
-    Math.max(title.length, ...lines.map((line) => (line[column] ?? '').length)),
-  )
-  return [titles, ...lines]
+  const shown = hasHeaders ? [titles, ...lines] : lines
+  const widths = titles.map((_, column) => Math.max(0, ...shown.map((line) => (line[column] ?? '').length)))
+  return shown
     .map((line) =>
       line
         .map((cell, column) => cell.padEnd(widths[column] ?? 0))

@@ -2,7 +2,7 @@ import type { Plan } from '../ask/preview/preview.ts'
 import { type Judged, mayBeLost } from '../ask/traffic/losses.ts'
 import { Failure } from './failure.ts'
 import type { JudgedPlan } from './loss-traffic.ts'
-import { type Format, printAs, say } from './output.ts'
+import { type Format, isForPeople, printAs, say } from './output.ts'
 import { accessLines } from './plan-access.ts'
 
 export type FailOn = 'lose' | 'used' | 'widen' | 'none'
@@ -22,7 +22,7 @@ export const printPlan = (
   { isDiffed = false, failOn = 'none' }: { isDiffed?: boolean; failOn?: FailOn },
 ): void => {
   printAs(format, plan, () => planText(plan, isDiffed))
-  if (format === 'table') for (const message of plan.messages) say(message)
+  if (isForPeople(format)) for (const message of plan.messages) say(message)
   for (const one of plan.incomplete.slice(0, MOST_REASONS)) say(one)
   if (plan.incomplete.length > MOST_REASONS) say(`and ${plan.incomplete.length - MOST_REASONS} more: -o json has all`)
   const failure = failureOf(plan, failOn)

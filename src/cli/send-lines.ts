@@ -1,6 +1,6 @@
 import type { Handled } from '../core/reconcile/outcome.ts'
 import { Failure } from './failure.ts'
-import { type Format, printAs, table } from './output.ts'
+import { type Format, printAs, type Table } from './output.ts'
 import type { Server } from './server.ts'
 
 /** Sends events, one CloudEvent in JSON format on each line, and prints the answers. Throws Failure with exit code 2 if one is refused. */
@@ -17,11 +17,10 @@ export const sendLines = async (lines: readonly string[], server: Server, format
 
 type Answer = { readonly id: string; readonly status: string; readonly message: string }
 
-const answerTable = (answers: readonly Answer[]): string =>
-  table(
-    ['ID', 'STATUS', 'MESSAGE'],
-    answers.map(({ id, status, message }) => [id, status, message]),
-  )
+const answerTable = (answers: readonly Answer[]): Table => ({
+  titles: ['ID', 'STATUS', 'MESSAGE'],
+  rows: answers.map(({ id, status, message }) => [id, status, message]),
+})
 
 const progress = (done: number, of: number): void => {
   if (process.stderr.isTTY) process.stderr.write(`\r${done} of ${of}${done === of ? '\n' : ''}`)

@@ -4,7 +4,7 @@ import { eventOf } from '../serve/page/relating.ts'
 import type { DryRunOptions } from './dry-run.ts'
 import { withTraffic } from './loss-traffic.ts'
 import type { Settings } from './options.ts'
-import { type Format, printAs, say, table } from './output.ts'
+import { type Format, isForPeople, printAs, say } from './output.ts'
 import { printPlan, whilePlanning } from './plan.ts'
 
 export type Sent = {
@@ -43,8 +43,8 @@ const printSteps = (format: Format, handled: Handled): void => {
       ),
     ].join('\n'),
   ])
-  printAs(format, handled, () => table(['APPLICATION', 'STATUS', 'WROTE'], rows))
-  if (format !== 'table') return
+  printAs(format, handled, () => ({ titles: ['APPLICATION', 'STATUS', 'WROTE'], rows }))
+  if (!isForPeople(format)) return
   for (const message of new Set(steps.flatMap(({ messages }) => messages))) say(message)
 }
 

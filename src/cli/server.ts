@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { Failure } from './failure.ts'
+import { say } from './output.ts'
 
 /** A client of the functions, over HTTP. */
 export type Server = {
@@ -23,30 +26,31 @@ export class ErrorAnswer extends Failure {
   }
 }
 
+/** A cluster, by a context of kubectl and the paths of its files. @default the current context of the files that kubectl reads */
+export type Cluster = { readonly context?: string | undefined; readonly kubeconfig?: string | undefined }
+
 export type Reach = {
   readonly server: string
   readonly token?: string | undefined
-  /** A context of kubectl. The functions are reached through a port-forward to `target`. */
-  readonly context?: string | undefined
+  /** The functions are reached there, through a port-forward to `target`. Without them, the cluster itself answers a question, with the rights of the user. */
+  readonly cluster?: (Cluster & { readonly isQuestion: boolean }) | undefined
   readonly target: string
 }
 
+/** Reaches the functions, wherever they are. */
+export type Connection = { send(path: string, init: RequestInit): Promise<Response>; close(): void }
+
 /** Connects to the functions at their URL, or in a cluster. Rejects with Failure if that is not possible. */
-export const connect = async ({ server, token, context, target }: Reach): Promise<Server> => {
+export const connect = async ({ server, token, cluster, target }: Reach): Promise<Server> => {
   // checked here, because an HTTP client quotes an invalid value in its error
   if (token !== undefined && !/^[!-~]+$/.test(token))
     throw new Failure('--token: expected printable ASCII without spaces')
-  const forward = context === undefined ? undefined : await forwardTo(context, target)
-  const base = (forward?.url ?? server).replace(/\/+$/, '')
+  const connection = cluster === undefined ? over(server) : await inCluster(cluster, target)
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
 
   const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
     const headers = { ...authorization, ...init.headers }
-    const response = await fetch(`${base}${path}`, { ...init, headers }).catch((error: Error) => {
-      const { code, message = error.message } = (error.cause ?? {}) as Partial<NodeJS.ErrnoException>
-      const remedy = code === 'ECONNREFUSED' ? 'start it with npx meshstep start, or name it' : 'name it'
-      throw new Failure(`${base} does not answer (${code ?? message}): ${remedy} with --server or --context`)
-    })
+    const response = await connection.send(path, { ...init, headers })
     if (!response.ok) throw new ErrorAnswer(response.status, await problemIn(response))
     return response
   }
@@ -55,7 +59,7 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
     try {
       return JSON.parse(text) as T
     } catch (error) {
-      throw new Failure(`${base} answers no JSON: is it meshstep?`, 1, { cause: error })
+      throw new Failure(`${response.url} answers no JSON: is it meshstep?`, 1, { cause: error })
     }
   }
   return {
@@ -73,12 +77,65 @@ export const connect = async ({ server, token, context, target }: Reach): Promis
       read(await ask(path, { method: 'POST', headers: { 'content-type': contentType }, body })),
     open: async (path, query) => {
       const { body } = await ask(withQuery(path, query))
-      if (body === null) throw new Failure(`${base} answers nothing`)
+      if (body === null) throw new Failure(`${path} is answered with nothing`)
       return body
     },
-    close: () => forward?.close(),
+    close: connection.close,
   }
 }
+
+const over = (url: string, close = (): void => undefined): Connection => {
+  const base = url.replace(/\/+$/, '')
+  return {
+    send: (path, init) =>
+      fetch(`${base}${path}`, init).catch((error: Error) => {
+        const { code, message = error.message } = (error.cause ?? {}) as Partial<NodeJS.ErrnoException>
+        const remedy = code === 'ECONNREFUSED' ? 'start it with npx meshstep start, or name it' : 'name it'
+        throw new Failure(`${base} does not answer (${code ?? message}): ${remedy} with --server or --context`)
+      }),
+    close,
+  }
+}
+
+/** Reaches the functions in a cluster. Where there are none, a question is asked of the cluster itself. */
+const inCluster = async (
+  { isQuestion, ...cluster }: NonNullable<Reach['cluster']>,
+  target: string,
+): Promise<Connection> => {
+  try {
+    const { url, close } = await forwardTo(cluster, target)
+    return over(url, close)
+  } catch (error) {
+    const direct = isQuestion ? await askDirectly(cluster).catch(() => undefined) : undefined
+    if (direct === undefined) throw error
+    say(`${(error as Error).message}: the cluster itself is asked, with your own rights`)
+    return direct
+  }
+}
+
+/** Answers questions in this process, by what the user of a kubeconfig may read. Rejects if there is no such cluster. */
+const askDirectly = async ({ kubeconfig = kubeconfigFiles(), context }: Cluster): Promise<Connection> => {
+  const { kubeconfigEndpoint } = await import('../platform/kubernetes/kubeconfig.ts')
+  const { createTransport } = await import('../platform/kubernetes/transport.ts')
+  const { createService } = await import('../serve/http/server.ts')
+  const { readSettings } = await import('../serve/http/settings.ts')
+  const transport = createTransport(kubeconfigEndpoint(kubeconfig, context))
+  const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+  const { app } = createService({ settings: readSettings({}), names: [], transport, log: silent, isReading: true })
+  return {
+    send: async (path, init) => await app.fetch(new Request(`http://localhost${path}`, init)),
+    close: () => transport.close(),
+  }
+}
+
+/** Returns the namespace of a context, which is `default` if it names none, or is not known. */
+export const namespaceOf = async ({ kubeconfig = kubeconfigFiles(), context }: Cluster): Promise<string> => {
+  const { contextNamespace } = await import('../platform/kubernetes/kubeconfig.ts')
+  return contextNamespace(kubeconfig, context) ?? 'default'
+}
+
+/** Returns the files that kubectl reads. */
+export const kubeconfigFiles = (): string => process.env.KUBECONFIG || join(homedir(), '.kube', 'config')
 
 /** https://www.rfc-editor.org/rfc/rfc8288 */
 const nextPage = ({ headers }: Response): string | undefined =>
@@ -105,11 +162,15 @@ const problemIn = async (response: Response): Promise<string> => {
 }
 
 /** Runs `kubectl port-forward` with a free port until it is closed. */
-const forwardTo = async (context: string, target: string): Promise<{ url: string; close(): void }> => {
+const forwardTo = async ({ context, kubeconfig }: Cluster, target: string): Promise<{ url: string; close(): void }> => {
   const [namespace, name = ''] = target.includes('/')
     ? [target.split('/')[0], target.slice(target.indexOf('/') + 1)]
     : ['meshstep', target]
-  const args = ['--context', context, '--namespace', String(namespace), 'port-forward', name, ':80']
+  const args = [
+    ...(kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig]),
+    ...(context === undefined ? [] : ['--context', context]),
+    ...['--namespace', String(namespace), 'port-forward', name, ':80'],
+  ]
   const child = spawn('kubectl', args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const errors: string[] = []
   child.stderr.on('data', (chunk) => errors.push(String(chunk)))

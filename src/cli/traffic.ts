@@ -1,32 +1,23 @@
 import type { Classified, TrafficClass } from '../ask/traffic/classify.ts'
 import type { TrafficView } from '../ask/traffic/traffic.ts'
-import { table } from './output.ts'
+import type { Table } from './output.ts'
 
 /** A row for each client and target. The cluster stands behind a name where there are several, and there is a column for dry runs where there are any. */
-export const trafficTable = ({ flows, namespace, window }: TrafficView): string => {
+export const trafficTable = ({ flows, namespace, window }: TrafficView): Table | string => {
   if (flows.length === 0) return `no traffic to ${namespace} was seen in the last ${window}`
   const names = namesIn(flows)
   const isAudited = flows.some(({ ifEnforced }) => ifEnforced !== undefined)
-  return table(
-    [
-      'FROM',
-      'TO',
-      'PROTOCOL',
-      'REQUESTS',
-      'REFUSED',
-      'RELATION',
-      'ACCESS',
-      'CLASS',
-      ...(isAudited ? ['IF ENFORCED'] : []),
-    ],
-    flows.map((flow) => [
+  const titles = ['FROM', 'TO', 'PROTOCOL', 'REQUESTS', 'REFUSED', 'RELATION', 'ACCESS', 'CLASS']
+  return {
+    titles: [...titles, ...(isAudited ? ['IF ENFORCED'] : [])],
+    rows: flows.map((flow) => [
       ...[names.from(flow), names.to(flow)],
       flow.class === 'allowed and silent' ? '' : flow.protocol,
       ...[String(flow.requests), String(flow.refused)],
       ...[flow.relations.map(({ id, label }) => `${id} (${label})`).join(', '), flow.access, flow.class],
       ...(isAudited ? [flow.ifEnforced ?? ''] : []),
     ]),
-  )
+  }
 }
 
 /** Arrows of https://mermaid.js.org/syntax/flowchart.html: a cross for refused, thick without a relation, dotted for silent. */

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startFakePrometheus, vectorOf } from '../helpers/fake-prometheus.ts'
-import { COMMAND, ensurePrograms, type Later, serveExample, temporaryDirectory, until } from './helpers.ts'
+import { COMMAND, configFor, ensurePrograms, type Later, serveExample, temporaryDirectory, until } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -95,7 +95,7 @@ test.each<[readonly string[], RegExp]>([
   [['juju', '--every', 'soon'], /--every .* Expected a time such as 30s or 5m/],
   [['juju', '--remote', 'far'], /--remote .* Expected alias=namespace\/application/],
   [['juju', '--watch', '--dry-run'], /cannot be used with option/],
-  [['-o', 'svg', 'juju', '--model', 'a'], /^error: --output svg: expected table, json, yaml/],
+  [['-o', 'svg', 'juju', '--model', 'a'], /^error: --output svg: expected table, wide, name, json, yaml/],
   [['juju'], /^error: name the model with --model: juju models lists them\n$/],
   [['juju', '--model', 'a', '--juju', '/nowhere/juju'], /^error: \/nowhere\/juju status .*snap install juju/],
   [
@@ -320,7 +320,7 @@ describe('the command', () => {
     expect(await run(['lint', '-o', 'xml'])).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: expect.stringContaining('expected table, json, yaml'),
+      stderr: expect.stringContaining('expected table, wide, name, json, yaml'),
     })
     const diff = await run(['config', 'details', '-f', '-', '--dry-run', '-o', 'json'], '{}')
     expect(JSON.parse(diff.stdout).objects[0].diff).toContain('--- AuthorizationPolicy')
@@ -513,6 +513,69 @@ describe('the command', () => {
       stderr: 'error: kubectl port-forward ended with 1: no such context\n',
     })
   })
+
+  test('as a plugin of kubectl the command goes to the current context, and a server that is named goes first', async () => {
+    const { server } = await askedMesh()
+    const folder = await temporaryDirectory()
+    const kubectl = `#!/bin/sh\necho "$@" > '${folder}/args'\necho 'Forwarding from 127.0.0.1:${server.port} -> 8080'\nexec sleep 60\n`
+    await writeFile(join(folder, 'kubectl'), kubectl)
+    await chmod(join(folder, 'kubectl'), 0o755)
+    const env = { PATH: `${folder}:${process.env.PATH}`, MESHSTEP_NAME: 'kubectl-meshstep' }
+    expect(await begin(['get', 'applications'], { env }).ended).toMatchObject({ code: 0 })
+    expect(await readFile(join(folder, 'args'), 'utf8')).toBe(
+      '--namespace meshstep port-forward service/meshstep :80\n',
+    )
+    const named = ['get', 'applications', '--server', 'http://127.0.0.1:65533']
+    expect(await begin(named, { env }).ended).toMatchObject({ code: 1, stderr: expect.stringContaining('65533') })
+  })
+
+  test('where no functions are in a cluster, it answers questions itself, for the namespace of the context', async () => {
+    const { server } = await askedMesh()
+    const folder = await temporaryDirectory()
+    const kubeconfig = join(folder, 'config')
+    const { url } = await server.logged('embedded Kubernetes API')
+    const contexts = [{ name: 'here', context: { cluster: 'there', user: 'me', namespace: 'bookinfo' } }]
+    await writeFile(kubeconfig, JSON.stringify({ ...configFor({ server: url }), contexts }))
+    await writeFile(join(folder, 'kubectl'), '#!/bin/sh\necho "not there" >&2\nexit 1\n')
+    await chmod(join(folder, 'kubectl'), 0o755)
+    const env = { PATH: `${folder}:${process.env.PATH}`, MESHSTEP_NAMESPACE: '' }
+    const ask = (...args: string[]) => begin([...args, '--kubeconfig', kubeconfig], { env }).ended
+    const names = await ask('get', 'applications', '-o', 'name')
+    expect(names).toMatchObject({ code: 0, stderr: expect.stringContaining('with your own rights') })
+    expect(names.stdout.split('\n')).toContain('application/details')
+    const request = ['productpage', 'details', '--port', '9080', '--method', 'GET', '--path', '/details/0']
+    expect(await ask('explain', ...request)).toMatchObject({ code: 0 })
+    expect(await ask('resend', '-')).toMatchObject({ code: 1, stderr: expect.stringContaining('not there') })
+  })
+
+  test('output is as kubectl has it: names, templates, wide, and without titles', async () => {
+    const { run } = await askedMesh()
+    const out = async (...args: string[]) => (await run(['get', ...args])).stdout
+    expect(await out('relations', '-o', 'name')).toMatch(/^relation\/\d+\n/)
+    expect(await out('policies', '-o', 'name')).toMatch(/^authorizationpolicy\/\S+\n/)
+    expect(await out('applications', '-o', 'jsonpath={range [*]}{.application} {end}')).toContain('details ')
+    expect(await out('applications', '-o', 'wide')).toMatch(/^NAME .* UNITS .* LEADER .* SAVED .* MESSAGE\n/)
+    expect(await out('applications', '--no-headers')).not.toContain('NAME')
+    expect(await run(['get', 'applications', '-o', 'odd'])).toMatchObject({
+      ...{ code: 1, stderr: 'error: --output odd: expected table, wide, name, json, yaml, jsonpath=TEMPLATE\n' },
+    })
+  })
+
+  test('the names of applications are completed, and what an option takes', async () => {
+    const { run } = await askedMesh()
+    const complete = async (...words: string[]) => (await run(['__complete', ...words])).stdout.split('\n')
+    expect(await complete('wait', 'det')).toEqual(['details', ':4', ''])
+    expect(await complete('wait', 'details', '--for', '')).toEqual(['ready', 'delete', ':4', ''])
+    expect(await complete('li')).toEqual(['lint', ':4', ''])
+    expect(await complete('lint', '-f', '')).toEqual([':0', ''])
+    expect(await complete('get', 'relations', '--al')).toEqual(['--all-namespaces', '--all', ':4', ''])
+  })
+
+  test('the versions of the command and of the functions are told', async () => {
+    const { run } = await askedMesh()
+    const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    expect(await run(['version'])).toMatchObject({ code: 0, stdout: `client ${version}\nfunctions ${version}\n` })
+  })
 })
 
 describe('without a server', () => {
@@ -588,6 +651,6 @@ describe('without a server', () => {
   })
 
   test.each(['bash', 'zsh', 'fish'])('the command prints without a server a completion for %s', async (shell) => {
-    expect((await begin(['completion', shell]).ended).stdout).toMatch(/relate.*fail-on/s)
+    expect((await begin(['completion', shell]).ended).stdout).toContain('meshstep __complete')
   })
 })

@@ -3,16 +3,15 @@ import type { DesiredLabels, Environment } from '../../core/feature/feature.ts'
 import type { Mesh } from '../../core/feature/mesh.ts'
 import type { Unenforced } from '../../core/policies/unenforced.ts'
 import type { Operation, Plan } from '../../core/reconcile/decide/operation.ts'
-import { dueIn, NOTHING_FAILED, plan } from '../../core/reconcile/decide/plan.ts'
-import { readSituation } from '../../core/reconcile/decide/read-situation.ts'
-import { withWaits } from '../../core/reconcile/decide/resolved-waits.ts'
+import { dueIn } from '../../core/reconcile/decide/plan.ts'
 import type { Situation } from '../../core/reconcile/decide/situation.ts'
+import { decide } from '../../core/reconcile/decide.ts'
 import { meshConfigs, namespaceCause, withCauses } from '../../core/reconcile/observe/accepted-objects.ts'
 import { listOwned, missingIn, observeCluster } from '../../core/reconcile/observe/cluster.ts'
 import { type Owner, orphanWaits } from '../../core/reconcile/observe/field-owners.ts'
 import { type Running, withUnits } from '../../core/reconcile/observe/units.ts'
 import { type Judgement, judge } from '../../core/reconcile/record/conditions.ts'
-import { refusal } from '../../core/reconcile/record/final-memory.ts'
+import { refusal, refusalsOf } from '../../core/reconcile/record/final-memory.ts'
 import { waitsOf } from '../../core/reconcile/record/waits.ts'
 import { listRemotes, type Peers, readPeers } from '../../core/relations/peers.ts'
 import { unawareBeacons } from '../../core/relations/relation-waits.ts'
@@ -49,7 +48,7 @@ export type Assessment = Judgement & {
 
 const recall: Recall = (_, of, input) => of(input)
 
-/** Observes and plans like a step, but writes nothing. */
+/** Observes like a resync and decides like any step, but writes nothing. */
 export const assess = async (
   { features, kubernetes, clock, environment, owners }: AssessDependencies,
   subject: Subject,
@@ -61,27 +60,20 @@ export const assess = async (
   const observed = await observeCluster(features, kubernetes, subject, remembered, seen, true)
   const { targets, running } = observed
   const state = withUnits(features, subject, remembered, running)
-  const told = resolveRelations(subject, state, peers)
-  const resolved = withWaits(features.mesh, subject, state, told, peers, observed)
   const { live } = await listOwned({
     ...{ kind: 'AuthorizationPolicy', namespace: subject.namespace, selector: MANAGED_SELECTOR },
     list: (...what) => kubernetes.list(...what, { trim: WITHOUT_RULES }),
   })
-  const situation = await readSituation(
-    { features, kubernetes, clock, environment, recall },
-    {
-      subject,
-      memory,
-      next: state,
-      resolved,
-      peers,
-      observed,
-      witnesses: live ?? [],
-      isWhole: true,
-    },
+  const now = new Date(clock.now())
+  const folded = { state, resolved: resolveRelations(subject, state, peers), observed }
+  const decision = await decide(
+    { subject, features, kubernetes, clock, environment, recall },
+    { memory, found: { peers }, now },
+    folded,
+    { isWhole: true, witnesses: live ?? [] },
   )
+  const { resolved, situation, plan: planned } = decision
   const { desired } = situation
-  const planned = plan({ situation, failed: NOTHING_FAILED })
   const missing = missingIn(features, subject, state, targets.current, desired.labels)
   const unenforced = [
     ...(await withCauses(features.mesh, kubernetes, [
@@ -109,10 +101,11 @@ export const assess = async (
       ...(resolved.unknown.config && state.lost !== undefined ? [configWait(subject)] : []),
     ],
   })
-  const now = new Date(clock.now())
+  const refused = { ...state.refused, ...Object.fromEntries(refusalsOf(planned, [])) }
   const held = [
     ...waiting,
-    ...Object.entries(state.refused ?? {}).map(([object, why]) => refusal(subject, object, why)),
+    ...Object.entries(refused).map(([object, why]) => refusal(subject, object, why)),
+    ...decision.noRoom,
   ]
   const judgement = judge(features, subject, state, resolved, {
     ...{ running, held, desired, now },

@@ -1,5 +1,6 @@
 import { Argument, type Command } from 'commander'
-import { programOptions } from '../options.ts'
+import type { ApplicationView } from '../../serve/http/applications.ts'
+import { programOptions, withServer } from '../options.ts'
 import { print } from '../output.ts'
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -10,43 +11,74 @@ export const completion = (program: Command): void => {
     .summary('print a script that completes commands in a shell')
     .addArgument(new Argument('<shell>').choices(SHELLS))
     .addHelpText('after', '\nExample:\n  source <(meshstep completion bash)')
-    .action((shell: (typeof SHELLS)[number]) => {
-      const commands = program.commands.map((command) => ({
-        name: command.name(),
-        summary: command.summary(),
-        words: [
-          ...[...command.options, ...programOptions(command)].flatMap(({ long }) => long ?? []),
-          ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
-        ],
-      }))
-      print(shell === 'fish' ? fish(commands) : bash(commands, shell === 'zsh'))
+    .action((shell: (typeof SHELLS)[number]) => print(SCRIPTS[shell]))
+  program
+    .command('__complete', { hidden: true })
+    .summary('print what may follow, as programs made with cobra do')
+    .argument('[words...]')
+    .allowUnknownOption()
+    .helpOption(false)
+    .action(async (_: readonly string[], __: unknown, command: Command) => {
+      const words = command.args
+      const found = candidates(program, words)
+      const names = found.names ? await namesKnown(command) : []
+      for (const word of [...found.words, ...names].filter((one) => one.startsWith(words.at(-1) ?? ''))) print(word)
+      // no files, unless a file is meant: https://github.com/spf13/cobra/blob/main/site/content/completions/_index.md
+      print(found.files ? ':0' : ':4')
     })
 }
 
-type Completed = { readonly name: string; readonly summary: string; readonly words: readonly string[] }
+/** Words that may follow, and whether names of applications or files may. */
+export type Candidates = { readonly words: readonly string[]; readonly names: boolean; readonly files: boolean }
 
-const bash = (commands: readonly Completed[], isZsh: boolean): string =>
-  [
-    ...(isZsh ? ['autoload -Uz bashcompinit && bashcompinit'] : []),
-    '_meshstep() {',
-    `  local word="\${COMP_WORDS[COMP_CWORD]}" command="" each`,
-    `  for each in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do case "$each" in ${commands.map(({ name }) => name).join('|')}) command="$each"; break;; esac; done`,
-    '  case "$command" in',
-    ...commands.map(({ name, words }) => `    ${name}) COMPREPLY=($(compgen -W "${words.join(' ')}" -- "$word"));;`),
-    `    *) COMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(' ')}" -- "$word"));;`,
-    '  esac',
-    '}',
-    'complete -o default -F _meshstep meshstep',
-  ].join('\n')
+/** Returns what may follow the words of a command line, of which the last one has just begun. */
+export const candidates = (program: Command, words: readonly string[]): Candidates => {
+  const [last = '', ...before] = words.toReversed()
+  const command = program.commands.find((one) => before.toReversed().includes(one.name()))
+  if (command === undefined)
+    return { words: last.startsWith('-') ? flagsOf(program, program) : commandsOf(program), names: false, files: false }
+  const options = [...command.options, ...programOptions(command)]
+  const option = options.find(({ short, long }) => before[0] !== undefined && [short, long].includes(before[0]))
+  if (option && (option.required || option.optional)) {
+    const files = /file|folder|path/.test(option.flags)
+    return { words: option.argChoices ?? [], names: false, files }
+  }
+  if (last.startsWith('-')) return { words: flagsOf(program, command), names: false, files: false }
+  const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? [])
+  const isFilled = choices.some((choice) => before.includes(choice))
+  const takesNames = command.registeredArguments.some((one) => one.argChoices === undefined && !/file/.test(one.name()))
+  const takesFiles = command.registeredArguments.some((one) => /file/.test(one.name()))
+  return { words: isFilled ? [] : choices, names: takesNames && (choices.length === 0 || isFilled), files: takesFiles }
+}
 
-const fish = (commands: readonly Completed[]): string =>
-  commands
-    .flatMap(({ name, summary, words }) => [
-      `complete -c meshstep -n __fish_use_subcommand -a ${name} -d '${summary.replaceAll("'", '’')}'`,
-      ...words.map((word) =>
-        word.startsWith('--')
-          ? `complete -c meshstep -n '__fish_seen_subcommand_from ${name}' -l ${word.slice(2)}`
-          : `complete -c meshstep -n '__fish_seen_subcommand_from ${name}' -a ${word}`,
-      ),
-    ])
-    .join('\n')
+const commandsOf = (program: Command): string[] =>
+  program.commands.map((one) => one.name()).filter((name) => !name.startsWith('_'))
+
+const flagsOf = (program: Command, command: Command): string[] =>
+  [...command.options, ...(command === program ? [] : programOptions(command))].flatMap(({ long }) => long ?? [])
+
+/** Lists the applications of the namespace, as far as they can be asked for. */
+const namesKnown = async (command: Command): Promise<string[]> => {
+  const names: string[] = []
+  await withServer(command, async ({ server, namespace }) => {
+    const views = await server.get<readonly ApplicationView[]>(`/applications/${namespace}`)
+    names.push(...views.map(({ application }) => application))
+  }).catch(() => undefined)
+  return names
+}
+
+const BASH = `_meshstep() {
+  local line directive=0
+  COMPREPLY=()
+  while IFS= read -r line; do
+    case "$line" in :*) directive="\${line#:}";; *) COMPREPLY+=("$line");; esac
+  done < <(meshstep __complete "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  if [ "$directive" = 0 ]; then COMPREPLY+=($(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}")); fi
+}
+complete -F _meshstep meshstep`
+
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = {
+  bash: BASH,
+  zsh: `autoload -Uz bashcompinit && bashcompinit\n${BASH}`,
+  fish: 'complete -c meshstep -f -a \'(meshstep __complete (commandline -opc)[2..] (commandline -ct) 2>/dev/null | string match -v ":*")\'',
+}

@@ -7,7 +7,7 @@ import { subjectName } from '../../platform/base/subject.ts'
 import type { ApplicationView } from '../../serve/http/applications.ts'
 import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
-import { type Format, printAs, say, table } from '../output.ts'
+import { type Format, isForPeople, printAs, say, type Table } from '../output.ts'
 
 const WHAT = ['applications', 'relations', 'policies'] as const
 
@@ -68,18 +68,30 @@ const show = (
   { words, isEverywhere }: Place,
   { all }: Options,
 ): void => {
-  const print = <T>(data: T[], toTable: (data: T[]) => string): void => {
-    if (format === 'table' && data.length === 0) say(`no ${NOUNS[what]} is known ${words}`)
-    else printAs(format, data, toTable)
+  const print = <T>(data: T[], columns: readonly Column<T>[], nameOf: (one: T) => string): void => {
+    if (isForPeople(format) && data.length === 0) say(`no ${NOUNS[what]} is known ${words}`)
+    else
+      printAs(
+        format,
+        data,
+        (shown) => tableOf(columns, shown, format),
+        (shown) => shown.map(nameOf),
+      )
   }
-  if (what === 'applications') print(views, isEverywhere ? everyApplicationTable : applicationTable)
+  if (what === 'applications')
+    print(
+      views as Row[],
+      isEverywhere ? [NAMESPACE, ...APPLICATIONS] : APPLICATIONS,
+      (one) => `application/${one.application}`,
+    )
   else if (what === 'relations')
     print(
       relationsIn(views).filter(({ ended }) => all || !ended),
-      relationTable,
+      RELATIONS,
+      ({ id }) => `relation/${id}`,
     )
   else {
-    print(policiesIn(views), policyTable)
+    print(policiesIn(views), POLICIES, ({ name }) => `authorizationpolicy/${name}`)
     const unknown = (views as Row[]).filter(({ policies, problem }) => policies === undefined && problem === undefined)
     if (unknown.length > 0)
       throw new Failure(
@@ -91,18 +103,26 @@ const show = (
 
 type Row = ApplicationView & { readonly problem?: string }
 
-const COLUMNS = ['NAME', 'STATUS', 'MESH', 'RELATIONS', 'MESSAGE'] as const
+/** A column of a table, which may be there with `-o wide` alone. */
+type Column<T> = { readonly title: string; readonly of: (one: T) => string; readonly isWide?: true }
 
-const rowOf = (view: Row): string[] => {
-  const { application, status, relations = [], problem } = view
-  return [
-    application,
-    problem === undefined ? status.status : 'unreadable',
-    meshOf(view),
-    String(relations.filter(({ stands }) => stands).length),
-    problem ?? messageOf(view),
-  ]
+const tableOf = <T>(columns: readonly Column<T>[], data: readonly T[], { kind }: Format): Table => {
+  const shown = columns.filter(({ isWide }) => kind === 'wide' || isWide !== true)
+  return { titles: shown.map(({ title }) => title), rows: data.map((one) => shown.map((column) => column.of(one))) }
 }
+
+const NAMESPACE: Column<Row> = { title: 'NAMESPACE', of: ({ namespace }) => namespace }
+
+const APPLICATIONS: readonly Column<Row>[] = [
+  { title: 'NAME', of: ({ application }) => application },
+  { title: 'STATUS', of: ({ status, problem }) => (problem === undefined ? status.status : 'unreadable') },
+  { title: 'MESH', of: (view) => meshOf(view) },
+  { title: 'RELATIONS', of: ({ relations = [] }) => String(relations.filter(({ stands }) => stands).length) },
+  { title: 'UNITS', of: ({ units = [] }) => String(units.length), isWide: true },
+  { title: 'LEADER', of: ({ leader }) => leader?.unit ?? '', isWide: true },
+  { title: 'SAVED', of: ({ saved = '' }) => saved, isWide: true },
+  { title: 'MESSAGE', of: (view) => view.problem ?? messageOf(view) },
+]
 
 /** Returns the wait of an application, or the reason why its policies are not known. */
 const messageOf = ({ status, policies }: Row): string =>
@@ -116,14 +136,6 @@ const meshOf = ({ labels = {}, config, conditions = [], runs }: Row): string => 
   if (!areEnrolling(labels)) return 'no'
   return !runs || conditions.some(({ reason }) => AWAY.includes(reason)) ? 'waiting' : 'yes'
 }
-
-const applicationTable = (views: readonly Row[]): string => table(COLUMNS, views.map(rowOf))
-
-const everyApplicationTable = (views: readonly Row[]): string =>
-  table(
-    ['NAMESPACE', ...COLUMNS],
-    views.map((view) => [view.namespace, ...rowOf(view)]),
-  )
 
 type Related = Pick<RelationView, 'id' | 'interface' | 'stands' | 'ended' | 'claim'> & {
   readonly provider: string
@@ -150,31 +162,25 @@ const relationsIn = (views: readonly ApplicationView[]): Related[] => {
   return [...byKey.values()].toSorted((one, other) => one.id - other.id)
 }
 
-const relationTable = (relations: readonly Related[]): string =>
-  table(
-    ['ID', 'INTERFACE', 'PROVIDER', 'REQUIRER', 'STATE'],
-    relations.map(({ id, interface: name, provider, requirer, ...relation }) => [
-      String(id),
-      name,
-      provider,
-      requirer,
-      relationState(relation),
-    ]),
-  )
+const RELATIONS: readonly Column<Related>[] = [
+  { title: 'ID', of: ({ id }) => String(id) },
+  { title: 'INTERFACE', of: (one) => one.interface },
+  { title: 'PROVIDER', of: ({ provider }) => provider },
+  { title: 'REQUIRER', of: ({ requirer }) => requirer },
+  { title: 'STATE', of: relationState },
+  { title: 'CLAIM', of: ({ claim = '' }) => claim, isWide: true },
+]
 
 const policiesIn = (views: readonly ApplicationView[]): PolicyView[] => {
   const all = views.flatMap(({ policies = [] }) => policies)
   return [...new Map(all.map((policy) => [`${policy.namespace}/${policy.name}`, policy])).values()]
 }
 
-const policyTable = (policies: readonly PolicyView[]): string =>
-  table(
-    ['NAME', 'ACTION', 'TARGET', 'FROM', 'REQUESTED BY'],
-    policies.map(({ name, action, target, sources, requestedBy }) => [
-      name,
-      action,
-      target,
-      sources.join('\n') || 'nobody',
-      requestedBy.join('\n'),
-    ]),
-  )
+const POLICIES: readonly Column<PolicyView>[] = [
+  { title: 'NAMESPACE', of: ({ namespace }) => namespace, isWide: true },
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'ACTION', of: ({ action }) => action },
+  { title: 'TARGET', of: ({ target }) => target },
+  { title: 'FROM', of: ({ sources }) => sources.join('\n') || 'nobody' },
+  { title: 'REQUESTED BY', of: ({ requestedBy }) => requestedBy.join('\n') },
+]

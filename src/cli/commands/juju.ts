@@ -14,7 +14,7 @@ import { repeat } from '../juju/repeat.ts'
 import { createRoundPrinter, endOf, printRound, proposalOf } from '../juju/report.ts'
 import { planRound, type Round, type RoundPlan, takeRound } from '../juju/round.ts'
 import { createRun } from '../juju/run.ts'
-import { FORMATS, outputOf, parseAddress, parseDuration, wholeNumber, withServer } from '../options.ts'
+import { formatOf, outputOf, parseAddress, parseDuration, wholeNumber, withServer } from '../options.ts'
 import { print, printList, say } from '../output.ts'
 import { printPlan, whilePlanning } from '../plan.ts'
 
@@ -105,7 +105,7 @@ const follow = async (command: Command, options: Options): Promise<void> => {
     const { models, configs, notes } = await ask()
     return printDocuments(command, [deriveDocuments(models[0], models, { ...deriving, configs, isAll: true })], notes)
   }
-  const format = outputOf(command, FORMATS)
+  const format = formatOf(command)
   if (options.dryRun) {
     const answer = await ask()
     return await showPlan(command, await withCluster(options, (kubernetes) => planRound(kubernetes, answer, deriving)))

@@ -7,8 +7,8 @@ import { RULES } from '../../ask/lint/rules.ts'
 import { sarif } from '../../ask/lint/sarif.ts'
 import { Failure } from '../failure.ts'
 import { readFiles } from '../input.ts'
-import { FORMATS, outputOf, withServer } from '../options.ts'
-import { print, printAs, say, table } from '../output.ts'
+import { formatOf, withServer } from '../options.ts'
+import { print, printAs, say, type Table } from '../output.ts'
 
 type Found = Finding | FileFinding
 
@@ -25,7 +25,7 @@ export const lint = (program: Command): void => {
     )
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo lint\n  meshstep lint -f policies/ -o sarif > lint.sarif')
     .action(async ({ file }: { file?: string[] }, command: Command) => {
-      const format = outputOf(command, [...FORMATS, 'sarif'])
+      const format = formatOf(command, ['sarif'])
       const show = (findings: readonly Found[]): void => {
         if (format === 'sarif') print(JSON.stringify(sarif(findings.map(fromHere), program.version() ?? ''), null, 2))
         else printAs(format, findings, tableOf)
@@ -54,10 +54,10 @@ const findingsOf = async (paths: readonly string[]): Promise<FileFinding[]> => {
   return files.flatMap(({ path, text }) => fileFindings(text, path, known))
 }
 
-const tableOf = (findings: readonly Found[]): string =>
+const tableOf = (findings: readonly Found[]): Table | string =>
   findings.length === 0
     ? 'nothing found'
-    : table(
-        ['RULE', 'ABOUT', 'MESSAGE'],
-        findings.map((one) => [one.rule, 'file' in one ? `${one.file}:${one.line}` : one.about, one.message]),
-      )
+    : {
+        titles: ['RULE', 'ABOUT', 'MESSAGE'],
+        rows: findings.map((one) => [one.rule, 'file' in one ? `${one.file}:${one.line}` : one.about, one.message]),
+      }

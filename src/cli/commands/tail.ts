@@ -21,7 +21,7 @@ export const tail = (program: Command): void => {
         say(`watching ${namespace}`)
         let left = count
         for await (const step of stepsIn(stream)) {
-          print(TEXT[format](step))
+          print(textOf(format, step))
           left -= 1
           if (left <= 0) return
         }
@@ -30,11 +30,8 @@ export const tail = (program: Command): void => {
 }
 
 /** The text of a step: a line, or a YAML document. */
-const TEXT: Readonly<Record<Format, (step: DoneStep) => string>> = {
-  table: stepRow,
-  json: (step) => JSON.stringify(step),
-  yaml: (step) => `---\n${stringify(step)}`,
-}
+const textOf = ({ kind }: Format, step: DoneStep): string =>
+  kind === 'json' ? JSON.stringify(step) : kind === 'yaml' ? `---\n${stringify(step)}` : stepRow(step)
 
 /** Reads the data of server-sent events, and ends the connection with the last reader. Throws Failure with the reason if the server ends the stream. */
 export async function* stepsIn(stream: AsyncIterable<Uint8Array>): AsyncGenerator<DoneStep> {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { askTraffic, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
-import { FORMATS, outputOf, parseWindow, withServer } from '../options.ts'
-import { print, printAs, say } from '../output.ts'
+import { formatOf, parseWindow, withServer } from '../options.ts'
+import { isForPeople, print, printAs, say } from '../output.ts'
 import { trafficMermaid, trafficTable } from '../traffic.ts'
 
 export const traffic = (program: Command): void => {
@@ -15,12 +15,12 @@ export const traffic = (program: Command): void => {
   withPrometheus(command)
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo traffic --window 24h')
     .action((options: PrometheusOptions & { window: string }, command: Command) => {
-      const output = outputOf(command, [...FORMATS, 'mermaid'])
+      const output = formatOf(command, ['mermaid'])
       return withServer(command, async ({ server, namespace }) => {
         const view = await askTraffic(server, options, { namespace, window: options.window })
-        if (output === 'mermaid') print(trafficMermaid(view))
-        else printAs(output, view, trafficTable)
-        if (output === 'table') for (const note of view.notes) say(note)
+        if (output === 'mermaid') return print(trafficMermaid(view))
+        printAs(output, view, trafficTable)
+        if (isForPeople(output)) for (const note of view.notes) say(note)
       })
     })
 }

@@ -1,6 +1,8 @@
+import type { Clock } from '../../platform/base/clock.ts'
 import type { Condition } from '../../platform/base/condition.ts'
 import { changed } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput } from '../feature/feature.ts'
 import { withClaims } from '../relations/offers/claims.ts'
@@ -10,8 +12,6 @@ import { type ResolvedRelations, resolveRelations, withCarried, withEffective } 
 import { withoutForgotten } from '../relations/told/forget.ts'
 import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import { foreignToken, type StepProgress } from './attempts.ts'
-import { isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags, sayingAsIn } from './decide/databags.ts'
 import type { Plan } from './decide/operation.ts'
@@ -21,6 +21,7 @@ import { withWaits } from './decide/resolved-waits.ts'
 import type { Situation } from './decide/situation.ts'
 import { dueWrites } from './decide/writes-before-offers.ts'
 import { type Observed, seenIn } from './observe/cluster.ts'
+import type { Surroundings } from './observe/surroundings.ts'
 import type { FoldedObservation, Observation } from './observe.ts'
 
 /** The decision of an attempt: the next memory, and the planned writes. */
@@ -47,17 +48,37 @@ export type Decision = {
   readonly wasOvertaken: boolean
 }
 
-/** Decides on the next memory and the plan, from the folded state and the cluster. Reads the objects that the plan needs in addition. */
+/** The reason for a decision: an attempt of a step, or a question. */
+export type Occasion = {
+  /** All pods are listed, including those without a controller. */
+  readonly isWhole: boolean
+  /** Relations that are over for long are forgotten. */
+  readonly isResync?: boolean
+  /** The write token of another step, whose late writes are to be fenced. */
+  readonly fence?: string | undefined
+  /** Another writer was faster in an earlier attempt of this step. */
+  readonly wasOvertaken?: boolean
+  /** Objects of other owners that show if the mesh reports acceptance. */
+  readonly witnesses?: readonly KubernetesObject[]
+}
+
+/**
+ * Decides on the next memory and the plan, from the folded state and the cluster. Reads the objects that the plan needs in addition. A step carries the
+ * decision out; the status of an application tells of it.
+ */
 export const decide = async (
-  context: Context,
-  { memory, found, now }: Observation,
+  context: Pick<Context, 'subject' | 'features' | 'kubernetes' | 'environment' | 'recall'> & {
+    readonly clock: Pick<Clock, 'yieldTurn'>
+  },
+  {
+    memory,
+    found: { peers },
+    now,
+  }: Pick<Observation, 'memory' | 'now'> & { readonly found: Pick<Surroundings, 'peers'> },
   { state, resolved, observed }: FoldedObservation,
-  carried: StepProgress,
+  { isWhole, isResync = false, fence, wasOvertaken = false, witnesses = [] }: Occasion,
 ): Promise<Decision> => {
   const { subject, features, clock, environment, recall } = context
-  const { peers } = found
-  const { changes } = carried
-  const isWhole = isAboutPods(changes)
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const publishable = recall('published', (given: PublishInput) => publishDatabags(features, given), {
@@ -65,7 +86,7 @@ export const decide = async (
     content: recall('publications', (given: FeatureInput) => publicationsIn(features, given), input),
   })
   const { state: published, noRoom } = limitDatabags(memory, state, publishable)
-  const said = isResync(changes)
+  const said = isResync
     ? withoutForgotten(subject, published, peers, now, unwantedKinds(features, published, observed))
     : published
   const again = resolvedAgain(subject, resolved, state, said, peers)
@@ -73,9 +94,7 @@ export const decide = async (
   const about = { memory, resolved: awaited, peers, observed, isWhole }
   const situation = await readSituation(context, {
     ...about,
-    next: said,
-    subject,
-    fence: foreignToken(memory, carried),
+    ...{ next: said, subject, fence, witnesses },
   })
   // each of these takes tens of milliseconds for large states, so other work has a turn in between
   await clock.yieldTurn()
@@ -90,7 +109,7 @@ export const decide = async (
     ...{ ...about, situation, plan: planned, isWriting, noRoom, heldOffers },
     next: isWriting ? withClaims(offered, awaited, isJoining(features.mesh.enrolment, situation)) : offered,
     units: state.units,
-    wasOvertaken: carried.wasOvertaken === true,
+    wasOvertaken,
   }
 }
 

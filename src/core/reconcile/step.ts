@@ -15,11 +15,12 @@ import {
   type AttemptEnd,
   type AttemptProgress,
   carryOn,
+  foreignToken,
   loadMemory,
   retryWhenOvertaken,
   type StepProgress,
 } from './attempts.ts'
-import { type Change, type ChangeResult, isResync } from './change.ts'
+import { type Change, type ChangeResult, isAboutPods, isResync } from './change.ts'
 import type { Context } from './context.ts'
 import { type Decision, decide } from './decide.ts'
 import { isDue } from './fold/derive.ts'
@@ -141,7 +142,10 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   const recovered = recoverLostMemory(context.features, memory, subject, observed, observation.found)
   if (await isUnknownApplication(context.kubernetes, subject, changes, observation, recovered))
     return answeredWith(progress, `${subjectName(subject)} is not known: nothing is remembered of it`)
-  const decision = await decide(context, observation, recovered, progress)
+  const decision = await decide(context, observation, recovered, {
+    ...{ isWhole: isAboutPods(changes), isResync: isResync(changes), fence: foreignToken(memory, progress) },
+    wasOvertaken: progress.wasOvertaken === true,
+  })
   const recorded = await carryOut(context, decision)
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
   const { reconciled, isOfferDue, overtaken } = recorded

@@ -38,6 +38,12 @@ export const kubeconfigEndpoint = (files: string, context?: string): ApiServerEn
   }
 }
 
+/** Returns the namespace of a context, the current one by default. Undefined if it names none. */
+export const contextNamespace = (files: string, context?: string): string | undefined => {
+  const config = load(files)
+  return config.getContextObject(context ?? config.currentContext)?.namespace
+}
+
 /** Describes the cluster of a kubeconfig's current context, for a person who must agree. */
 export const describeCluster = (files: string): string => {
   const config = load(files)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { createFunctions } from '../../../functions/index.ts'
+import about from '../../../package.json' with { type: 'json' }
 import { Expectation } from '../../ask/authorization/expectation.ts'
 import { Port } from '../../core/policies/endpoint.ts'
 import { MeshPolicy, Policies, Policy, RELATED } from '../../core/policies/models.ts'
@@ -122,7 +123,7 @@ export const asyncApi = (): JsonSchema => ({
   asyncapi: '3.0.0',
   info: {
     title: 'meshstep',
-    version: '1',
+    version: about.version,
     description: 'CloudEvents 1.0 over HTTP, in binary or structured mode. The subject is {namespace}/{application}.',
   },
   defaultContentType: 'application/json',
