@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { archive, compressed, type Files, repacked } from './release/archive.ts'
 import { createChart, DEFAULTS } from './release/chart.ts'
+import { krewManifest } from './release/krew.ts'
 import { type Rendered, readComponents, render } from './release/kustomize.ts'
 import { createProvenance, LOCAL_BUILDER, sha256 } from './release/provenance.ts'
 
@@ -32,14 +33,20 @@ const readContext = async (): Promise<Files> => {
   return Object.fromEntries(await Promise.all(files.map(async (path) => [path, await readFile(path)] as const)))
 }
 
+/** What npm shows of a package, by the address of its repository. */
+const withRepository = (repository: string | undefined) => (text: string) =>
+  repository === undefined
+    ? text
+    : `${JSON.stringify({ ...JSON.parse(text), homepage: repository, repository, bugs: `${repository}/issues` }, null, 2)}\n`
+
 /** Packs the npm package, and answers with its bytes, which are the same whatever the permissions of the files here. */
-const packPackage = async (): Promise<Uint8Array> => {
+const packPackage = async (repository: string | undefined): Promise<Uint8Array> => {
   const folder = await mkdtemp(join(tmpdir(), 'meshstep-pack-'))
   await run('npm', ['pack', '--silent', '--pack-destination', folder])
   const [name = ''] = await readdir(folder)
   const bytes = await readFile(join(folder, name))
   await rm(folder, { recursive: true })
-  return await repacked(bytes)
+  return await repacked(bytes, { 'package/package.json': withRepository(repository) })
 }
 
 const readRelease = async () => {
@@ -51,12 +58,15 @@ const readRelease = async () => {
     options: {
       image: { type: 'string', default: `registry.example.com/meshstep:${version}` },
       builder: { type: 'string', default: LOCAL_BUILDER },
+      /** The address of the repository, and that of the files of the release. None is made up. */
+      repository: { type: 'string' },
+      downloads: { type: 'string' },
     },
   })
   return { version, description, ...values, moment: await readMoment(), components: await readComponents() }
 }
 
-const { version, description, image, builder, moment, components } = await readRelease()
+const { version, description, image, builder, repository, downloads, moment, components } = await readRelease()
 const chart = await createChart({ version, description, image, components })
 
 const renderManifests = (chosen: readonly string[]) => render({ namespace: 'meshstep', image, components: chosen })
@@ -68,6 +78,7 @@ const defaults = await renderManifests(DEFAULTS)
 const texts = new Set(defaults.map(({ text }) => text))
 const ofMesh = (await renderManifests([...DEFAULTS, 'mesh'])).filter(({ text }) => !texts.has(text))
 const inFolder = Object.fromEntries(Object.entries(chart).map(([path, text]) => [`meshstep/${path}`, text]))
+const npmPackage = { file: `meshstep-npm-${version}.tgz`, bytes: await packPackage(repository) }
 const files: Files = {
   'meshstep.yaml': manifests(
     'for the namespace meshstep: kubectl create namespace meshstep && kubectl apply --filename meshstep.yaml',
@@ -83,13 +94,20 @@ const files: Files = {
   ),
   [`meshstep-chart-${version}.tgz`]: await compressed(inFolder, moment),
   [`meshstep-image-${version}.tar`]: await archive(await readContext(), moment),
-  [`meshstep-npm-${version}.tgz`]: await packPackage(),
+  [npmPackage.file]: npmPackage.bytes,
+  ...(downloads && {
+    'meshstep.krew.yaml': krewManifest({ version, description, downloads, repository, ...npmPackage }),
+  }),
   'sbom.cdx.json': await readFile('lib/sbom.cdx.json'),
 }
 const sourceDateEpoch = String(moment.getTime() / 1_000)
 const released: Files = {
   ...files,
-  'provenance.intoto.json': await createProvenance(files, { builder, image, sourceDateEpoch }),
+  'provenance.intoto.json': await createProvenance(files, {
+    ...{ builder, image, sourceDateEpoch },
+    ...(repository && { repository }),
+    ...(downloads && { downloads }),
+  }),
 }
 const sums = Object.entries(released).map(([name, bytes]) => `${sha256(bytes)}  ${name}\n`)
 

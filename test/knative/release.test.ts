@@ -35,7 +35,9 @@ const GIT = {
   ),
 }
 const COMMIT = 'git init --quiet && git add --all && git commit --quiet --message first'
-const RELEASE = 'npm run --silent release -- --image registry.test/meshstep:1 --builder https://builder.test/v1'
+const HOME = 'https://git.test/meshstep'
+const DOWNLOADS = 'https://files.test/v1'
+const RELEASE = `npm run --silent release -- --image registry.test/meshstep:1 --builder https://builder.test/v1 --repository ${HOME} --downloads ${DOWNLOADS}`
 
 /** Makes a release of a copy of this folder, checked out and made with a umask, and answers with its files. */
 const releaseIn = async (name: string, umask: string): Promise<Record<string, Buffer>> => {
@@ -133,11 +135,28 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       'meshstep-mesh.yaml',
       `meshstep-npm-${version}.tgz`,
       'meshstep-without-authentication.yaml',
+      'meshstep.krew.yaml',
       'meshstep.yaml',
       'provenance.intoto.json',
       'sbom.cdx.json',
     ])
     for (const [file, bytes] of Object.entries(one)) expect([file, other[file]?.equals(bytes)]).toEqual([file, true])
+  })
+
+  test('a release has a manifest for krew with the digest of the package, whose home is the one that was named', async () => {
+    const manifest = parse(textOf('meshstep.krew.yaml'))
+    const file = `meshstep-npm-${version}.tgz`
+    const bytes = one[file] ?? Buffer.of()
+    expect(manifest.spec).toMatchObject({ version: `v${version}`, homepage: HOME })
+    const [platform] = manifest.spec.platforms
+    expect(platform).toMatchObject({
+      ...{ uri: `${DOWNLOADS}/${file}`, sha256: createHash('sha256').update(bytes).digest('hex') },
+    })
+    const files = await unpack(gunzipSync(bytes))
+    expect(Object.keys(files)).toContain(`package/${platform.bin}`)
+    expect(JSON.parse(files['package/package.json'] ?? '')).toMatchObject({
+      ...{ homepage: HOME, repository: HOME, bugs: `${HOME}/issues` },
+    })
   })
 
   test('a release has the checksum of each file', () => {
@@ -188,7 +207,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       objectsIn(text).flatMap((object) =>
         object.kind === 'ClusterRole' ? (object as unknown as { rules: Rule[] }).rules.flatMap(writes) : [],
       )
-    const files = Object.keys(one).filter((file) => file.endsWith('.yaml'))
+    const files = Object.keys(one).filter((file) => file.endsWith('.yaml') && !file.endsWith('.krew.yaml'))
     expect(files.map((file) => [file, saying(textOf(file)).length, everywhere(textOf(file))])).toEqual([
       ['meshstep-mesh.yaml', 0, ['authorizationpolicies']],
       ['meshstep-without-authentication.yaml', 0, []],
@@ -263,6 +282,7 @@ describe.skipIf(cannotBuild)(`a release ${cannotBuild ?? ''}`, () => {
       expect(buildDefinition?.externalParameters).toEqual({
         image: 'registry.test/meshstep:1',
         sourceDateEpoch: '1700000000',
+        ...{ repository: HOME, downloads: DOWNLOADS },
       })
       expect(buildDefinition?.resolvedDependencies[0]).toEqual({ name: 'source', digest: { gitCommit: stdout.trim() } })
     })

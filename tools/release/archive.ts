@@ -24,12 +24,18 @@ export const archive = async (files: Files, moment: Date): Promise<Uint8Array> =
 export const compressed = async (files: Files, moment: Date): Promise<Uint8Array> =>
   gzipSync(await archive(files, moment), { level: 9 })
 
-/** The compressed archive with the permissions that a file has under no umask: what its owner may execute, all may. */
-export const repacked = async (bytes: Uint8Array): Promise<Uint8Array> => {
+/**
+ * The compressed archive with the permissions that a file has under no umask: what its owner may execute, all may. `edit` may change the text of a file.
+ */
+export const repacked = async (
+  bytes: Uint8Array,
+  edit: Readonly<Record<string, (text: string) => string>> = {},
+): Promise<Uint8Array> => {
   const entries = await unpackTar(gunzipSync(bytes))
-  const alike = entries.map(({ header, data }) => ({
-    header: { ...header, mode: ((header.mode ?? 0) & 0o100) === 0 ? 0o644 : 0o755 },
-    body: data ?? new Uint8Array(),
-  }))
+  const alike = entries.map(({ header, data = new Uint8Array() }) => {
+    const body = Buffer.from(edit[header.name]?.(Buffer.from(data).toString()) ?? data)
+    const mode = ((header.mode ?? 0) & 0o100) === 0 ? 0o644 : 0o755
+    return { header: { ...header, mode, size: body.length }, body }
+  })
   return gzipSync(await packTar(alike), { level: 9 })
 }

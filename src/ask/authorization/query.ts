@@ -9,7 +9,8 @@ const A_PATH = 'expected a path: / and at most 1999 more printable characters of
 const A_HOST = 'expected a host of at most 260 characters, with or without a port'
 const A_TRUST_DOMAIN = 'expected a trust domain: at most 253 letters, digits, dots, hyphens and underscores'
 
-const fields = {
+/** The parameters of a question about a request, by name. */
+export const QUERY_FIELDS = {
   /** Absent for a client outside the cluster. */
   from: ClientName.transform(parseSide).optional(),
   /** A Service, a workload or a Gateway. `{namespace}/gateway/{name}` is always the Gateway. `{namespace}/pod/{name}` is always pods without a workload. */
@@ -43,9 +44,9 @@ const fields = {
 }
 
 const Query = z
-  .strictObject(fields, {
+  .strictObject(QUERY_FIELDS, {
     error: ({ code }) =>
-      code === 'unrecognized_keys' ? `expected no parameters but ${Object.keys(fields).join(', ')}` : undefined,
+      code === 'unrecognized_keys' ? `expected no parameters but ${Object.keys(QUERY_FIELDS).join(', ')}` : undefined,
   })
   .refine(({ from, address }) => from !== undefined || address !== undefined, {
     path: ['from'],

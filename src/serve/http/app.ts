@@ -145,11 +145,15 @@ export const createApp = ({
       return context.json(await explain(searchParams, context.req.header('authorization')))
     })
   app.get('/schemas/asyncapi.json', async (context) => context.json((await loadSchemas()).asyncApi()))
+  app.get('/schemas/openapi.json', async (context) => context.json((await loadSchemas()).openApi()))
   app.get('/schemas/:file', async (context) => {
     const { schemas } = await loadSchemas()
     const schema = ownValue(schemas, context.req.param('file').replace(/\.json$/, ''))
     if (schema === undefined)
-      throw new Refused(404, `expected /schemas/asyncapi.json or one of ${Object.keys(schemas).join(', ')}, with .json`)
+      throw new Refused(
+        404,
+        `expected /schemas/asyncapi.json, /schemas/openapi.json or one of ${Object.keys(schemas).join(', ')}, with .json`,
+      )
     return context.json(schema())
   })
   if (lint)

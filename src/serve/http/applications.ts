@@ -38,6 +38,7 @@ import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import { counting, type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
 import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import { MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
+import { PageQuery } from './page-query.ts'
 
 /** An application's memory as any of its pods may read it, in JSON. */
 export type ApplicationView = {
@@ -101,12 +102,6 @@ type Dependencies = {
 }
 
 const Named = z.object({ namespace: Namespace, application: Application })
-
-const PageQuery = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(500).default(100),
-  /** The last name of the previous page: `{namespace}/{application}`. */
-  after: z.string().default(''),
-})
 
 /** The limit of namespaces whose objects a request keeps. Pages go through namespaces in order. */
 const MOST_NAMESPACES = 8

@@ -1,8 +1,9 @@
+import { STATUS_CODES } from 'node:http'
 import { isConfigurationError, isRefused, isUnavailable } from '../../platform/base/errors.ts'
 import { InvalidEvent } from '../../platform/cloudevents/cloud-event.ts'
 import { ApiError, suggestRemedy } from '../../platform/kubernetes/api-error.ts'
 
-/** The answer for an error. `body` is JSON of at most 768 bytes. */
+/** The answer for an error, in the form of RFC 9457. `body` is JSON of at most 768 bytes. */
 export type Failure = { status: number; headers: Record<string, string>; body: string }
 
 export const respond = ({ status, headers, body }: Failure): Response => new Response(body, { status, headers })
@@ -37,12 +38,13 @@ const REASONS: Record<number, string> = {
 }
 
 const failure = (status: number, reason: string, message: string, headers: Record<string, string> = {}): Failure => {
-  const body = (text: string) => JSON.stringify({ status, reason, message: text })
+  const body = (text: string) =>
+    JSON.stringify({ type: 'about:blank', title: STATUS_CODES[status], status, reason, message: text })
   let text = message.slice(0, MAXIMUM_BYTES)
   for (let excess = 1; excess > 0; ) {
     excess = Buffer.byteLength(body(text)) - MAXIMUM_BYTES
     // cut whole characters: half a surrogate pair is not UTF-8
     if (excess > 0) text = `${[...text].slice(0, -Math.ceil(excess / 6) - 2).join('')}…`
   }
-  return { status, headers: { 'content-type': 'application/json', ...headers }, body: body(text) }
+  return { status, headers: { 'content-type': 'application/problem+json', ...headers }, body: body(text) }
 }

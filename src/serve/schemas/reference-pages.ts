@@ -1,4 +1,4 @@
-import { PORT_TEXT } from './schemas.ts'
+import { PORT_TEXT } from './convert.ts'
 
 type JsonSchema = { readonly [key: string]: unknown }
 

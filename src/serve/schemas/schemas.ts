@@ -2,55 +2,16 @@ import * as z from 'zod'
 import { createFunctions } from '../../../functions/index.ts'
 import about from '../../../package.json' with { type: 'json' }
 import { Expectation } from '../../ask/authorization/expectation.ts'
-import { Port } from '../../core/policies/endpoint.ts'
-import { MeshPolicy, Policies, Policy, RELATED } from '../../core/policies/models.ts'
 import { RelationIdentity, Remote } from '../../core/state/relation.ts'
-import { workloadConfig } from '../../core/workload/schema.ts'
-import { CustomMeshPolicy } from '../../features/service-mesh/custom-mesh-policy.ts'
 import { features } from '../../features.ts'
+import { convert, type JsonSchema } from './convert.ts'
 import { described } from './described.ts'
 import { meanings } from './meanings.ts'
 import { announced, NUDGES, replies, type Sent } from './sent.ts'
 
 const functions = createFunctions(features)
 
-type JsonSchema = Readonly<Record<string, unknown>>
-
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
-
-/** Digits in a string, with or without leading zeros. */
-export const PORT_TEXT = '^0*([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])$'
-
-/** JSON Schemas for schemas of zod that accept several forms. The generated ones would be incomplete. */
-const FORMS: ReadonlyMap<unknown, () => JsonSchema> = new Map<z.ZodType, () => JsonSchema>([
-  [
-    Port,
-    () => ({
-      anyOf: [
-        { type: 'integer', minimum: 1, maximum: 65535 },
-        { type: 'string', pattern: PORT_TEXT },
-      ],
-    }),
-  ],
-  [Policies, () => ({ anyOf: [{ type: 'string', const: RELATED }, convert(z.array(Policy))] })],
-  [CustomMeshPolicy, () => ({ ...convert(MeshPolicy), additionalProperties: false })],
-  [workloadConfig.workload, () => ({ anyOf: [{ type: 'object', properties: {} }, { type: 'null' }] })],
-])
-
-const convert = (schema: z.ZodType): JsonSchema => {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
-    io: 'input',
-    unrepresentable: 'any',
-    reused: 'inline',
-    override: ({ zodSchema, jsonSchema }) => {
-      const form = FORMS.get(zodSchema)
-      if (form === undefined) return
-      for (const key of Object.keys(jsonSchema)) Reflect.deleteProperty(jsonSchema, key)
-      Object.assign(jsonSchema, form())
-    },
-  })
-  return rest
-}
 
 /** Creates a JSON Schema that accepts everything the functions accept. It leaves out rules that it cannot express, such as those for label texts. */
 const jsonSchema = (name: string, title: string, description: string, schema: z.ZodType): JsonSchema => ({
@@ -174,3 +135,5 @@ export const eventTypes = () =>
       ],
     },
   }))
+
+export { openApi } from './open-api.ts'

@@ -9,7 +9,7 @@ import { CONDITION_TYPES, type Condition, REASONS } from '../../platform/base/co
 import { REPLY_TYPES } from './reply-types.ts'
 
 /** A schema for each key of a type, so that neither can have a key that the other lacks. */
-type KeysOf<T> = Record<T extends unknown ? keyof T : never, z.ZodType>
+export type KeysOf<T> = Record<T extends unknown ? keyof T : never, z.ZodType>
 
 const text = z.string()
 const texts = z.array(text)
@@ -26,7 +26,7 @@ const drift: KeysOf<Drift> = {
   ...{ object: text, label: text.optional(), field: text.optional() },
   ...{ was: text.optional(), is: text.optional() },
 }
-const condition: KeysOf<Condition> = {
+export const condition: KeysOf<Condition> = {
   ...{ type: z.enum(CONDITION_TYPES), status: z.literal('True'), reason: z.enum(REASONS), object: text },
   ...{ for: texts.optional(), since: text.optional(), message: text },
 }
@@ -48,7 +48,7 @@ const reconciled: KeysOf<Handled> = {
   effects: z.array(z.object(followed)).optional(),
 }
 
-const planned: KeysOf<Plan> = {
+export const planned: KeysOf<Plan> = {
   ...{ steps: any, outcomes: any, objects: any, access: any, expectations: any },
   ...{ incomplete: texts, messages: texts },
 }
