@@ -38,7 +38,14 @@ RUN ["node", "--snapshot-blob", "/cache/server.blob", "server.cjs", "warm-up"]
 RUN ["node", "server.cjs", "warm-up"]
 
 FROM server
+# What a build knows of itself, by --build-arg.
+ARG VERSION REVISION SOURCE CREATED
 LABEL org.opencontainers.image.title="meshstep" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}" \
+      org.opencontainers.image.created="${CREATED}" \
+      org.opencontainers.image.base.name="docker.io/library/node:24.21.0-bookworm-slim" \
       org.opencontainers.image.description="Event functions that put Juju applications on a service mesh" \
       org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=warm --chown=1000:1000 /cache /cache

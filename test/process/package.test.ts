@@ -48,6 +48,7 @@ installed(`the package is what its page says, and no more${because}`, () => {
       'README.md',
       'SECURITY.md',
       'lib',
+      'kubectl-complete.mjs',
       'meshstep.mjs',
       'node24.mjs',
       'package.json',
