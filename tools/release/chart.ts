@@ -1,6 +1,8 @@
+import { diffArrays } from 'diff'
 import pMap from 'p-map'
 import { stringify } from 'yaml'
 import type { Files } from './archive.ts'
+import { SETTINGS, withSettings } from './chart-values.ts'
 import { type Component, type Rendered, render } from './kustomize.ts'
 
 /** Stand for what Helm fills in. */
@@ -40,7 +42,7 @@ const createRenderer = (order: readonly string[]) => {
   const choices = new Map<string, Promise<Choice>>()
   const renderOnce = async (components: readonly string[]): Promise<Choice> => {
     const objects = await render({ namespace: NAMESPACE, image: IMAGE, jujuImage: JUJU_IMAGE, components })
-    return new Map(objects.map((object) => [keyOf(object), templated(object.text)]))
+    return new Map(objects.map((object) => [keyOf(object), withSettings(object.kind, templated(object.text))]))
   }
   return (chosen: readonly string[]): Promise<Choice> => {
     const components = order.filter((name) => chosen.includes(name))
@@ -53,11 +55,36 @@ const createRenderer = (order: readonly string[]) => {
 
 type Choose = ReturnType<typeof createRenderer>
 
-/** Wraps an object's text into the conditions under which it is so. */
+/** The lines of a template. Lines between instructions that belong together are one, so that no instruction is torn from its end. */
+const unitsOf = (template: string): string[] => {
+  const units: string[] = []
+  let depth = 0
+  for (const line of template.split(/(?<=\n)/).filter((one) => one !== '')) {
+    if (depth === 0) units.push(line)
+    else units[units.length - 1] += line
+    if (/^\{\{- (if|range) /.test(line)) depth += 1
+    if (line.startsWith('{{- end ')) depth -= 1
+  }
+  return units
+}
+
+/** Wraps what a component changes in an object into its conditions: the lines that differ, and no others. */
 const wrap = (name: string, on: string, off: string): string => {
-  if (on === off) return on
-  if (on === '') return `{{- if not (${conditionOf(name)}) }}\n${off}{{- end }}\n`
-  return `{{- if ${conditionOf(name)} }}\n${on}${off === '' ? '' : `{{- else }}\n${off}`}{{- end }}\n`
+  const condition = conditionOf(name)
+  const hunks = diffArrays(unitsOf(off), unitsOf(on))
+  return hunks
+    .map(({ added, removed, value }, index) => {
+      const lines = value.join('')
+      if (removed) {
+        const next = hunks[index + 1]
+        return next?.added
+          ? `{{- if ${condition} }}\n${next.value.join('')}{{- else }}\n${lines}{{- end }}\n`
+          : `{{- if not (${condition}) }}\n${lines}{{- end }}\n`
+      }
+      if (!added) return lines
+      return hunks[index - 1]?.removed ? '' : `{{- if ${condition} }}\n${lines}{{- end }}\n`
+    })
+    .join('')
 }
 
 const templateOf = async (
@@ -144,6 +171,7 @@ const schemaOf = ({ image, components }: Pick<ChartOptions, 'image' | 'component
         ]),
       ),
     },
+    ...SETTINGS,
     global: { description: 'Helm gives it to every chart.', type: 'object' },
   }
   return {
@@ -151,7 +179,7 @@ const schemaOf = ({ image, components }: Pick<ChartOptions, 'image' | 'component
     type: 'object',
     additionalProperties: false,
     // Helm takes a value that is set to null out before it looks
-    required: ['image', 'jujuImage', 'broker', 'components'],
+    required: ['image', 'jujuImage', 'broker', 'components', ...Object.keys(SETTINGS)],
     properties,
   }
 }
@@ -164,6 +192,7 @@ const valuesOf = ({ properties }: ReturnType<typeof schemaOf>): string => {
     'image' | 'jujuImage' | 'broker' | 'components',
     Property
   >
+  const settings = Object.entries(SETTINGS).map(([name, property]) => commented(name, property))
   const toggles = Object.entries(components.properties as Record<string, Property>)
   return [
     commented('image', image),
@@ -171,18 +200,83 @@ const valuesOf = ({ properties }: ReturnType<typeof schemaOf>): string => {
     commented('broker', broker),
     'components:\n',
     ...toggles.map(([name, property]) => commented(name, property, '  ')),
+    ...settings,
   ].join('')
 }
+
+const readmeOf = ({ properties }: ReturnType<typeof schemaOf>): string => {
+  const rows = Object.entries(properties).flatMap(([name, property]) => {
+    const inner = Object.entries((name === 'components' ? property.properties : {}) as Record<string, Property>)
+    const own = inner.length > 0 ? [] : [[name, property] as const]
+    return [...own, ...inner.map(([key, one]) => [`${name}.${key}`, one] as const)]
+  })
+  const lines = rows
+    .filter(([name]) => name !== 'global')
+    .map(
+      ([name, { description, default: value }]) =>
+        `| \`${name}\` | ${description.replaceAll('|', '\\|')} | \`${JSON.stringify(value)}\` |`,
+    )
+  return `# meshstep\n\nThe namespace is that of the release.\n\n| value | is | default |\n| --- | --- | --- |\n${lines.join('\n')}\n`
+}
+
+const NOTES = `meshstep is in the namespace {{ .Release.Namespace }}.
+
+What its cluster lacks, and what is not ready:
+  kubectl meshstep check --namespace {{ .Release.Namespace }}
+That the functions answer:
+  helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }}
+`
+
+/** Asks the functions, through Knative, if they are ready: https://helm.sh/docs/topics/chart_tests/ */
+const READY_TEST = `{{- if not (.Values.components.functions) }}
+apiVersion: v1
+kind: Pod
+metadata:
+  annotations:
+    helm.sh/hook: test
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+  labels:
+    app.kubernetes.io/part-of: meshstep
+  name: meshstep-test
+  namespace: "{{ .Release.Namespace }}"
+spec:
+  containers:
+  - args:
+    - -e
+    - fetch('http://meshstep.{{ .Release.Namespace }}.svc/health/readiness').then(({ status }) => process.exit(status === 200 ? 0 : 1))
+    command:
+    - node
+    image: "{{ .Values.image }}"
+    name: test
+    securityContext:
+      allowPrivilegeEscalation: false
+      capabilities:
+        drop:
+        - ALL
+      runAsNonRoot: true
+      runAsUser: 1000
+      seccompProfile:
+        type: RuntimeDefault
+  restartPolicy: Never
+{{- end }}
+`
 
 /** A Helm chart out of the manifests of `knative/`, by path: each object is as kustomize renders it, whatever components are chosen. */
 export const createChart = async (options: ChartOptions): Promise<Files> => {
   const { version, description, components } = options
   const schema = schemaOf(options)
-  const chart = { apiVersion: 'v2', name: 'meshstep', description, type: 'application', version, appVersion: version }
+  const chart = {
+    ...{ apiVersion: 'v2', name: 'meshstep', description, type: 'application', version, appVersion: version },
+    kubeVersion: '>=1.30.0-0',
+    keywords: ['istio', 'ambient', 'knative', 'cloudevents'],
+  }
   return {
     'Chart.yaml': stringify(chart),
     'values.yaml': valuesOf(schema),
     'values.schema.json': `${JSON.stringify(schema, null, 2)}\n`,
+    'README.md': readmeOf(schema),
+    'templates/NOTES.txt': NOTES,
+    'templates/tests/functions-ready.yaml': READY_TEST,
     ...(await templatesOf(components.map(({ name }) => name))),
   }
 }
