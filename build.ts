@@ -1,6 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { build, type Plugin } from 'esbuild'
+import { openApi } from './src/serve/http/open-api.ts'
 import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 import { writeMaterials } from './tools/bundle/materials.ts'
 import { MODELS, modelsInside } from './tools/bundle/models.ts'
@@ -14,8 +15,8 @@ import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/(kubeconfig|fork|lint|otlp|propose|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
-      kind === 'dynamic-import' ? { path: basename(path, '.ts'), namespace: 'beside' } : undefined,
+    onResolve({ filter: /\/(kubeconfig|fork|lint|open-api|otlp|propose|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path: fileOf(path), namespace: 'beside' } : undefined,
     )
     onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule('node:module').createRequire(require('node:path').resolve(process.argv[1]))('./${path}.mjs')`,
@@ -23,12 +24,15 @@ const besideTheBundle: Plugin = {
   },
 }
 
+/** The file of what is loaded beside the bundle: all descriptions are in one. */
+const fileOf = (path: string): string => basename(path, '.ts').replace('open-api', 'schemas')
+
 /** Built by themselves, and beside the bundles that import them when they are asked for. */
 const builtElsewhere: Plugin = {
   name: 'built-elsewhere',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /\/(kubeconfig|schemas)\.ts$/ }, ({ kind, path }) =>
-      kind === 'dynamic-import' ? { path: `./${basename(path, '.ts')}.mjs`, external: true } : undefined,
+    onResolve({ filter: /\/(kubeconfig|open-api|schemas)\.ts$/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path: `./${fileOf(path)}.mjs`, external: true } : undefined,
     )
   },
 }
@@ -98,7 +102,7 @@ const made = Object.entries(schemas).map(
 )
 await writeFile(
   'dist/schemas.mjs',
-  `export const schemas = {\n${made.join(',\n')}\n}\nexport const asyncApi = () => (${JSON.stringify(asyncApi())})\n`,
+  `export const schemas = {\n${made.join(',\n')}\n}\nexport const asyncApi = () => (${JSON.stringify(asyncApi())})\nexport const openApi = () => (${JSON.stringify(openApi())})\n`,
 )
 await copyPage('dist')
 // of the official client there are facts alone

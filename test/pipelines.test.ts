@@ -38,7 +38,7 @@ describe('what pipelines take', () => {
   test('the hook of pre-commit has the keys that pre-commit asks for', () => {
     const [hook, ...others] = parse(textOf('.pre-commit-hooks.yaml'))
     expect(others).toEqual([])
-    expect(Object.keys(hook)).toEqual(['id', 'name', 'description', 'entry', 'language', 'types_or'])
+    expect(Object.keys(hook)).toEqual(['id', 'name', 'description', 'entry', 'language', 'require_serial', 'types_or'])
     expect(Object.keys(JSON.parse(textOf('package.json')).bin)).toContain(hook.entry.split(' ')[0])
   })
 })

@@ -15,13 +15,19 @@ type Part = { readonly text: string } | { readonly path: string } | { readonly r
 
 const partsOf = (template: string): Part[] =>
   template
-    .split(/(\{(?:"(?:\\.|[^"\\])*"|[^{}"])*\})/)
+    .split(/(\{(?:"(?:\\.|[^"\\])*"|'[^']*'|[^{}"'])*\})/)
     .filter((text) => text !== '')
     .map((text): Part => {
       const inside = /^\{(.*)\}$/s.exec(text)?.[1]?.trim()
-      if (inside === undefined) return { text }
+      if (inside === undefined) {
+        if (/[{}]/.test(text)) throw new Failure(`--output jsonpath: ${text} has a brace that is not closed`)
+        return { text }
+      }
       if (inside === 'end') return { end: true }
-      if (inside.startsWith('"')) return { text: quoted(inside) }
+      if (/^["']/.test(inside))
+        return {
+          text: quoted(inside.replace(/^'(.*)'$/s, (_, own: string) => JSON.stringify(own).replaceAll('\\\\', '\\'))),
+        }
       return inside.startsWith('range ') ? { range: inside.slice('range '.length).trim() } : { path: inside }
     })
 
@@ -43,6 +49,7 @@ const fill = (parts: readonly Part[], data: unknown): { text: string; left: read
     if ('text' in first) text += first.text
     else if ('path' in first) text += resultsOf(first.path, data).map(shown).join(' ')
     else {
+      if (!rest.some((part) => 'end' in part)) throw new Failure('--output jsonpath: {range} without {end}')
       const items = resultsOf(first.range, data)
       text += items.map((item) => fill(rest, item).text).join('')
       left = fill(rest, undefined).left.slice(1)
@@ -53,17 +60,21 @@ const fill = (parts: readonly Part[], data: unknown): { text: string; left: read
 const resultsOf = (path: string, json: unknown): readonly unknown[] => {
   if (json === undefined) return []
   try {
-    const found: unknown = JSONPath({ path: rooted(path), json: json as object, eval: 'safe' })
+    const found: unknown = JSONPath({ path: rooted(path), json: json as object, eval: 'safe', ignoreEvalErrors: true })
     return Array.isArray(found) ? found : []
   } catch (error) {
     throw new Failure(`--output jsonpath: ${path}: ${(error as Error).message}`)
   }
 }
 
-/** Adds the root, which kubectl lets out, and escapes points in keys as it does. */
+/** Adds the root, which kubectl leaves out, and escapes points in keys as it does. */
 const rooted = (path: string): string => {
   const given = path.startsWith('$') ? path : `$${/^[.[]/.test(path) ? '' : '.'}${path.replace(/^@/, '')}`
-  return given.replace(
+  const counted = given.replace(
+    /\[-(\d+)\]/g,
+    (_, back: string) => `[-${back}:${back === '1' ? '' : 1 - Number(back)}]`,
+  )
+  return counted.replace(
     /\.((?:[-\w]|\\.)*\\\.(?:[-\w/]|\\.)*)/g,
     (_, key: string) => `['${key.replaceAll('\\.', '.')}']`,
   )

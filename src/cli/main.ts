@@ -95,6 +95,10 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
   setImmediate(() => process.exit(code === 'EPIPE' ? process.exitCode : 1)),
 )
 
+// a variable that is empty, as a pipeline sets it, is not set
+for (const name of Object.keys(process.env))
+  if (name.startsWith('MESHSTEP_') && process.env[name] === '') delete process.env[name]
+
 try {
   await program.parseAsync()
 } catch (error) {

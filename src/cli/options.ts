@@ -31,7 +31,7 @@ const KINDS = ['table', 'wide', 'name', 'json', 'yaml'] as const
 const OF_THEIR_OWN = ['lint', 'map', 'propose', 'traffic']
 
 /** Commands that only ask: a cluster without the functions answers them as well. */
-const QUESTIONS = ['get', 'wait', 'explain', 'plan', 'lint', 'expect', 'map', 'traffic', 'propose', 'version']
+const QUESTIONS = ['get', 'wait', 'explain', 'plan', 'lint', 'expect', 'map', 'traffic', 'propose', '__complete']
 
 const ALL = ['server', 'namespace', 'output', 'headers', 'token', 'tokenFile', 'kubeconfig', 'context', 'target']
 
@@ -79,6 +79,8 @@ const JSON_FORMAT: Format = { kind: 'json', hasHeaders: true }
  */
 export const clusterOf = (command: Command): Cluster | undefined => {
   const { context, kubeconfig } = command.optsWithGlobals<Given>()
+  if (command.getOptionValueSourceWithGlobals('server') === 'cli' && (context ?? kubeconfig) !== undefined)
+    throw new Failure('--server, and --context or --kubeconfig: expected one of them')
   const isOfKubectl = isPlugin() && command.getOptionValueSourceWithGlobals('server') === 'default'
   return context !== undefined || kubeconfig !== undefined || isOfKubectl ? { context, kubeconfig } : undefined
 }
@@ -99,7 +101,9 @@ const tokenIn = async ({ token, tokenFile }: Pick<Given, 'token' | 'tokenFile'>)
 
 /** Returns the requested format: one of the command's `own`, or one that every command has. Throws Failure for another one. */
 export const formatOf = <T extends string = never>(command: Command, own: readonly T[] = []): Format | T => {
-  const { output = 'table', headers } = command.optsWithGlobals<Given>()
+  const { output: given = 'table', headers } = command.optsWithGlobals<Given>()
+  // kubectl takes -o=json as well
+  const output = given.replace(/^=/, '')
   const found = own.find((one) => one === output)
   if (found !== undefined) return found
   const template = /^jsonpath=(.*)$/s.exec(output)?.[1]

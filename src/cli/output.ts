@@ -36,7 +36,7 @@ export const printAs = <T>(
   const { kind, template = '', hasHeaders } = format
   if (kind === 'json') print(JSON.stringify(data, null, 2))
   else if (kind === 'yaml') print(stringify(data))
-  else if (kind === 'jsonpath') print(fillTemplate(template, data))
+  else if (kind === 'jsonpath') process.stdout.write(fillTemplate(template, data))
   else if (kind === 'name') {
     if (namesOf === undefined) throw new Failure('--output name: get alone has names')
     for (const name of namesOf(data)) print(name)

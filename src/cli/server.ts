@@ -106,9 +106,12 @@ const inCluster = async (
     const { url, close } = await forwardTo(cluster, target)
     return over(url, close)
   } catch (error) {
+    const { message } = error as Error
+    if (!/not ?found/i.test(message)) throw error
     const direct = isQuestion ? await askDirectly(cluster).catch(() => undefined) : undefined
-    if (direct === undefined) throw error
-    say(`${(error as Error).message}: the cluster itself is asked, with your own rights`)
+    if (direct === undefined)
+      throw new Failure(`${message}: name where the functions are with --target`, 1, { cause: error })
+    say(`${message}: the cluster itself is asked, with your own rights; --target names functions elsewhere`)
     return direct
   }
 }

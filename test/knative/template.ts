@@ -26,9 +26,9 @@ const filled = (line: string, values: Values, namespace: string, item: unknown):
   line.replaceAll(/\{\{ (.*?) \}\}/g, (_, expression: string) => {
     if (expression === '.Release.Namespace') return namespace
     if (expression === 'toJson .') return JSON.stringify(item)
-    const [, json, path] = /^(toJson )?\.Values\.([\w.]+)$/.exec(expression) ?? []
+    const [, json, path] = /^(toJson |int )?\.Values\.([\w.]+)$/.exec(expression) ?? []
     if (path === undefined) throw new Error(`{{ ${expression} }} is not what this renders`)
-    return json ? JSON.stringify(valueAt(path, values)) : String(valueAt(path, values))
+    return json === 'toJson ' ? JSON.stringify(valueAt(path, values)) : String(valueAt(path, values))
   })
 
 type Node =

@@ -536,7 +536,10 @@ describe('the command', () => {
     const { url } = await server.logged('embedded Kubernetes API')
     const contexts = [{ name: 'here', context: { cluster: 'there', user: 'me', namespace: 'bookinfo' } }]
     await writeFile(kubeconfig, JSON.stringify({ ...configFor({ server: url }), contexts }))
-    await writeFile(join(folder, 'kubectl'), '#!/bin/sh\necho "not there" >&2\nexit 1\n')
+    await writeFile(
+      join(folder, 'kubectl'),
+      '#!/bin/sh\necho "Error from server (NotFound): services meshstep not found" >&2\nexit 1\n',
+    )
     await chmod(join(folder, 'kubectl'), 0o755)
     const env = { PATH: `${folder}:${process.env.PATH}`, MESHSTEP_NAMESPACE: '' }
     const ask = (...args: string[]) => begin([...args, '--kubeconfig', kubeconfig], { env }).ended
@@ -545,7 +548,7 @@ describe('the command', () => {
     expect(names.stdout.split('\n')).toContain('application/details')
     const request = ['productpage', 'details', '--port', '9080', '--method', 'GET', '--path', '/details/0']
     expect(await ask('explain', ...request)).toMatchObject({ code: 0 })
-    expect(await ask('resend', '-')).toMatchObject({ code: 1, stderr: expect.stringContaining('not there') })
+    expect(await ask('resend', '-')).toMatchObject({ code: 1, stderr: expect.stringContaining('with --target') })
   })
 
   test('output is as kubectl has it: names, templates, wide, and without titles', async () => {
@@ -568,6 +571,7 @@ describe('the command', () => {
     expect(await complete('wait', 'details', '--for', '')).toEqual(['ready', 'delete', ':4', ''])
     expect(await complete('li')).toEqual(['lint', ':4', ''])
     expect(await complete('lint', '-f', '')).toEqual([':0', ''])
+    expect(await complete('lint', '--')).toContain('--file')
     expect(await complete('get', 'relations', '--al')).toEqual(['--all-namespaces', '--all', ':4', ''])
   })
 

@@ -56,6 +56,8 @@ describe('the dashboard and the alerts', () => {
           input_series: [
             series('meshstep_event_duration_seconds_count{meshstep_status="changed"}', '0+10x180'),
             series('meshstep_event_duration_seconds_count{error_type="Unavailable"}', '0+6x180'),
+            // a process that lives for one event
+            series('meshstep_event_duration_seconds_count{meshstep_status="saved",pod="a"}', '1x2'),
           ],
           alert_rule_test: [
             {

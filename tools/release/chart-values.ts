@@ -84,17 +84,17 @@ export const withSettings = (kind: string, text: string): string => {
 const ofFunction = (text: string): string =>
   text
     .replace(/^ {8}env:\n(?: {8}[- ] .*\n)+/m, (lines) => lines + variables('        '))
-    .replace(/^ {8}image: .*\n(?<! {8}env:\n)/m, (line) =>
+    .replace(/^ {8}image: .*\n/m, (line) =>
       text.includes('\n        env:\n') ? line : `        env:\n${variables('        ')}${line}`,
     )
     .replace(/^ {8}resources:\n(?: {10}.*\n)+/m, (lines) =>
       replaced('resources', '        resources: {{ toJson .Values.resources }}', lines),
     )
     .replace(/^ {8}autoscaling\.knative\.dev\/max-scale: .*\n/m, (line) =>
-      replaced('scaling.max', '        autoscaling.knative.dev/max-scale: "{{ .Values.scaling.max }}"', line),
+      replaced('scaling.max', '        autoscaling.knative.dev/max-scale: "{{ int .Values.scaling.max }}"', line),
     )
     .replace(/^ {6}containerConcurrency: .*\n/m, (line) =>
-      replaced('scaling.concurrency', '      containerConcurrency: {{ .Values.scaling.concurrency }}', line),
+      replaced('scaling.concurrency', '      containerConcurrency: {{ int .Values.scaling.concurrency }}', line),
     )
     .replace(/^ {4}spec:\n/m, (line) =>
       ['imagePullSecrets', 'nodeSelector', 'tolerations'].reduce(

@@ -223,8 +223,10 @@ const NOTES = `meshstep is in the namespace {{ .Release.Namespace }}.
 
 What its cluster lacks, and what is not ready:
   kubectl meshstep check --namespace {{ .Release.Namespace }}
+{{- if not (.Values.components.functions) }}
 That the functions answer:
   helm test {{ .Release.Name }} --namespace {{ .Release.Namespace }}
+{{- end }}
 `
 
 /** Asks the functions, through Knative, if they are ready: https://helm.sh/docs/topics/chart_tests/ */
@@ -235,15 +237,16 @@ metadata:
   annotations:
     helm.sh/hook: test
     helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
-  labels:
-    app.kubernetes.io/part-of: meshstep
   name: meshstep-test
   namespace: "{{ .Release.Namespace }}"
 spec:
+{{- if .Values.imagePullSecrets }}
+  imagePullSecrets: {{ toJson .Values.imagePullSecrets }}
+{{- end }}
   containers:
   - args:
     - -e
-    - fetch('http://meshstep.{{ .Release.Namespace }}.svc/health/readiness').then(({ status }) => process.exit(status === 200 ? 0 : 1))
+    - "fetch('http://meshstep.{{ .Release.Namespace }}.svc/health/readiness').then((answer) => process.exit(Number(!answer.ok)))"
     command:
     - node
     image: "{{ .Values.image }}"

@@ -26,6 +26,8 @@ export type Listed = { readonly items: readonly Seen[] } | { readonly unknown: s
 /** The facts that checks judge. */
 export type Facts = {
   readonly namespace: string
+  /** The ServiceAccount of the functions. */
+  readonly account: string
   /** `v1.36.0` */
   readonly kubernetes: string
   /** The served versions of API groups, such as `security.istio.io/v1`. */
@@ -57,15 +59,21 @@ const PATHS = {
 export type ListName = keyof typeof PATHS
 
 /** The rights that a step needs, as in the Role `meshstep-step`. */
-const RIGHTS = [
+export const RIGHTS: readonly (readonly [group: string, resource: string, verbs: readonly string[]])[] = [
   ['', 'configmaps', ['get', 'list', 'create', 'update', 'patch', 'delete']],
-  ['apps', 'statefulsets', ['get', 'list', 'patch']],
-  ['apps', 'deployments', ['get', 'list', 'patch']],
-  ['', 'services', ['get', 'list', 'patch']],
+  ['apps', 'statefulsets', ['get', 'list', 'create', 'patch', 'delete']],
+  ['apps', 'deployments', ['get', 'list', 'create', 'patch', 'delete']],
+  ['policy', 'poddisruptionbudgets', ['get', 'list', 'create', 'patch', 'delete']],
+  ['', 'services', ['get', 'list', 'create', 'patch', 'delete']],
+  ['', 'serviceaccounts', ['get', 'list', 'create', 'patch', 'delete']],
+  ['', 'secrets', ['get', 'create', 'patch', 'delete']],
   ['', 'pods', ['get', 'list', 'patch']],
   ['gateway.networking.k8s.io', 'gateways', ['get', 'list', 'create', 'patch', 'delete']],
+  ['autoscaling', 'horizontalpodautoscalers', ['get', 'list', 'create', 'patch', 'delete']],
   ['security.istio.io', 'authorizationpolicies', ['get', 'list', 'create', 'patch', 'delete']],
-] as const
+  ['events.k8s.io', 'events', ['create', 'patch']],
+  ['', 'namespaces', ['get']],
+]
 
 const CALL_MILLISECONDS = 10_000
 
@@ -80,7 +88,7 @@ export const readFacts = async (transport: Transport, namespace: string, account
   const lists = await Promise.all(names.map(async (name) => [name, await list(call, PATHS[name](namespace))] as const))
   const date = Date.parse(String(version.headers.date))
   return {
-    namespace,
+    ...{ namespace, account },
     kubernetes: String(version.json.gitVersion ?? ''),
     served: ((groups.json.groups ?? []) as readonly Group[]).flatMap(({ versions }) =>
       versions.map(({ groupVersion }) => groupVersion),

@@ -66,22 +66,32 @@ const istio = ({ lists }: Facts): Check => {
   const check = 'istiod'
   const known = lists.istiod
   if ('unknown' in known) return { check, result: 'unknown', message: known.unknown }
-  const [first] = known.items
-  if (first === undefined)
+  if (known.items.length === 0)
     return { check, result: 'failed', message: 'no Deployment with the label app=istiod', todo: 'install Istio' }
-  const version = readIstioVersion({ metadata: first.metadata }) ?? versionOfImage(first)
-  const name = `${first.metadata.namespace}/${first.metadata.name}`
-  if ((first.status?.availableReplicas ?? 0) === 0)
+  // a revision that is scaled to none, beside another one, serves nobody
+  const serving = known.items.filter(({ status }) => (status?.availableReplicas ?? 0) > 0)
+  const named = (serving.length > 0 ? serving : known.items).map((one) => ({
+    name: `${one.metadata.namespace}/${one.metadata.name}`,
+    version: readIstioVersion({ metadata: one.metadata }) ?? versionOfImage(one),
+  }))
+  const [{ name = '' } = {}] = named
+  if (serving.length === 0)
     return { check, result: 'failed', message: `${name} has no pod that is available`, todo: 'look at its pods' }
-  if (version === undefined) return { check, result: 'unknown', message: `the version of ${name} is not known` }
-  return isOlder(version, LOWEST)
-    ? { check, result: 'failed', message: versionName(version), todo: `upgrade to ${versionName(LOWEST)} or later` }
-    : { check, result: 'ok', message: `${name} ${versionName(version)}` }
+  const old = named.find(({ version }) => isOlder(version, LOWEST))
+  if (old?.version)
+    return {
+      ...{ check, result: 'failed', message: `${old.name} ${versionName(old.version)}` },
+      todo: `upgrade to ${versionName(LOWEST)} or later`,
+    }
+  const unknown = named.find(({ version }) => version === undefined)
+  if (unknown) return { check, result: 'unknown', message: `the version of ${unknown.name} is not known` }
+  const texts = named.map(({ name: one, version }) => `${one} ${version ? versionName(version) : ''}`)
+  return { check, result: 'ok', message: texts.join(', ') }
 }
 
 /** The tag of an image is the version of a release. */
 const versionOfImage = ({ spec = {} }: Seen) => {
-  const images = JSON.stringify(spec).match(/"image":"[^"]*:(\d+\.\d+(?:\.\d+)?)[^"]*"/)
+  const images = JSON.stringify(spec).match(/"image":"[^"]*pilot:(\d+\.\d+(?:\.\d+)?)[^"]*"/)
   const labels = { 'app.kubernetes.io/version': images?.[1] ?? '' }
   return readIstioVersion({ metadata: { name: '', labels } })
 }
@@ -94,7 +104,7 @@ const daemons = ({ lists }: Facts, list: ListName, what: string, todo: string): 
     known.items.reduce((sum, { status }) => sum + (status?.[count] ?? 0), 0),
   )
   const message = `${ready} of ${wanted} nodes are ready`
-  return ready === wanted
+  return ready === wanted && ready !== 0
     ? { check: list, result: 'ok', message }
     : { check: list, result: 'failed', message, todo: 'look at its pods: on the other nodes nothing is on the mesh' }
 }
@@ -105,7 +115,7 @@ const knative = ({ lists }: Facts, part: 'serving' | 'eventing'): Check => {
   if ('unknown' in known) return { check, result: 'unknown', message: known.unknown }
   if (known.items.length === 0)
     return { check, result: 'failed', message: 'no Deployment in its namespace', todo: INSTALL }
-  const away = known.items.filter(({ status }) => (status?.availableReplicas ?? 0) === 0)
+  const away = known.items.filter(({ spec, status }) => spec?.replicas !== 0 && (status?.availableReplicas ?? 0) === 0)
   const version = known.items.flatMap(({ metadata }) => metadata.labels?.['app.kubernetes.io/version'] ?? [])[0]
   return away.length === 0
     ? { check, result: 'ok', message: version ?? 'its version is not known' }
@@ -134,7 +144,8 @@ const authentication = ({ lists }: Facts): Check => {
 
 /** The parts of meshstep itself, by kind, and the names that they must have. */
 const PARTS = {
-  services: ['Knative Service', 'meshstep'],
+  // one for all functions, or one for each
+  services: ['Knative Service', undefined],
   brokers: ['Broker', 'meshstep'],
   triggers: ['Trigger', undefined],
   sources: ['ApiServerSource', undefined],
@@ -143,7 +154,7 @@ const PARTS = {
 } as const
 
 const installed = (facts: Facts): Check[] => {
-  const { namespace, lists, rights } = facts
+  const { namespace, account, lists, rights } = facts
   const services = lists.services
   if ('items' in services && services.items.length === 0)
     return [
@@ -157,9 +168,13 @@ const installed = (facts: Facts): Check[] => {
     'unknown' in rights
       ? { check: 'rights', result: 'unknown', message: rights.unknown }
       : rights.missing.length === 0
-        ? { check: 'rights', result: 'ok', message: `the account ${namespace}/meshstep has what a step needs` }
+        ? { check: 'rights', result: 'ok', message: `the account ${namespace}/${account} has what a step needs` }
         : {
-            ...{ check: 'rights', result: 'failed', message: `the account may not ${rights.missing.join(', ')}` },
+            ...{
+              check: 'rights',
+              result: 'failed',
+              message: `the account ${namespace}/${account} may not ${rights.missing.join(', ')}`,
+            },
             todo: 'apply the Role meshstep-step of the manifests',
           },
   ]

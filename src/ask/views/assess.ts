@@ -5,24 +5,26 @@ import type { Unenforced } from '../../core/policies/unenforced.ts'
 import type { Operation, Plan } from '../../core/reconcile/decide/operation.ts'
 import { dueIn } from '../../core/reconcile/decide/plan.ts'
 import type { Situation } from '../../core/reconcile/decide/situation.ts'
-import { decide } from '../../core/reconcile/decide.ts'
+import { type Decision, decide } from '../../core/reconcile/decide.ts'
 import { meshConfigs, namespaceCause, withCauses } from '../../core/reconcile/observe/accepted-objects.ts'
 import { listOwned, missingIn, observeCluster } from '../../core/reconcile/observe/cluster.ts'
 import { type Owner, orphanWaits } from '../../core/reconcile/observe/field-owners.ts'
 import { type Running, withUnits } from '../../core/reconcile/observe/units.ts'
-import { type Judgement, judge } from '../../core/reconcile/record/conditions.ts'
-import { refusal, refusalsOf } from '../../core/reconcile/record/final-memory.ts'
+import { heldOf, type Judgement, judge } from '../../core/reconcile/record/conditions.ts'
+import { refusalsOf } from '../../core/reconcile/record/final-memory.ts'
 import { waitsOf } from '../../core/reconcile/record/waits.ts'
 import { listRemotes, type Peers, readPeers } from '../../core/relations/peers.ts'
 import { unawareBeacons } from '../../core/relations/relation-waits.ts'
 import { type ResolvedRelations, resolveRelations } from '../../core/relations/resolve-relations.ts'
 import { configWait } from '../../core/relations/unknown.ts'
 import type { Memory } from '../../core/state/memory.ts'
+import { relationName } from '../../core/state/relation.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Clock } from '../../platform/base/clock.ts'
+import { type Condition, waitFor } from '../../platform/base/condition.ts'
 import { defined } from '../../platform/base/own-value.ts'
 import type { Recall } from '../../platform/base/recall.ts'
-import type { Subject } from '../../platform/base/subject.ts'
+import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isMadeByMeshstep, MANAGED_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
@@ -101,16 +103,28 @@ export const assess = async (
       ...(resolved.unknown.config && state.lost !== undefined ? [configWait(subject)] : []),
     ],
   })
-  const refused = { ...state.refused, ...Object.fromEntries(refusalsOf(planned, [])) }
-  const held = [
-    ...waiting,
-    ...Object.entries(refused).map(([object, why]) => refusal(subject, object, why)),
-    ...decision.noRoom,
-  ]
+  // what was read just now says itself if it is refused
+  const writes = Object.entries(state.refused ?? {}).filter(([name]) => !/^(GET|LIST) /.test(name))
+  const held = heldOf(subject, state, {
+    ...{ waiting: [...waiting, ...unpublished(subject, state, decision)], running, noRoom: decision.noRoom },
+    refused: [...writes, ...refusalsOf(planned, [])],
+  })
   const judgement = judge(features, subject, state, resolved, {
     ...{ running, held, desired, now },
   })
   return { state, resolved, peers, running, labels: desired.labels, ...judgement }
+}
+
+/** Lists the waits for data that the next step publishes. */
+const unpublished = (subject: Subject, state: State, { next, heldOffers }: Decision): Condition[] => {
+  const name = subjectName(subject)
+  return Object.entries(next.relations)
+    .filter(([key, { published }]) => published?.digest !== state.relations[key]?.published?.digest)
+    .filter(([key]) => !heldOffers.includes(key))
+    .map(([, entry]) => {
+      const what = `what ${relationName(entry)} publishes to ${entry.remote.application} is not as desired`
+      return waitFor([name], 'Due', relationName(entry), `${what}: the next event of ${name}, or a resync, mends it`)
+    })
 }
 
 /** Lists the operations of the next step, without those whose refusal is remembered. */

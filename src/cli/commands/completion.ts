@@ -19,7 +19,8 @@ export const completion = (program: Command): void => {
     .allowUnknownOption()
     .helpOption(false)
     .action(async (_: readonly string[], __: unknown, command: Command) => {
-      const words = command.args
+      // commander takes options for its own
+      const words = process.argv.slice(process.argv.indexOf('__complete') + 1)
       const found = candidates(program, words)
       const names = found.names ? await namesKnown(command) : []
       for (const word of [...found.words, ...names].filter((one) => one.startsWith(words.at(-1) ?? ''))) print(word)

@@ -124,7 +124,7 @@ const APPLICATIONS: readonly Column<Row>[] = [
   { title: 'MESSAGE', of: (view) => view.problem ?? messageOf(view) },
 ]
 
-/** Returns the wait of an application, or the reason why its policies are not known. */
+/** Returns the first condition of an application, or the reason why its policies are not known. */
 const messageOf = ({ status, policies }: Row): string =>
   status.message || (policies === undefined ? 'its policies are not known: the server may not list them' : '')
 

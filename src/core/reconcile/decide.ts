@@ -40,7 +40,7 @@ export type Decision = {
   readonly isWriting: boolean
   /** Relations whose new offer rests on what the plan writes, so that it cannot be published yet. */
   readonly heldOffers: readonly string[]
-  /** The data that do not fit into the memory, a sentence each. */
+  /** The data that do not fit into the memory, a condition each. */
   readonly noRoom: readonly Condition[]
   /** The units that the published data were computed from. */
   readonly units: State['units']

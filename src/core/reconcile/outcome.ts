@@ -9,8 +9,8 @@ import type { Reconciled } from './record.ts'
 
 /**
  * The status of a step. `changed`: objects besides the memory were written. `saved`: only the memory was, with something that was told.
- * `unchanged`: nothing that was told changed. `conflict`: another manager holds something desired; the rest was done. `waiting`: something
- * does not exist yet. `stale`: a later event overtook this one.
+ * `unchanged`: nothing that was told changed. `conflict`: another manager holds something desired; the rest was done. `waiting`: something waits,
+ * or is refused; the rest was done. `stale`: a later event overtook this one.
  */
 export type Status = 'changed' | 'saved' | 'unchanged' | 'stale' | 'conflict' | 'waiting'
 

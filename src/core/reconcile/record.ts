@@ -21,8 +21,8 @@ import { withCauses } from './observe/accepted-objects.ts'
 import { type Found, missingIn, observeTargets } from './observe/cluster.ts'
 import { hasPodsWithout } from './observe/pods-on-mesh.ts'
 import { observeRunning, type Running, withUnits } from './observe/units.ts'
-import { type Judgement, judge } from './record/conditions.ts'
-import { finalMemory, refusal, refusalsOf, withOwnedKinds, withRefusals } from './record/final-memory.ts'
+import { heldOf, type Judgement, judge } from './record/conditions.ts'
+import { finalMemory, refusalsOf, withOwnedKinds, withRefusals } from './record/final-memory.ts'
 import { isLeavingPods } from './record/unlabelled-pods.ts'
 import { beginnings, isDatedAnew, waitsOf, withBeginnings } from './record/waits.ts'
 import { isAwaitingWorkers, isDocumentGone, memoryWrite, saveContent } from './save.ts'
@@ -61,7 +61,8 @@ export const record = async (
   const isBare = await isBareYet(context, decision)
   const content = contentAfter(context, decision, saved, applied, { running, conflicts, isBare, now })
   const waits = waitsOf({
-    ...{ mesh: features.mesh, subject, state: next, resolved, peers, desired: situation.desired, plan: planned },
+    ...{ mesh: features.mesh, subject, state: next, resolved, peers, desired: situation.desired },
+    plan: { waiting: planned.waiting, conflicts },
     ...{ waitForPods, running, missing: missingIn(features, subject, next, targets.current, situation.desired.labels) },
     unenforced: await unenforcedSince(context, decision, reports, now),
   })
@@ -116,9 +117,9 @@ const reconciledOf = (
   const refused = refusalsOf(planned, reports)
   const skipped = reports.flatMap((report) => {
     const message = skippedMessage(report)
-    return message === undefined ? [] : [condition('Waiting', 'Refused', report.operation.object, message)]
+    return message === undefined ? [] : [condition('Waiting', 'DependsOnRefused', report.operation.object, message)]
   })
-  const held = [...waiting, ...refused.map((one) => refusal(subject, ...one)), ...skipped, ...noRoom]
+  const held = heldOf(subject, state, { waiting, refused, running, noRoom, skipped })
   return {
     ...{ state, conflicts, held, messages: [...desired.messages, ...planned.messages] },
     ...judge(features, subject, state, resolved, { running, held, desired, now }),

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Budget } from '../../platform/base/budget.ts'
+import type { Condition } from '../../platform/base/condition.ts'
 import { NamespaceTerminating } from '../../platform/base/errors.ts'
 import { createRecalls, type Recalls } from '../../platform/base/recall.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
@@ -27,11 +28,12 @@ import { isDue } from './fold/derive.ts'
 import { fold } from './fold.ts'
 import { createListBudget } from './observe/list-budget.ts'
 import { prefetch } from './observe/prefetch.ts'
+import type { Surroundings } from './observe/surroundings.ts'
 import { isUnknownApplication } from './observe/unknown-application.ts'
 import { observe, observeFolded } from './observe.ts'
 import { EMPTY_OUTBOX, type Outbox, outboxAfter } from './outbox.ts'
 import { type Outcome, outcomeOf } from './outcome.ts'
-import { withConditions } from './record/conditions.ts'
+import { documentRefused, withConditions } from './record/conditions.ts'
 import { type Reconciled, type Recorded, record } from './record.ts'
 import { recoverLostMemory } from './recover.ts'
 import { save, saveNotes, saveUnobserved } from './save.ts'
@@ -106,6 +108,8 @@ type Attempted = {
   readonly peers: Peers
   /** The units that the published data were computed from. */
   readonly units?: State['units']
+  /** The application's documents that were read and are refused. */
+  readonly refused?: readonly Condition[]
 } & Pick<Recorded, 'isOfferDue'>
 
 /** Reads the memory, takes the changes unless an earlier attempt did, and runs the stages. */
@@ -150,8 +154,14 @@ const runStages = async (context: Context, memory: Memory, progress: StepProgres
   const carried = carryOn(progress, { taken, dropped: folded.dropped }, recorded, memory)
   const { reconciled, isOfferDue, overtaken } = recorded
   if (overtaken) return { carried, cause: overtaken.cause }
-  return { carried, attempted: { reconciled, isOfferDue, peers: decision.peers, units: decision.units } }
+  const refused = refusedDocuments(subject, observation.found)
+  return { carried, attempted: { reconciled, isOfferDue, peers: decision.peers, units: decision.units, refused } }
 }
+
+const refusedDocuments = (subject: Subject, { documents }: Surroundings): Condition[] =>
+  documents.found.flatMap((document) =>
+    'problem' in document && document.application === subject.application ? [documentRefused(subject, document)] : [],
+  )
 
 /** Saves a decision, applies it, and records its progress, as long as no other writer is faster. */
 const carryOut = async (context: Context, decision: Decision): Promise<Recorded> => {
@@ -173,7 +183,10 @@ const joined = (before: AttemptProgress, after: AttemptProgress): AttemptProgres
 /** Computes the outcome of each change, and the messages that follow from the step. */
 const conclude = async (
   { subject, features, kubernetes, clock }: Context,
-  { attempted: { reconciled, peers }, carried }: { readonly attempted: Attempted; readonly carried: StepProgress },
+  {
+    attempted: { reconciled, peers, refused = [] },
+    carried,
+  }: { readonly attempted: Attempted; readonly carried: StepProgress },
 ): Promise<Stepped> => {
   const { changes, before, taken = [], dropped, writes } = carried
   if (reconciled === undefined) return { outcomes: taken.map((one) => outcomeOf(subject, one)), due: EMPTY_OUTBOX }
@@ -182,7 +195,7 @@ const conclude = async (
   const written = [...new Set(writes.map(({ name }) => name))]
   const done = {
     ...reconciled,
-    ...withConditions(reconciled, unmet),
+    ...withConditions(reconciled, [...unmet, ...refused]),
     held: [...reconciled.held, ...unmet],
     messages: [...reconciled.messages, ...misspeltEndpoints(subject, state), ...new Set(dropped)],
     written,

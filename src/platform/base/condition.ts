@@ -3,7 +3,15 @@ export const CONDITION_TYPES = ['Error', 'Blocked', 'Maintenance', 'Waiting'] as
 
 /** The reasons of conditions. docs/errors.md says of each what it means, and what to do. */
 export const REASONS = [
-  ...['AccountNotGranted', 'AddressesLate', 'ConfigUnknown', 'DataUnserved', 'DocumentRefused', 'Drifted'],
+  ...[
+    'AccountNotGranted',
+    'AddressesLate',
+    'ConfigUnknown',
+    'DataUnserved',
+    'DependsOnRefused',
+    'DocumentRefused',
+    'Due',
+  ],
   ...['ExpectationUnmet', 'FieldHeld', 'IdTaken', 'IdentityUnknown', 'KindUnserved', 'LabelHeld', 'LabelOverruled'],
   ...[
     'LabelRefused',
@@ -16,7 +24,16 @@ export const REASONS = [
     'NoRoom',
   ],
   ...['NoUnits', 'NoVersionInCommon', 'NotEnforced', 'NotFound', 'NotReady', 'NotTaken', 'OffersNoLabels'],
-  ...['PeerDataUnknown', 'PeerLags', 'PeerOnMesh', 'PodsOffMesh', 'PodsOnMesh', 'PodsUnlabelled', 'PodsUnselected'],
+  ...[
+    'PeerDataUnknown',
+    'PeerLags',
+    'PeerOnMesh',
+    'PodsOffMesh',
+    'PodsOnMesh',
+    'PodsUnavailable',
+    'PodsUnlabelled',
+    'PodsUnselected',
+  ],
   ...[
     'Refused',
     'Reported',
@@ -49,7 +66,7 @@ export type Condition = {
   readonly message: string
 }
 
-/** Makes the condition of something that a person has to repair. */
+/** Makes the condition of something for which nobody in particular is waited. */
 export const condition = (type: Condition['type'], reason: Reason, object: string, message: string): Condition => ({
   ...{ type, status: 'True', reason, object, message },
 })

@@ -145,7 +145,7 @@ export const createApp = ({
       return context.json(await explain(searchParams, context.req.header('authorization')))
     })
   app.get('/schemas/asyncapi.json', async (context) => context.json((await loadSchemas()).asyncApi()))
-  app.get('/schemas/openapi.json', async (context) => context.json((await loadSchemas()).openApi()))
+  app.get('/schemas/openapi.json', async (context) => context.json((await import('./open-api.ts')).openApi()))
   app.get('/schemas/:file', async (context) => {
     const { schemas } = await loadSchemas()
     const schema = ownValue(schemas, context.req.param('file').replace(/\.json$/, ''))

@@ -12,7 +12,7 @@ import type { Environment } from '../../core/feature/feature.ts'
 import { podsSeenIn, unlessForbidden } from '../../core/reconcile/observe/cluster.ts'
 import { type Owner, ownersIn } from '../../core/reconcile/observe/field-owners.ts'
 import { createListBudget } from '../../core/reconcile/observe/list-budget.ts'
-import { withConditions } from '../../core/reconcile/record/conditions.ts'
+import { documentRefused, withConditions } from '../../core/reconcile/record/conditions.ts'
 import { mergeSettings } from '../../core/relations/databags/application-data.ts'
 import { listNamesEverywhere, listPeers, type Peer } from '../../core/relations/peers.ts'
 import { misspeltEndpoints } from '../../core/relations/told/unmatched-endpoints.ts'
@@ -260,23 +260,22 @@ const viewIn = async (
   const { state: remembered, labels, stored } = memory
   const { namespace, application } = subject
   const own = (await refused(namespace)).filter((document) => document.application === application)
-  const refusals = own.map(({ name, problem }) =>
-    condition('Blocked', 'DocumentRefused', `ConfigMap ${namespace}/${name}`, problem),
-  )
+  const refusals = own.map((document) => documentRefused(subject, document))
   if (stored === undefined)
     throw new Refused(
       404,
       [`${namespace}/${application}: unknown application`, ...own.map(({ problem }) => problem)].join('; '),
     )
-  const [found, policies, unguarded] = await Promise.all([
+  const [found, policies, unguarded, unmet] = await Promise.all([
     assess({ features, kubernetes, clock, environment, owners }, subject, memory),
     listReadable(kubernetes, 'AuthorizationPolicy', namespace, MANAGED_SELECTOR),
     unguardedIn(namespace, remembered, checkAdmissionPolicy),
+    features.unmet(features.memories, kubernetes, subject, remembered.config),
   ])
   const { state, resolved, peers, running, labels: wanted } = found
   const { conditions, application: status } = isInherited(memory)
     ? { conditions: [notOurs(subject)], application: statusBy([notOurs(subject)], 'active') }
-    : withConditions(found, refusals)
+    : withConditions(found, [...unmet, ...refusals])
   // a Deployment's pod has no unit number until a step has seen it
   const isKnown = (uid: string) =>
     running.workload?.kind === 'StatefulSet' || Object.hasOwn(remembered.units.present, uid)

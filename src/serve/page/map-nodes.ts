@@ -63,7 +63,7 @@ const marksOf = ({ config, labels, wanted, conditions, status }: ApplicationView
   const marks: Record<string, boolean> = {
     hardened: config.mesh?.hardened === true,
     audit: (config.mesh?.enforcement ?? config.enforcement) === 'audit',
-    waiting: conditions.some(({ type }) => type === 'Waiting') || status.status === 'waiting',
+    waiting: conditions.some(({ type }) => type === 'Waiting'),
     conflict: !isHeld && status.status === 'active',
   }
   return Object.keys(marks).filter((mark) => marks[mark])

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { configPage, eventsPage } from './reference-pages.ts'
-import { asyncApi, eventTypes, messages, openApi, schemas } from './schemas.ts'
+import { asyncApi, eventTypes, messages, schemas } from './schemas.ts'
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -8,7 +8,6 @@ const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 export const referenceFiles = (): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [`${name}.schema.json`, json(schema())])),
   'asyncapi.json': json(asyncApi()),
-  'openapi.json': json(openApi()),
   'event-types.yaml': eventTypes()
     .map((object) => stringify(object))
     .join('---\n'),

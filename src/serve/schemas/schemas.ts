@@ -135,5 +135,3 @@ export const eventTypes = () =>
       ],
     },
   }))
-
-export { openApi } from './open-api.ts'

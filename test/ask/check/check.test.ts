@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { type Facts, type Listed, readFacts, type Seen } from '../../../src/ask/check/facts.ts'
+import { parseAllDocuments } from 'yaml'
+import { type Facts, type Listed, RIGHTS, readFacts, type Seen } from '../../../src/ask/check/facts.ts'
 import { type Check, judge } from '../../../src/ask/check/judge.ts'
 
 const seen = (name: string, more: Partial<Seen> = {}): Seen => ({ metadata: { name, namespace: 'home' }, ...more })
@@ -14,7 +16,7 @@ const daemons = (numberReady: number): Seen => seen('nodes', { status: { desired
 
 /** A cluster that has all, with meshstep in `home`. */
 const GOOD: Facts = {
-  namespace: 'home',
+  ...{ namespace: 'home', account: 'meshstep' },
   kubernetes: 'v1.36.0',
   served: [
     ...['gateway.networking.k8s.io/v1', 'security.istio.io/v1', 'serving.knative.dev/v1'],
@@ -61,7 +63,7 @@ describe('what a cluster lacks', () => {
     [
       'an old Istio',
       given({}, { istiod: listed(versioned('istiod', '1.24.3')) }),
-      { check: 'istiod', result: 'failed', message: '1.24.3' },
+      { check: 'istiod', result: 'failed', message: 'istio-system/istiod 1.24.3' },
     ],
     [
       'an Istio whose image alone has its version',
@@ -73,13 +75,19 @@ describe('what a cluster lacks', () => {
           ),
         },
       ),
-      { check: 'istiod', result: 'failed', message: '1.20.1' },
+      { check: 'istiod', result: 'failed', message: 'home/istiod 1.20.1' },
     ],
     [
       'an istiod without pods',
       given({}, { istiod: listed(versioned('istiod', '1.29.1', 0)) }),
       { check: 'istiod', result: 'failed', todo: 'look at its pods' },
     ],
+    [
+      'an old Istio beside a new one',
+      given({}, { istiod: listed(versioned('istiod', '1.29.1'), versioned('istiod-old', '1.10.0')) }),
+      { check: 'istiod', result: 'failed', message: 'istio-system/istiod-old 1.10.0' },
+    ],
+    ['a ztunnel on no node', given({}, { ztunnel: listed(seen('ztunnel')) }), { check: 'ztunnel', result: 'failed' }],
     ['no ztunnel', given({}, { ztunnel: listed() }), { check: 'ztunnel', result: 'failed' }],
     [
       'a node without the CNI',
@@ -110,7 +118,7 @@ describe('what a cluster lacks', () => {
     [
       'an account without rights',
       given({ rights: { missing: ['patch pods'] } }),
-      { check: 'rights', result: 'failed', message: 'the account may not patch pods' },
+      { check: 'rights', result: 'failed', message: 'the account home/meshstep may not patch pods' },
     ],
     ['rights that nobody may ask for', given({ rights: { unknown: '403' } }), { check: 'rights', result: 'unknown' }],
   ])('%s is named, alone', (_, facts, problem) => {
@@ -119,10 +127,22 @@ describe('what a cluster lacks', () => {
 
   test('a cluster that has all has no problem, and before it is installed it is a warning that meshstep is not there', () => {
     expect(problems(GOOD)).toEqual([])
+    const idle = listed(versioned('istiod-old', '1.10.0', 0), versioned('istiod', '1.29.1'))
+    expect(problems(given({}, { istiod: idle }))).toEqual([])
     expect(problems(given({ rights: { missing: ['get pods'] } }, { services: listed() }))).toMatchObject([
       { check: 'meshstep', result: 'warning', message: 'not installed in home' },
     ])
   })
+})
+
+test('the rights that are asked for are those of the Role of a step', () => {
+  const [role] = parseAllDocuments(readFileSync('knative/base/rbac.yaml', 'utf8'))
+    .map((document) => document.toJS())
+    .filter(({ kind, metadata }) => kind === 'Role' && metadata.name === 'meshstep-step')
+  const granted = role.rules.flatMap(({ apiGroups, resources, verbs }: Record<string, string[]>) =>
+    (resources ?? []).map((resource) => [apiGroups?.[0], resource, verbs]),
+  )
+  expect(RIGHTS).toEqual(granted)
 })
 
 describe('what is read of a cluster', () => {
@@ -170,11 +190,9 @@ describe('what is read of a cluster', () => {
     )
     const { facts: other } = await read({ ...allowed, delete: [201, { status: { allowed: false } }] })
     expect(other.rights).toEqual({
-      missing: [
-        'delete configmaps',
-        'delete gateways.gateway.networking.k8s.io',
-        'delete authorizationpolicies.security.istio.io',
-      ],
+      missing: RIGHTS.filter(([, , verbs]) => verbs.includes('delete')).map(
+        ([group, resource]) => `delete ${resource}${group && `.${group}`}`,
+      ),
     })
   })
 })

@@ -173,8 +173,8 @@ test('labels that a person has taken off are waited for by whoever asks, until a
     body: JSON.stringify({ spec: { template: { metadata: { labels: { 'istio.io/dataplane-mode': null } } } } }),
   })
   const told = {
-    ...{ object: 'the labels of StatefulSet shop/db', for: ['shop/db'] },
-    message: 'StatefulSet shop/db lacks labels: the next event of shop/db, or a resync, mends it',
+    ...{ object: 'StatefulSet shop/db', for: ['shop/db'] },
+    message: 'the labels of StatefulSet shop/db are not as desired: the next event of shop/db, or a resync, mends it',
   }
   expect(await viewOf(world, 'db')).toMatchObject({
     status: { status: 'waiting', message: told.message },

@@ -66,7 +66,7 @@ describe('a watcher of steps', () => {
     clock.advance(10_001)
     steps.publish(step('shop', 'hidden'))
     const [, event, data = ''] = /^event: (.*)\ndata: (.*)\n\n$/.exec((await next()) ?? '') ?? []
-    expect([event, JSON.parse(data)]).toEqual(['end', reason])
+    expect([event, JSON.parse(data)]).toMatchObject(['end', reason])
     expect(await next()).toBeUndefined()
   })
 

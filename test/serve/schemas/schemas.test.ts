@@ -82,7 +82,9 @@ const MESH_POLICY = {
 
 describe('the schemas', () => {
   test('the schemas are kept in docs/reference as they are generated: npm run schemas writes them', () => {
-    const kept = readdirSync(folder).map((name) => [name, readFileSync(new URL(name, folder), 'utf8')])
+    const kept = readdirSync(folder)
+      .filter((name) => name !== 'openapi.json')
+      .map((name) => [name, readFileSync(new URL(name, folder), 'utf8')])
     expect(Object.fromEntries(kept)).toEqual(referenceFiles())
   })
 

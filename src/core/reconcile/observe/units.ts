@@ -1,5 +1,5 @@
 import type { Subject } from '../../../platform/base/subject.ts'
-import { type ApiError, describeRefusal, isNotPermitted } from '../../../platform/kubernetes/api-error.ts'
+import { describeRefusal, isForbidden } from '../../../platform/kubernetes/api-error.ts'
 import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
@@ -57,10 +57,14 @@ export const observeRunning = async (
   const [workload] = objects
   if (workload === undefined) return {}
   if (isOwn(state) && !isDeployedBy(subject, workload)) return { namesake: workload }
-  const isTelling = isWhole || dependsOnUnits(features, state) || !isAvailable(workload)
+  const isTelling = isWhole || dependsOnUnits(features, state) || !isAvailable(workload) || isAwaitingPods(state)
   const pods = isTelling ? await podsOf(kubernetes, workload, isWhole) : {}
   return await withMarks(features, kubernetes, subject, { workload, ...pods }, isWhole)
 }
+
+/** Tells if a wait for pods goes on: the next step has to see if it has ended. */
+const isAwaitingPods = ({ waitingSince = {} }: State): boolean =>
+  Object.keys(waitingSince).some((key) => /^Pods(OffMesh|Unlabelled) /.test(key))
 
 /** Adds whether the mesh marks the pods that it captures. With `isWhole`, other pods of the namespace show that where these do not. */
 const withMarks = async (
@@ -86,7 +90,7 @@ const podsOf = async (
   try {
     return await selectedPods(kubernetes, workload, isWhole)
   } catch (error) {
-    if (isNotPermitted(error)) return { problem: describeRefusal(error as ApiError) }
+    if (isForbidden(error)) return { problem: describeRefusal(error) }
     throw error
   }
 }

@@ -39,22 +39,22 @@ export const judge = (
 ): Judgement => {
   const name = subjectName(subject)
   const { units, pending = [] } = memory
-  const { workload, pods, namesake, problem } = running
+  const { workload, pods, namesake } = running
   const reports = [...features.reports(subject, resolved), ...unitStatuses(subject.application, units, now)]
   const told = (reason: 'Reported' | 'WorkloadFailing', all: readonly ApplicationStatus[]) =>
     all.flatMap(({ status, message }) => {
       const type = typeOf(status)
-      return type === undefined ? [] : [condition(type, reason, name, message)]
+      const why = reason === 'WorkloadFailing' && type === 'Waiting' ? 'PodsUnavailable' : reason
+      return type === undefined ? [] : [condition(type, why, name, message)]
     })
   const [failed, waits] = [true, false].map((isError) => held.filter(({ type }) => (type === 'Error') === isError))
   const isOver = isGone(memory, running)
   const conditions = [
     ...(failed ?? []),
-    ...(problem === undefined ? [] : [condition('Error', 'Refused', `the pods of ${name}`, problem)]),
-    ...told('WorkloadFailing', reportHealth(workload, pods)),
+    ...(isOver ? [] : told('WorkloadFailing', reportHealth(workload, pods))),
     ...(namesake === undefined ? [] : [namesakeOf(objectKey(namesake))]),
     ...resolved.blocked.map((why) => condition('Blocked', 'NoVersionInCommon', name, why)),
-    ...told('Reported', reports),
+    ...(isOver ? [] : told('Reported', reports)),
     ...(desired.labels.refused ?? []).map((why) => condition('Blocked', 'LabelRefused', name, why)),
     ...pending.slice(-1).map((asked) => leaderless(name, asked)),
     ...(waits ?? []),
@@ -62,14 +62,20 @@ export const judge = (
       .filter((why) => !resolved.blocked.includes(why))
       .map((why) => condition('Waiting', 'DataUnserved', name, why)),
     ...rollout(running),
-    ...(lacksUnits(features, memory, running, isOver || held.length > 0)
+    ...(!isOver && lacksUnits(features, memory, running, held.length > 0)
       ? [condition('Waiting', 'NoUnits', name, 'no unit is there yet')]
       : []),
   ]
-  const isLeft = isOver && waits?.length === 0
+  const isLeft = isOver && held.length === 0
   const good = reports.find(({ status }) => status === 'active')
   return { conditions, application: statusBy(conditions, isLeft ? 'removed' : 'active', isLeft ? undefined : good) }
 }
+
+/** Returns the condition of a document that cannot be read, or that asks for more than its author may. */
+export const documentRefused = (
+  { namespace }: Subject,
+  { name, problem }: { readonly name: string; readonly problem: string },
+): Condition => condition('Blocked', 'DocumentRefused', `ConfigMap ${namespace}/${name}`, problem)
 
 /** Adds conditions that do not follow from the memory and the observation. */
 export const withConditions = ({ conditions, application }: Judgement, more: readonly Condition[]): Judgement => {
@@ -79,6 +85,36 @@ export const withConditions = ({ conditions, application }: Judgement, more: rea
     application: statusBy(all, application.status === 'removed' ? 'removed' : 'active', application),
   }
 }
+
+/** Lists what is held back until others act, or because it is refused. A step adds what depends on that (`skipped`), a question does not see it. */
+export const heldOf = (
+  subject: Subject,
+  { config }: Pick<State, 'config'>,
+  {
+    waiting,
+    refused,
+    running: { problem },
+    noRoom,
+    skipped = [],
+  }: {
+    readonly waiting: readonly Condition[]
+    readonly refused: readonly (readonly [object: string, why: string])[]
+    readonly running: Pick<Running, 'problem'>
+    readonly noRoom: readonly Condition[]
+    readonly skipped?: readonly Condition[]
+  },
+): Condition[] => [
+  ...waiting,
+  ...(problem === undefined ? [] : [condition('Error', 'Refused', `the pods of ${subjectName(subject)}`, problem)]),
+  ...refused.map(([object, why]) => refusal(subject, config, object, why)),
+  ...skipped,
+  ...noRoom,
+]
+
+const refusal = ({ namespace, application: name }: Subject, config: State['config'], object: string, why: string) =>
+  ownWorkload(config) && ['StatefulSet', 'Deployment'].some((kind) => object === `${kind} ${namespace}/${name}`)
+    ? condition('Error', 'SpecRefused', object, `the pod spec is refused, and what runs stays: ${why}`)
+    : condition('Error', 'Refused', object, why)
 
 const namesakeOf = (name: string): Condition =>
   condition('Blocked', 'NameTaken', name, `${name} is somebody else's: the application's own is not deployed`)

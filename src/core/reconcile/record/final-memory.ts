@@ -1,14 +1,11 @@
-import { type Condition, condition } from '../../../platform/base/condition.ts'
 import { ownValue } from '../../../platform/base/own-value.ts'
-import type { Subject } from '../../../platform/base/subject.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
-import { nameOf, objectKey } from '../../../platform/kubernetes/objects.ts'
+import { objectKey } from '../../../platform/kubernetes/objects.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Content, Memory } from '../../state/memory.ts'
 import { isKnownKind, ownedName } from '../../state/owned-kinds.ts'
 import type { State } from '../../state/state.ts'
-import { WORKLOAD_KINDS } from '../../workload/objects.ts'
 import { labelsHeldAt } from '../../workload/pod-labels.ts'
 import type { Report } from '../apply/execute.ts'
 import type { Desired } from '../decide/desired-state.ts'
@@ -89,12 +86,6 @@ export const refusalsOf = ({ problems }: Pick<Plan, 'problems'>, reports: readon
     refused === undefined ? [] : [[object, refused]],
   ),
 ]
-
-/** Returns the condition of something that the API server refused. */
-export const refusal = ({ namespace, application }: Subject, object: string, why: string): Condition =>
-  WORKLOAD_KINDS.some((kind) => nameOf({ kind, namespace, name: application }) === object)
-    ? condition('Error', 'SpecRefused', object, `the pod spec is refused, and what runs stays: ${why}`)
-    : condition('Error', 'Refused', object, why)
 
 /** Remembers the refused operations, and the calls that were refused. */
 export const withRefusals = (

@@ -90,7 +90,9 @@ export const beginnings = (
   const dated = waits
     .map((wait) => [
       keyOf(wait),
-      ownValue(known, keyOf(wait)) ?? (wait.since === undefined ? now.toISOString() : undefined),
+      ownValue(known, keyOf(wait)) ??
+        (wait.reason === 'PodsUnlabelled' ? wait.since : undefined) ??
+        (wait.since === undefined ? now.toISOString() : undefined),
     ])
     .filter(([, since]) => since !== undefined)
     .toSorted(
@@ -109,17 +111,22 @@ export const isDatedAnew = (
 /** Tells if labels are those of a pod. The waits for pods report missing ones. */
 const isPod = ({ object: { kind } }: LabelLocation): boolean => kind === 'Pod'
 
-/** Returns the wait for the next step if an object is missing or lacks labels, because somebody removed them. */
+/** Returns the wait for the next step if it has something to write: somebody changed an object, or a peer moved. */
 const dueWait = (subject: Subject, operation: Operation): Condition[] => {
-  const { object } = operation
-  const isMissing = operation.verb === 'apply' && operation.found === undefined
-  const isBare =
-    operation.verb === 'label' && !isPod(operation.place) && Object.keys(operation.difference.apply ?? {}).length > 0
-  if (!isMissing && !isBare) return []
+  const what = dueOf(operation)
+  if (what === undefined) return []
   const name = subjectName(subject)
-  const what = isMissing ? `${object} is not there` : `${object} lacks labels`
-  const held = isMissing ? object : `the labels of ${object}`
-  return [waitFor([name], 'Drifted', held, `${what}: the next event of ${name}, or a resync, mends it`)]
+  return [waitFor([name], 'Due', operation.object, `${what}: the next event of ${name}, or a resync, mends it`)]
+}
+
+const dueOf = (operation: Operation): string | undefined => {
+  const { object } = operation
+  if (operation.verb === 'remove') return `${object} is not desired any more`
+  if (operation.verb === 'apply')
+    return operation.found === undefined ? `${object} is not there` : `${object} is not as desired`
+  const isOfLabels = operation.verb === 'label' || operation.verb === 'release'
+  // the waits for pods report theirs
+  return isOfLabels && !isPod(operation.place) ? `the labels of ${object} are not as desired` : undefined
 }
 
 const missingWait = ({ namespace }: Subject, { kind, name }: LabelTarget): Condition => {

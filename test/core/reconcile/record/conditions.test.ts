@@ -8,8 +8,8 @@ import { noUnits, observePods, Units } from '../../../../src/core/units/units.ts
 import { condition, waitFor } from '../../../../src/platform/base/condition.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
 import type { ApplicationView } from '../../../../src/serve/http/applications.ts'
-import { configure, createMesh, edit, requires } from '../../../helpers/beacon-world.ts'
-import type { World } from '../../../helpers/world.ts'
+import { configure, createMesh, edit, related, requires } from '../../../helpers/beacon-world.ts'
+import { FORBIDDEN, type World } from '../../../helpers/world.ts'
 
 const WEB = { workload: 'web', type: 'stateless' } as const
 const NOW = new Date('2026-01-01T00:10:00Z')
@@ -80,7 +80,6 @@ describe('the status of an application', () => {
     ['no pod', { memory: { config: { workload: { podSpec: {} } } as never } }, 'waiting', 'no unit is there yet'],
     ['a pod that says nothing', { memory: { units: unitsOf({ a: [] }) } }, 'active', ''],
     ['what is refused', { held: REFUSED }, 'error', 'Gateway a: no (and 1 more)'],
-    ['pods that cannot be read', { running: { problem: 'LIST: 403' } }, 'error', 'LIST: 403'],
     [
       'a namesake',
       { running: { namesake: deployment(2) } },
@@ -141,7 +140,8 @@ describe('the status of an application', () => {
   test('a removed application waits until it has nothing more to wait for', () => {
     const memory = { removed: NOW.toISOString() }
     expect(status({ memory, held: [AWAY] }).status).toBe('waiting')
-    expect(status({ memory, held: REFUSED })).toEqual({ status: 'removed', message: 'Gateway a: no (and 1 more)' })
+    expect(status({ memory, held: REFUSED }).status).toBe('error')
+    expect(status({ memory, running: { workload: deployment(2, {}, 0) } })).toEqual({ status: 'removed', message: '' })
   })
 
   test('the worse goes first, whatever the order', () => {
@@ -289,5 +289,95 @@ describe('GET /applications has the conditions of an application', () => {
       status: { status: 'blocked' },
       conditions: [{ reason: 'DocumentRefused', message: expect.stringContaining('polices') }],
     })
+  })
+
+  test('a document that is refused is told by the steps too', async () => {
+    const world = createMesh(['db'])
+    await configure(world, {}, DB)
+    const metadata = { name: 'db', namespace: 'shop', labels: { 'meshstep.dev/kind': 'config' } }
+    const data = { application: 'db', config: '{ polices: [] }' }
+    world.api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }])
+    const { conditions, applicationStatus } = await world.send('resync', DB)
+    expect(conditions).toMatchObject([{ reason: 'DocumentRefused', object: 'ConfigMap shop/db' }])
+    expect(applicationStatus).toMatchObject({ status: 'blocked' })
+    expect(await viewOf(world)).toMatchObject({ conditions, status: applicationStatus })
+  })
+
+  test('an expectation that is not met keeps an application from being active', async () => {
+    const world = createMesh(['db', 'web'])
+    await configure(world, { mesh: {} })
+    for (const [id, application] of ['db', 'web'].entries())
+      await world.send('relation-changed', requires(7 + id, { application }))
+    const expect_ = [{ from: 'shop/web', to: 'shop/db', port: 80, allowed: false }]
+    const { conditions } = await configure(world, { expect: expect_ }, DB)
+    expect(conditions).toMatchObject([{ reason: 'ExpectationUnmet' }])
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, conditions })
+    await configure(world, {}, DB)
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, conditions: [] })
+  })
+
+  test('labels of a Service that are refused do not blame the pods of the application', async () => {
+    const world = createMesh(['db'])
+    await configure(world, {}, DB)
+    world.intercept = (request) =>
+      request.method === 'PATCH' && request.path.includes('/services/db') ? FORBIDDEN : undefined
+    await configure(world, { mesh: {} })
+    await world.send('relation-changed', requires(7, DB))
+    const { conditions } = await world.send('resync', DB)
+    expect(conditions).toContainEqual(expect.objectContaining({ reason: 'Refused', object: 'Service shop/db' }))
+    expect((conditions ?? []).map(({ reason }) => reason)).not.toContain('SpecRefused')
+    expect((await viewOf(world)).status.status).toBe('error')
+  })
+
+  test('pods that are off the mesh are told by a following step, whatever it is about, and since when', async () => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await world.send('relation-changed', requires(7, DB))
+    for (const name of ['db-0', 'db-1'])
+      edit(world, `/api/v1/namespaces/shop/pods/${name}`, {
+        metadata: { annotations: { 'ambient.istio.io/redirection': 'disabled' } },
+      })
+    const first = await world.send('resync', DB)
+    expect(first.conditions).toMatchObject([{ reason: 'PodsOffMesh' }])
+    await world.clock.sleep(3_600_000)
+    const next = await configure(world, { labels: {} }, DB)
+    expect(next.conditions).toEqual(first.conditions)
+    expect((await viewOf(world)).conditions).toEqual(first.conditions)
+  })
+
+  test('what the next event mends is due until then', async () => {
+    const world = createMesh(['db'])
+    await configure(world, { mesh: {} })
+    await configure(world, {}, DB)
+    await world.send('relation-changed', requires(7, DB))
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, conditions: [] })
+    edit(world, '/apis/apps/v1/namespaces/shop/statefulsets/db', {
+      spec: { template: { metadata: { labels: { 'istio.io/use-waypoint': null } } } },
+    })
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'waiting' }, conditions: [{ reason: 'Due' }] })
+    await world.send('resync', DB)
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, conditions: [] })
+  })
+
+  test('policies that another publishes, and that are not as its config says, are due', async () => {
+    const world = createMesh(['db', 'web'], false)
+    const deliver = async () => {
+      for (let next = world.published.shift(); next; next = world.published.shift()) await world.post(next)
+    }
+    const policies = [{ type: 'app', relation: 'database', endpoints: [] }]
+    await configure(world, { mesh: {} })
+    await configure(world, { policies }, DB)
+    for (const [id, application] of ['db', 'web'].entries())
+      await world.send('relation-changed', requires(7 + id, { application }))
+    await world.send('relation-changed', related(20, 'database', { application: 'web' }, DB))
+    await deliver()
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, conditions: [] })
+    await configure(world, { mesh: {}, trustDomain: 'example.org' })
+    expect(await viewOf(world)).toMatchObject({
+      status: { status: 'waiting' },
+      conditions: [{ reason: 'Due' }, { reason: 'Due' }],
+    })
+    await deliver()
+    expect(await viewOf(world)).toMatchObject({ status: { status: 'active' }, conditions: [] })
   })
 })

@@ -82,6 +82,7 @@ describe('the waits of an application', () => {
   })
 
   const operation = (changes: object) => ({ object: 'X shop/a', ...changes }) as Operation
+  const due = (what: string) => `${what}: the next event of shop/web, or a resync, mends it`
   const place = (kind: string) => ({ object: { apiVersion: 'v1', kind, metadata: { name: 'a' } }, path: [] })
 
   test.each<[string, object, string[]]>([
@@ -90,16 +91,20 @@ describe('the waits of an application', () => {
       { verb: 'apply', found: undefined },
       ['X shop/a is not there: the next event of shop/web, or a resync, mends it'],
     ],
-    ['an object that differs', { verb: 'apply', found: {} }, []],
+    ['an object that differs', { verb: 'apply', found: {} }, [due('X shop/a is not as desired')]],
+    ['an object that is stale', { verb: 'remove', found: {} }, [due('X shop/a is not desired any more')]],
     [
       'labels that are missing',
       { verb: 'label', place: place('Service'), difference: { apply: MESH } },
-      ['X shop/a lacks labels: the next event of shop/web, or a resync, mends it'],
+      [due('the labels of X shop/a are not as desired')],
     ],
     ['labels of a pod', { verb: 'label', place: place('Pod'), difference: { apply: MESH } }, []],
-    ['labels that go', { verb: 'label', place: place('Service'), difference: { apply: {} } }, []],
-    ['labels of which one goes', { verb: 'label', place: place('Service'), difference: { remove: MESH } }, []],
-    ['labels of a former target', { verb: 'release', place: place('Service'), difference: { apply: MESH } }, []],
+    ...(['label', 'release'] as const).map((verb): [string, object, string[]] => [
+      `labels that go, by ${verb}`,
+      { verb, place: place('Service'), difference: { remove: MESH } },
+      [due('the labels of X shop/a are not as desired')],
+    ]),
+    ['a fence', { verb: 'touch', found: {} }, []],
   ])('the waits of an application for its next step are for %s', (_, changes, waits) => {
     expect(messages({ due: [operation(changes)] })).toEqual(waits)
   })

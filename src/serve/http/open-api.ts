@@ -7,11 +7,11 @@ import { Window } from '../../ask/traffic/window.ts'
 import type { PolicyView } from '../../ask/views/policies.ts'
 import type { RelationView } from '../../ask/views/relations.ts'
 import { Namespace } from '../../platform/base/names.ts'
-import type { ApplicationView } from '../http/applications.ts'
-import type { Explanation } from '../http/explain.ts'
-import { PageQuery } from '../http/page-query.ts'
-import { convert, type JsonSchema } from './convert.ts'
-import { condition, type KeysOf, planned } from './sent.ts'
+import { convert, type JsonSchema } from '../schemas/convert.ts'
+import { condition, type KeysOf, planned } from '../schemas/sent.ts'
+import type { ApplicationView } from './applications.ts'
+import type { Explanation } from './explain.ts'
+import { PageQuery } from './page-query.ts'
 
 const text = z.string()
 const texts = z.array(text)
@@ -61,14 +61,20 @@ const namespace = { namespace: Namespace }
 type Question = {
   readonly summary: string
   readonly query?: Readonly<Record<string, z.ZodType>>
-  readonly answer: string
+  /** The name of the schema of the answer. Absent for a stream. */
+  readonly answer?: string
   /** The media types of a body. */
   readonly takes?: readonly string[]
-  readonly answers?: string
 }
 
 const JSON_TYPE = 'application/json'
 const DOCUMENTS = ['application/yaml', JSON_TYPE, 'application/cloudevents+json']
+
+const FLAGS: Readonly<Record<string, z.ZodType>> = {
+  namespace: Namespace.optional(),
+  delete: z.enum(['true', 'false']).optional(),
+  autoAllowWaypoint: z.enum(['true', 'false']).optional(),
+}
 
 /** The questions, by path and method. */
 const QUESTIONS: Readonly<Record<string, Readonly<Record<string, Question>>>> = {
@@ -88,7 +94,7 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, Question>>>> = 
   },
   '/lint': { get: { summary: 'Names probable mistakes', query: namespace, answer: 'Findings' } },
   '/plan': {
-    post: { summary: 'Says what events and documents would do', answer: 'Plan', takes: DOCUMENTS },
+    post: { summary: 'Says what events and documents would do', query: FLAGS, answer: 'Plan', takes: DOCUMENTS },
   },
   '/traffic': {
     get: { summary: 'Says who talked to whom', query: { ...namespace, window: Window }, answer: 'Traffic' },
@@ -102,16 +108,8 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, Question>>>> = 
     get: {
       summary: 'Streams the steps that are taken',
       query: namespace,
-      answer: 'Traffic',
-      answers: 'text/event-stream',
     },
   },
-}
-
-const FLAGS: Readonly<Record<string, z.ZodType>> = {
-  namespace: Namespace.optional(),
-  delete: z.enum(['true', 'false']).optional(),
-  autoAllowWaypoint: z.enum(['true', 'false']).optional(),
 }
 
 /** Describes the questions. Events are described by AsyncAPI. https://spec.openapis.org/oas/v3.1.0 */
@@ -141,11 +139,7 @@ export const openApi = (): JsonSchema => ({
   },
 })
 
-const operation = (
-  path: string,
-  method: string,
-  { summary, query = path === '/plan' ? FLAGS : {}, answer, takes, answers = JSON_TYPE }: Question,
-): JsonSchema => ({
+const operation = (path: string, method: string, { summary, query = {}, answer, takes }: Question): JsonSchema => ({
   operationId: `${method}${path.replaceAll(/[/{}]+(\w)/g, (_, letter: string) => letter.toUpperCase()).replaceAll('}', '')}`,
   summary,
   parameters: [
@@ -163,7 +157,10 @@ const operation = (
   responses: {
     200: {
       description: 'The answer',
-      content: { [answers]: { schema: answers === JSON_TYPE ? reference(answer) : { type: 'string' } } },
+      content:
+        answer === undefined
+          ? { 'text/event-stream': { schema: { type: 'string' } } }
+          : { [JSON_TYPE]: { schema: reference(answer) } },
     },
     default: { description: 'An error', content: { 'application/problem+json': { schema: reference('Problem') } } },
   },

@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
-import { openApi } from '../../../src/serve/schemas/open-api.ts'
+import { openApi } from '../../../src/serve/http/open-api.ts'
 import { asyncApi } from '../../../src/serve/schemas/schemas.ts'
 import { configure, createMesh, requires } from '../../helpers/beacon-world.ts'
 
@@ -20,6 +20,10 @@ test('the description of the questions is valid OpenAPI', async () => {
   const { valid, errors } = await new Validator().validate(structuredClone(described) as never)
   expect(errors ?? []).toEqual([])
   expect(valid).toBe(true)
+})
+
+test('the description is kept in docs/reference as it is generated: npm run schemas writes it', () => {
+  expect(JSON.parse(readFileSync('docs/reference/openapi.json', 'utf8'))).toEqual(openApi())
 })
 
 test('the description of the events is valid AsyncAPI', () => {
