@@ -48,12 +48,21 @@ const isSame = (live: unknown, desired: unknown, fields: FieldSet): boolean => {
   if (elements.length === 0) return isDeepStrictEqual(live, desired)
   if (Array.isArray(desired)) return isSameList(live, desired, fields, elements)
   if (!isRecord(live) || !isRecord(desired)) return false
-  const names = elements.map((element) => element.slice(2))
+  const names = new Set(elements.map((element) => element.slice(2)))
+  const others = Object.keys(desired).filter((name) => !names.has(name))
+  const isDropped = (name: string) => live[name] === undefined && isEmpty(desired[name])
   return (
-    names.length === Object.keys(desired).length &&
-    names.every((name) => Object.hasOwn(desired, name) && isSame(live[name], desired[name], fields[`f:${name}`] ?? {}))
+    [...names].every(
+      (name) =>
+        Object.hasOwn(desired, name) &&
+        (isDropped(name) || isSame(live[name], desired[name], fields[`f:${name}`] ?? {})),
+    ) && others.every((name) => isDropped(name) && Array.isArray(desired[name]))
   )
 }
+
+/** Tells if a value is an empty list or map. Built-in kinds store none, and a list with keys is no field of its manager then. */
+const isEmpty = (value: unknown): boolean =>
+  Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0
 
 /** Compares lists by the key fields (`k:`) or values (`v:`) of their items. The order counts, because an apply restores it. */
 const isSameList = (

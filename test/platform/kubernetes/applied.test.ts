@@ -169,6 +169,28 @@ describe('an apply that would change something', () => {
     expect(isApplied(serverWith(applied, [patch]), applied, MANAGER)).toBe(false)
   })
 
+  const withEmpties = object('Deployment', 'apps/v1', {
+    spec: {
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' }, annotations: {} },
+        spec: {
+          ...{ nodeSelector: {}, tolerations: [], volumes: [{ name: 'v', emptyDir: {} }] },
+          containers: [{ name: 'web', image: 'web:1', env: [], args: [] }],
+        },
+      },
+    },
+  })
+
+  test('an apply would change nothing where the API server has dropped empty lists and maps', () => {
+    const stored = serverWith(withEmpties)
+    expect(stored.spec).not.toHaveProperty('template.spec.containers.0.env')
+    expect(isApplied(stored, withEmpties, MANAGER)).toBe(true)
+    const volumes = [{ name: 'v', emptyDir: null, configMap: { name: 'x' } }]
+    const replaced = serverWith(withEmpties, [{ spec: { template: { spec: { volumes } } } }])
+    expect(isApplied(replaced, withEmpties, MANAGER)).toBe(false)
+  })
+
   test('an apply would change something as somebody else applied it', () => {
     expect(isApplied(serverWith(POLICY, [], 'kubectl'), POLICY, MANAGER)).toBe(false)
   })
