@@ -98,7 +98,7 @@ installed(
   `the page of an app of your own can be followed to its end: strict types, an event into the example, and the end${because}`,
   { timeout: 120_000 },
   async () => {
-    const [code = ''] = blocksOf('ts')
+    const [code = '', typed = ''] = blocksOf('ts')
     const [begin, prepare = '', run = ''] = blocksOf('sh')
     expect(begin).toBe('npx meshstep start\n')
     const packages = [...prepare.matchAll(/^npm install (?:--save-dev )?(.*)$/gm)].flatMap(([, names = '']) =>
@@ -120,6 +120,11 @@ installed(
     }
     writeFileSync(join(folder.path, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['app.ts'] }))
     expect(folder.run(`node '${typescript}' -p .`)).toEqual({ code: 0, output: '' })
+    writeFileSync(join(folder.path, 'types.ts'), typed)
+    writeFileSync(join(folder.path, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }))
+    expect(folder.run(`node '${typescript}' -p .`)).toEqual({ code: 0, output: '' })
+    writeFileSync(join(folder.path, 'types.ts'), typed.replace("'requires'", "'client'"))
+    expect(folder.run(`node '${typescript}' -p .`).output).toContain(`Type '"client"' is not assignable to type`)
 
     const server = start({ entry: program, names: ['start'], environment: { EMBEDDED_PORT: '0' } })
     const { url } = await server.logged('embedded Kubernetes API')

@@ -112,6 +112,10 @@ const QUESTIONS: Readonly<Record<string, Readonly<Record<string, Question>>>> = 
   },
 }
 
+/** The JSON Schemas of answers, by name. */
+export const answers = (): Readonly<Record<string, JsonSchema>> =>
+  Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, convert(schema)]))
+
 /** Describes the questions. Events are described by AsyncAPI. https://spec.openapis.org/oas/v3.1.0 */
 export const openApi = (): JsonSchema => ({
   openapi: '3.1.0',
@@ -132,7 +136,7 @@ export const openApi = (): JsonSchema => ({
     ]),
   ),
   components: {
-    schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, convert(schema)])),
+    schemas: answers(),
     securitySchemes: {
       token: { type: 'http', scheme: 'bearer', description: 'With EVENT_AUDIENCE: a token for that audience.' },
     },
