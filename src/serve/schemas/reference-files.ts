@@ -1,6 +1,5 @@
-import { stringify } from 'yaml'
 import { configPage, eventsPage } from './reference-pages.ts'
-import { asyncApi, eventTypes, messages, schemas } from './schemas.ts'
+import { asyncApi, messages, schemas } from './schemas.ts'
 
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -8,9 +7,6 @@ const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 export const referenceFiles = (): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [`${name}.schema.json`, json(schema())])),
   'asyncapi.json': json(asyncApi()),
-  'event-types.yaml': eventTypes()
-    .map((object) => stringify(object))
-    .join('---\n'),
   'config.md': configPage(schemas.config?.() ?? {}),
   'events.md': eventsPage(messages()),
 })

@@ -118,14 +118,13 @@ export const asyncApi = (): JsonSchema => ({
   },
 })
 
-/** Builds Knative's EventTypes. They show the events that the functions take from a broker. */
+/** Builds Knative's EventTypes of the manifests: the events that the functions take from the broker. A spec can never change: Knative refuses that. */
 export const eventTypes = () =>
-  functions.map(({ name, type }) => ({
+  functions.map(({ type }) => ({
     apiVersion: 'eventing.knative.dev/v1beta3',
     kind: 'EventType',
     metadata: { name: type.replace(/^dev\./, '') },
     spec: {
-      description: `${name} of an application`,
       reference: { apiVersion: 'eventing.knative.dev/v1', kind: 'Broker', name: 'meshstep' },
       attributes: [
         { name: 'type', required: true, value: type },

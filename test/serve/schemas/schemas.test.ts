@@ -1,7 +1,7 @@
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { announcementData } from '../../../src/features/services/service-announcements.ts'
 import { described } from '../../../src/serve/schemas/described.ts'
 import { meanings } from '../../../src/serve/schemas/meanings.ts'
@@ -194,6 +194,8 @@ describe('the schemas', () => {
     const types = functions.map(({ type }) => type)
     expect(eventTypes().map(({ spec }) => spec.attributes[0]?.value)).toEqual(types)
     for (const type of types) expect(JSON.stringify(asyncApi())).toContain(`"const":"${type}"`)
+    const kept = readFileSync(new URL('../../../knative/base/event-types.yaml', import.meta.url), 'utf8')
+    expect(parseAllDocuments(kept).map((one) => one.toJS())).toEqual(eventTypes())
   })
 
   test('AsyncAPI names every type that the code can send, and refers only to messages that it has', () => {
