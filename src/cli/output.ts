@@ -1,4 +1,6 @@
+import { styleText } from 'node:util'
 import { stringify } from 'yaml'
+import { ownValue } from '../platform/base/own-value.ts'
 import { Failure } from './failure.ts'
 import { fillTemplate } from './json-path.ts'
 
@@ -42,7 +44,7 @@ export const printAs = <T>(
     for (const name of namesOf(data)) print(name)
   } else {
     const text = shown(data)
-    print(typeof text === 'string' ? text : aligned(text, hasHeaders))
+    print(typeof text === 'string' ? text : aligned(text, hasHeaders, isColoured()))
   }
 }
 
@@ -50,8 +52,27 @@ export const printAs = <T>(
 export const printList = (items: readonly object[]): void =>
   print(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }, null, 2))
 
-/** Aligns columns under their titles, two spaces apart. A cell with several lines takes as many rows. */
-export const aligned = ({ titles, rows }: Table, hasHeaders = true): string => {
+/** Tells if stdout is a terminal with colours. NO_COLOR turns them off. https://no-color.org */
+const isColoured = (): boolean => process.stdout.isTTY && process.stdout.hasColors()
+
+const COLOURS: Readonly<Record<string, 'green' | 'yellow' | 'red'>> = {
+  ...{ active: 'green', ok: 'green' },
+  ...{ waiting: 'yellow', maintenance: 'yellow', unknown: 'yellow', conflict: 'yellow' },
+  ...{ error: 'red', blocked: 'red', unreadable: 'red', failed: 'red', refused: 'red' },
+}
+
+const COLOURED: ReadonlySet<string> = new Set(['STATUS', 'RESULT'])
+
+const coloured = (cell: string): string => {
+  const colour = ownValue(COLOURS, cell)
+  return colour === undefined ? cell : styleText(colour, cell, { validateStream: false })
+}
+
+/**
+ * Aligns columns under their titles, two spaces apart. A cell with several lines takes as many rows. With `hasColours`, a status or result is
+ * green, yellow or red.
+ */
+export const aligned = ({ titles, rows }: Table, hasHeaders = true, hasColours = false): string => {
   const lines = rows.flatMap((row) => {
     const cells = row.map((cell) => cell.split('\n'))
     const height = Math.max(...cells.map(({ length }) => length))
@@ -59,12 +80,15 @@ export const aligned = ({ titles, rows }: Table, hasHeaders = true): string => {
   })
   const shown = hasHeaders ? [titles, ...lines] : lines
   const widths = titles.map((_, column) => Math.max(0, ...shown.map((line) => (line[column] ?? '').length)))
+  const isStatus = titles.map((title) => hasColours && COLOURED.has(title))
   return shown
     .map((line) =>
       line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => [isStatus[column] ? coloured(cell) : cell, padding(cell, widths[column])].join(''))
         .join('  ')
         .trimEnd(),
     )
     .join('\n')
 }
+
+const padding = ({ length }: string, width = 0): string => ' '.repeat(width - length)
