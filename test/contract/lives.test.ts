@@ -231,6 +231,28 @@ describe('specs that change', () => {
   })
 })
 
+test('a spec that the API server stores in another form leaves nothing due, until somebody changes it', async () => {
+  const application = newName()
+  const container = {
+    ...{ name: 'web', image: 'example.invalid/web:1', command: [], tty: false },
+    env: [
+      { name: 'EMPTY', value: '' },
+      { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+    ],
+    resources: { limits: { cpu: '1000m', memory: '1024Mi' } },
+  }
+  const podSpec = { containers: [container], hostNetwork: false, nodeSelector: {} }
+  await tell(application, { podSpec, replicas: 0 })
+  const due = async () => (await cluster.view(application)).conditions.filter(({ reason }) => reason === 'Due')
+  expect(await due()).toEqual([])
+  const found = await cluster.kubernetes.find({ kind: 'Deployment', namespace: cluster.namespace, name: application })
+  const containers = [{ ...container, image: 'example.invalid/web:2' }]
+  await cluster.merge(found as KubernetesObject, { spec: { template: { spec: { containers } } } }, 'kubectl-edit')
+  expect(await due()).toMatchObject([{ object: `Deployment ${cluster.namespace}/${application}` }])
+  await cluster.send('resync', { application })
+  expect(await due()).toEqual([])
+})
+
 describe('secret values', () => {
   const secretive = (value: string) => ({
     ...spec('web:1', { TOKEN: value }),

@@ -12,6 +12,29 @@ export const isApplied = (object: KubernetesObject, desired: KubernetesObject, m
   return fields !== undefined && isSame(object, withoutIdentity(desired), fields)
 }
 
+/**
+ * Tells if `manager` still has all fields of `desired`: nobody has changed or taken one since it applied them. Values are not compared, because the
+ * API server stores some in another form, as 1Gi for 1024Mi.
+ */
+export const isHeld = (object: KubernetesObject, desired: KubernetesObject, manager: string): boolean => {
+  const fields = appliedFields(object, manager)
+  return fields !== undefined && holdsAll(withoutIdentity(desired), fields)
+}
+
+const holdsAll = (desired: unknown, fields: FieldSet): boolean => {
+  const elements = Object.keys(fields).filter((element) => element !== '.')
+  if (elements.length === 0) return true
+  if (Array.isArray(desired))
+    return desired.every((item, index) => {
+      const element = elements.find((one) => placeIn(desired, one) === index)
+      return element !== undefined && holdsAll(item, fields[element] ?? {})
+    })
+  return Object.entries(isRecord(desired) ? desired : {}).every(
+    ([name, value]) =>
+      isZero(value) || (fields[`f:${name}`] !== undefined && holdsAll(value, fields[`f:${name}`] ?? {})),
+  )
+}
+
 /** Returns the fields that the last server-side apply of `manager` set. */
 export const appliedFields = ({ metadata }: KubernetesObject, manager: string): FieldSet | undefined =>
   metadata.managedFields?.find((entry) => entry.manager === manager && isApply(entry))?.fieldsV1
@@ -48,21 +71,23 @@ const isSame = (live: unknown, desired: unknown, fields: FieldSet): boolean => {
   if (elements.length === 0) return isDeepStrictEqual(live, desired)
   if (Array.isArray(desired)) return isSameList(live, desired, fields, elements)
   if (!isRecord(live) || !isRecord(desired)) return false
-  const names = new Set(elements.map((element) => element.slice(2)))
-  const others = Object.keys(desired).filter((name) => !names.has(name))
-  const isDropped = (name: string) => live[name] === undefined && isEmpty(desired[name])
+  const names = elements.map((element) => element.slice(2))
   return (
-    [...names].every(
-      (name) =>
-        Object.hasOwn(desired, name) &&
-        (isDropped(name) || isSame(live[name], desired[name], fields[`f:${name}`] ?? {})),
-    ) && others.every((name) => isDropped(name) && Array.isArray(desired[name]))
+    Object.keys(desired).every((name) => names.includes(name) || isUnstored(live[name], desired[name])) &&
+    names.every((name) => Object.hasOwn(desired, name) && isSameField(live[name], desired[name], fields[`f:${name}`]))
   )
 }
 
-/** Tells if a value is an empty list or map. Built-in kinds store none, and a list with keys is no field of its manager then. */
-const isEmpty = (value: unknown): boolean =>
-  Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0
+/** The API server stores no zero value of most fields of built-in kinds. The field is its manager's all the same. */
+const isSameField = (live: unknown, desired: unknown, fields: FieldSet = {}): boolean =>
+  (live === undefined && isZero(desired)) || isSame(live, desired, fields)
+
+const isZero = (value: unknown): boolean =>
+  isRecord(value) ? Object.keys(value).length === 0 : Array.isArray(value) ? value.length === 0 : !value
+
+/** Tells if a value is nothing, or a list of keyed items that has none: neither is a field of its manager. */
+const isUnstored = (live: unknown, desired: unknown): boolean =>
+  live === undefined && (desired === null || (Array.isArray(desired) && desired.length === 0))
 
 /** Compares lists by the key fields (`k:`) or values (`v:`) of their items. The order counts, because an apply restores it. */
 const isSameList = (

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
-import { isApplied } from '../../../src/platform/kubernetes/applied.ts'
+import { isApplied, isHeld } from '../../../src/platform/kubernetes/applied.ts'
 import { type Kind, type KubernetesObject, pathOf } from '../../../src/platform/kubernetes/objects.ts'
 
 const MANAGER = 'meshstep/web'
@@ -189,6 +189,68 @@ describe('an apply that would change something', () => {
     const volumes = [{ name: 'v', emptyDir: null, configMap: { name: 'x' } }]
     const replaced = serverWith(withEmpties, [{ spec: { template: { spec: { volumes } } } }])
     expect(isApplied(replaced, withEmpties, MANAGER)).toBe(false)
+  })
+
+  // as Kubernetes 1.36 stores it: without most zero values, and quantities in its own form
+  const zeros = object('Deployment', 'apps/v1', {
+    spec: {
+      paused: false,
+      template: {
+        spec: {
+          ...{ hostNetwork: false, serviceAccountName: '', automountServiceAccountToken: false },
+          containers: [{ name: 'web', command: null, env: [{ name: 'A', value: '' }], tty: false }],
+        },
+      },
+    },
+  })
+  const stored = (changes: object = {}): KubernetesObject => ({
+    ...zeros,
+    metadata: {
+      ...zeros.metadata,
+      managedFields: [
+        {
+          ...{ manager: MANAGER, operation: 'Apply' },
+          fieldsV1: {
+            'f:spec': {
+              'f:paused': {},
+              'f:template': {
+                'f:spec': {
+                  ...{ 'f:hostNetwork': {}, 'f:serviceAccountName': {}, 'f:automountServiceAccountToken': {} },
+                  'f:containers': {
+                    'k:{"name":"web"}': {
+                      ...{ '.': {}, 'f:name': {}, 'f:tty': {} },
+                      'f:env': { 'k:{"name":"A"}': { '.': {}, 'f:name': {}, 'f:value': {} } },
+                    },
+                  },
+                  ...changes,
+                },
+              },
+            },
+          },
+        },
+      ],
+    },
+    spec: {
+      template: { spec: { automountServiceAccountToken: false, containers: [{ name: 'web', env: [{ name: 'A' }] }] } },
+    },
+  })
+
+  test('an apply would change nothing where the API server stores no zero values', () => {
+    expect(isApplied(stored(), zeros, MANAGER)).toBe(true)
+    expect(isHeld(stored(), zeros, MANAGER)).toBe(true)
+  })
+
+  test('fields are held by their manager until somebody takes one, whatever form their values are stored in', () => {
+    const limits = { cpu: '1000m', memory: '1024Mi' }
+    const desired = withContainers([{ ...CONTAINER, resources: { limits } }])
+    const server = (patches: Patch[] = []) => serverWith(desired, patches)
+    const others = [{ ...CONTAINER, image: 'web:2', resources: { limits } }]
+    expect(isApplied(server(), desired, MANAGER)).toBe(false)
+    expect(isHeld(server(), desired, MANAGER)).toBe(true)
+    expect(isHeld(server([{ spec: { template: { spec: { containers: others } } } }]), desired, MANAGER)).toBe(false)
+    expect(isHeld(server([{ spec: { template: { spec: { containers: [] } } } }]), desired, MANAGER)).toBe(false)
+    expect(isHeld(desired, desired, MANAGER)).toBe(false)
+    expect(isHeld(server(), withContainers([...others, { name: 'side', image: 'side:1' }]), MANAGER)).toBe(false)
   })
 
   test('an apply would change something as somebody else applied it', () => {

@@ -1,6 +1,7 @@
 import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { defined, ownValue } from '../../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
+import { isHeld } from '../../../platform/kubernetes/applied.ts'
 import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
 import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { Mesh } from '../../feature/mesh.ts'
@@ -8,6 +9,7 @@ import { awaitedByBeacon } from '../../relations/offers/awaited-peers.ts'
 import type { Peers } from '../../relations/peers.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
 import type { State } from '../../state/state.ts'
+import { isWorkload } from '../../workload/objects.ts'
 import { slowedWaits } from '../../workload/slowed.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import type { Operation, Plan } from '../decide/operation.ts'
@@ -122,8 +124,12 @@ const dueWait = (subject: Subject, operation: Operation): Condition[] => {
 const dueOf = (operation: Operation): string | undefined => {
   const { object } = operation
   if (operation.verb === 'remove') return `${object} is not desired any more`
-  if (operation.verb === 'apply')
-    return operation.found === undefined ? `${object} is not there` : `${object} is not as desired`
+  if (operation.verb === 'apply') {
+    const { found, desired, manager } = operation
+    if (found === undefined) return `${object} is not there`
+    // the API server stores values of a spec of pods in forms of its own: only a field that somebody took is known to differ
+    return isWorkload(desired.kind) && isHeld(found, desired, manager) ? undefined : `${object} is not as desired`
+  }
   const isOfLabels = operation.verb === 'label' || operation.verb === 'release'
   // the waits for pods report theirs
   return isOfLabels && !isPod(operation.place) ? `the labels of ${object} are not as desired` : undefined

@@ -91,7 +91,11 @@ describe('the waits of an application', () => {
       { verb: 'apply', found: undefined },
       ['X shop/a is not there: the next event of shop/web, or a resync, mends it'],
     ],
-    ['an object that differs', { verb: 'apply', found: {} }, [due('X shop/a is not as desired')]],
+    [
+      'an object that differs',
+      { verb: 'apply', found: {}, desired: { kind: 'AuthorizationPolicy' } },
+      [due('X shop/a is not as desired')],
+    ],
     ['an object that is stale', { verb: 'remove', found: {} }, [due('X shop/a is not desired any more')]],
     [
       'labels that are missing',
