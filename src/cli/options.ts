@@ -93,7 +93,7 @@ export const namespaceIn = async (command: Command, cluster: Cluster): Promise<s
 }
 
 /** Tells if kubectl has run the command as its plugin. */
-export const isPlugin = (): boolean => process.env.MESHSTEP_NAME?.startsWith('kubectl') === true
+const isPlugin = (): boolean => process.env.MESHSTEP_NAME?.startsWith('kubectl') === true
 
 /** A token in a file is read each time, because the kubelet renews it. */
 const tokenIn = async ({ token, tokenFile }: Pick<Given, 'token' | 'tokenFile'>): Promise<string | undefined> =>

@@ -30,7 +30,7 @@ export const completion = (program: Command): void => {
 }
 
 /** Words that may follow, and whether names of applications or files may. */
-export type Candidates = { readonly words: readonly string[]; readonly names: boolean; readonly files: boolean }
+type Candidates = { readonly words: readonly string[]; readonly names: boolean; readonly files: boolean }
 
 /** Returns what may follow the words of a command line, of which the last one has just begun. */
 export const candidates = (program: Command, words: readonly string[]): Candidates => {
