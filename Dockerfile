@@ -21,7 +21,7 @@ ENV NODE_ENV=production NODE_COMPILE_CACHE=/cache MALLOC_ARENA_MAX=2 NODE_OPTION
 WORKDIR /app
 COPY LICENSE ./
 # The bundle, what plans and telemetry load beside it, what these share, the page, the licences of what is in them, and their bill of materials.
-COPY --from=build /build/dist/server.cjs /build/dist/fork.mjs /build/dist/lint.mjs /build/dist/otlp.mjs /build/dist/page.mjs /build/dist/propose.mjs /build/dist/schemas.mjs /build/dist/shared-*.mjs /build/dist/traffic.mjs /build/dist/NOTICES.txt /build/dist/sbom.cdx.json ./
+COPY --from=build /build/dist/server.cjs /build/dist/comparison.mjs /build/dist/lint.mjs /build/dist/otlp.mjs /build/dist/page.mjs /build/dist/propose.mjs /build/dist/schemas.mjs /build/dist/shared-*.mjs /build/dist/traffic.mjs /build/dist/NOTICES.txt /build/dist/sbom.cdx.json ./
 COPY --from=build /build/dist/page page/
 # Numeric, so that Kubernetes can tell it is not root. Node keeps a compile cache per user: warm and run as this one.
 RUN install --directory --owner=1000 --group=1000 /cache

@@ -4,7 +4,6 @@ import { build, type Plugin } from 'esbuild'
 import { openApi } from './src/serve/http/open-api.ts'
 import { asyncApi, schemas } from './src/serve/schemas/schemas.ts'
 import { writeMaterials } from './tools/bundle/materials.ts'
-import { MODELS, modelsInside } from './tools/bundle/models.ts'
 import { common, TOO_OLD, uuidsOfNode, withoutJsonSchemas, withoutTransport } from './tools/bundle/options.ts'
 import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 
@@ -15,8 +14,9 @@ import { copyPage, LIBRARY_FILES } from './tools/bundle/page.ts'
 const besideTheBundle: Plugin = {
   name: 'beside-the-bundle',
   setup: ({ onResolve, onLoad }) => {
-    onResolve({ filter: /\/(kubeconfig|fork|lint|open-api|otlp|propose|schemas|traffic)\.ts$/ }, ({ kind, path }) =>
-      kind === 'dynamic-import' ? { path: fileOf(path), namespace: 'beside' } : undefined,
+    onResolve(
+      { filter: /\/(kubeconfig|comparison|lint|open-api|otlp|propose|schemas|traffic)\.ts$/ },
+      ({ kind, path }) => (kind === 'dynamic-import' ? { path: fileOf(path), namespace: 'beside' } : undefined),
     )
     onLoad({ filter: /^/, namespace: 'beside' }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule('node:module').createRequire(require('node:path').resolve(process.argv[1]))('./${path}.mjs')`,
@@ -78,7 +78,7 @@ const { metafile: beside } = await build({
   ...common,
   metafile: true,
   entryPoints: {
-    fork: 'src/ask/preview/fork.ts',
+    comparison: 'src/ask/preview/comparison.ts',
     lint: 'src/ask/lint/lint.ts',
     page: 'src/serve/page/main.ts',
     propose: 'src/ask/propose/propose.ts',
@@ -88,7 +88,7 @@ const { metafile: beside } = await build({
   outExtension: { '.js': '.mjs' },
   splitting: true,
   chunkNames: 'shared-[hash]',
-  plugins: [builtElsewhere, modelsInside, uuidsOfNode, withoutJsonSchemas],
+  plugins: [builtElsewhere, uuidsOfNode, withoutJsonSchemas],
 })
 const { metafile: telemetry } = await build({
   ...common,
@@ -105,5 +105,4 @@ await writeFile(
   `export const schemas = {\n${made.join(',\n')}\n}\nexport const asyncApi = () => (${JSON.stringify(asyncApi())})\nexport const openApi = () => (${JSON.stringify(openApi())})\n`,
 )
 await copyPage('dist')
-// of the official client there are facts alone
-await writeMaterials('dist', [metafile, beside, telemetry], [...LIBRARY_FILES, MODELS])
+await writeMaterials('dist', [metafile, beside, telemetry], LIBRARY_FILES)

@@ -74,16 +74,15 @@ export const WINGS: readonly Wing[] = [
   },
   {
     name: 'embedded',
-    holds: 'the Kubernetes API of `npm start`, of plans and of the tests; not in the bundle',
+    holds: 'the Kubernetes API of `npm start` and of the tests; not in the image',
     rooms: {
-      fork: 'a copy of a cluster, for plans',
       demo: 'what stands beside the API: the example, Istio’s part, the event source',
       api: 'HTTP: paths, verbs, bodies, selectors, watches, and the answers',
       workloads: 'the controllers, which make the pods of workloads',
       store: 'objects as they are stored: defaults, addresses, states of pods',
-      apply: 'who owns which field, and patches',
+      apply: 'conflicts of applies, and patches',
       validate: 'what is refused: wrong names and types, and what workloads may not change',
-      kinds: 'the kinds that are served, their schemas, and JSON',
+      kinds: 'the kinds that are served, and their schemas',
     },
   },
   {
@@ -91,9 +90,9 @@ export const WINGS: readonly Wing[] = [
     holds: 'code that knows nothing of meshes',
     rooms: {
       cloudevents: 'CloudEvents over HTTP; events of Knative’s sources (`knative/`)',
-      kubernetes: 'the API server: the client, server-side apply, ownership',
+      kubernetes: 'the API server: the client, ownership, who holds which field after an apply (`apply/`)',
       juju: 'Juju’s own form of a pod spec',
-      base: 'the clock, errors, names, order of events, texts',
+      base: 'the clock, errors, names, order of events, texts, JSON',
     },
   },
 ]

@@ -14,7 +14,7 @@ const preview = createPreview({
   timeoutMilliseconds: 120_000,
 })
 // from its sources, which a bundle is not
-await import('../../src/ask/preview/fork.ts')
+await import('../../src/ask/preview/comparison.ts')
 const [began, used] = [performance.now(), process.cpuUsage()]
 const { access, incomplete } = await preview({ events: [], objects: [DENY_EVERYTHING], expectations: [] }, {})
 const [milliseconds, { user, system }] = [performance.now() - began, process.cpuUsage(used)]

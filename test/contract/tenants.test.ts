@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sourceEvent } from '../../src/embedded/demo/source-event.ts'
+import { sourceEvent } from '../../src/platform/cloudevents/knative/source-event.ts'
 import { isForbidden } from '../../src/platform/kubernetes/api-error.ts'
 import { isKind, type KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { ADMIN, anyDocument, documentsIn, isOutside } from '../helpers/tenant-documents.ts'

@@ -1,5 +1,5 @@
-import { sourceEvent } from '../../src/embedded/demo/source-event.ts'
 import { type Event, writeEvent } from '../../src/platform/cloudevents/cloud-event.ts'
+import { sourceEvent } from '../../src/platform/cloudevents/knative/source-event.ts'
 import type { KubernetesObject } from '../../src/platform/kubernetes/objects.ts'
 import { documentsIn, isOutside, TENANT } from './tenant-documents.ts'
 import { createWorld, event, NAMESPACE, service, type World, workload } from './world.ts'

@@ -77,7 +77,7 @@ describe('Dockerfile', () => {
     expect(fromBuild.map(({ sources }) => sources)).toEqual([
       [
         'server.cjs',
-        'fork.mjs',
+        'comparison.mjs',
         'lint.mjs',
         'otlp.mjs',
         'page.mjs',

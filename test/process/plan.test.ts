@@ -1,12 +1,6 @@
-import { copyFile, readdir } from 'node:fs/promises'
-import { createRequire } from 'node:module'
+import { copyFile, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { build } from 'esbuild'
 import { beforeAll, expect, test } from 'vitest'
-import { kinds } from '../../src/embedded/kinds/kinds.ts'
-import type { Shape } from '../../src/embedded/kinds/schema.ts'
-import { modelsInside } from '../../tools/bundle/models.ts'
-import { common } from '../../tools/bundle/options.ts'
 import { BEACON, provides, wire } from '../helpers/beacon-world.ts'
 import { event, meshRelation } from '../helpers/world.ts'
 import { ensureBundle, post, serve, startCluster, temporaryDirectory } from './helpers.ts'
@@ -59,19 +53,8 @@ test.each([[true], [false]])('a bundle alone makes plans (from a snapshot: %s)',
   expect(server.errors()).toBe('')
 })
 
-test('a bundle has the fields of all kinds that plans serve, as the official client has them', async () => {
-  const outfile = join(await temporaryDirectory(), 'kinds.mjs')
-  await build({ ...common, entryPoints: ['src/embedded/kinds/kinds.ts'], outfile, plugins: [modelsInside] })
-  const bundled: { kinds: typeof kinds } = createRequire(import.meta.url)(outfile)
-  expect(bundled.kinds.map(({ kind, shape }) => [kind, unfold(shape)])).toEqual(
-    kinds.map(({ kind, shape }) => [kind, unfold(shape)]),
-  )
-})
-
-/** A shape with all that is in it. */
-const unfold = ({ fields, values, items, ...shape }: Shape): object => ({
-  ...shape,
-  ...(items && { items: unfold(items) }),
-  ...(values && { values: unfold(values) }),
-  ...(fields && { fields: Object.entries(fields()).map(([name, field]) => [name, unfold(field)]) }),
+test('the image has nothing of the embedded API', async () => {
+  const bundles = (await readdir('dist')).filter((file) => /^(server|comparison|page|shared-).*js$/.test(file))
+  const texts = await Promise.all(bundles.map((file) => readFile(join('dist', file), 'utf8')))
+  expect(texts.filter((text) => /createEmbeddedApi|ajv\/dist/.test(text))).toEqual([])
 })

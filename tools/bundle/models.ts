@@ -4,8 +4,6 @@ import '../../src/embedded/api/api.ts'
 import { attributesOf } from '../../src/embedded/kinds/attributes.ts'
 import { reachedModels } from '../../src/embedded/kinds/models.ts'
 
-export const MODELS = 'node_modules/@kubernetes/client-node/dist/gen/models'
-
 /** The fields of the models that the embedded API asks for, by their names: a quarter of the official client's. */
 const readModels = () =>
   Object.fromEntries(

@@ -7,6 +7,7 @@ import {
   groupOf,
   isClusterScoped,
   isKind,
+  type Kind,
   type KubernetesObject,
   objectKey,
 } from '../../platform/kubernetes/objects.ts'
@@ -19,9 +20,6 @@ export type PlannableDocuments = {
   readonly messages: readonly string[]
 }
 
-/** Tells if a fork of the cluster serves a kind of an API version. */
-type IsServed = (apiVersion: string, kind: string) => boolean
-
 /**
  * Selects the documents that a plan can follow, in the API version that it knows. A document without a namespace gets `namespace`. Throws Refused, 400, if
  * a document needs a namespace and there is none.
@@ -29,12 +27,11 @@ type IsServed = (apiVersion: string, kind: string) => boolean
 export const plannableDocuments = (
   documents: readonly KubernetesObject[],
   namespace: string | undefined,
-  isServed: IsServed,
   isDeletion: boolean,
 ): PlannableDocuments => {
   const decidesNothing = (one: KubernetesObject) => isOfNoAccess(isDeletion ? (servedBy(one) ?? one) : one)
   const refused = (one: KubernetesObject) => (isDeletion ? undefined : refusal(one))
-  const isFollowed = (one: KubernetesObject) => isKnown(one, isServed) && refused(one) === undefined
+  const isFollowed = (one: KubernetesObject) => isKnown(one) && refused(one) === undefined
   const unknown = documents.filter((one) => !isFollowed(one))
   const [deciding, others] = [unknown.filter((one) => !decidesNothing(one)), unknown.filter(decidesNothing)]
   return {
@@ -61,12 +58,15 @@ const refusal = (object: KubernetesObject): string | undefined => {
  * Tells if a plan can follow an object. The group counts, because kinds of several groups may share a name. Any version counts for kinds that affect
  * access, because their versions have the same fields. Of the objects outside of namespaces only a Namespace has an owner who may ask.
  */
-const isKnown = (object: KubernetesObject, isServed: IsServed): boolean => {
+const isKnown = (object: KubernetesObject): boolean => {
   const { apiVersion, kind } = object
-  if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion) || !isServed(apiVersionOf(kind), kind)) return false
+  if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion) || UNFOLLOWED.includes(kind)) return false
   if (isClusterScoped(kind) && kind !== 'Namespace') return false
   return apiVersionOf(kind) === apiVersion || !isOfNoAccess(object)
 }
+
+/** Kinds that steps read, and whose effect on access no plan follows. */
+const UNFOLLOWED: readonly Kind[] = ['Event', 'ServiceEntry']
 
 const placed = (object: KubernetesObject, namespace: string | undefined): KubernetesObject => {
   const { kind, metadata } = object

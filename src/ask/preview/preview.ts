@@ -4,7 +4,6 @@ import { maySee, visibleTo } from '../../core/access/visibility.ts'
 import type { EventFunction } from '../../core/events/event-function.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
-import type { ObjectChange } from '../../embedded/fork/fork.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Trace } from '../../platform/base/trace.ts'
@@ -14,14 +13,14 @@ import { APPLICATION_LABEL } from '../../platform/kubernetes/ownership-labels.ts
 import { type Expected, expected } from '../authorization/check-expectations.ts'
 import { createAnswerQuery } from '../views/answer-query.ts'
 import { authoredBy } from './authored.ts'
+import { createPlannedCluster } from './cluster/planned-cluster.ts'
 import type { ComparedAccess } from './compare.ts'
 import type { AccessChange } from './difference/describe-changes.ts'
-import { forkTransport } from './fork-transport.ts'
 import type { Proposal } from './input.ts'
+import type { ObjectChange } from './object-changes.ts'
 import { plannableDocuments } from './plannable-documents.ts'
 import { rehearse } from './rehearse.ts'
 import { isTelling, type ReportedStep } from './reported-step.ts'
-import { unaskedSpecs } from './unasked-specs.ts'
 
 /** The effects of events and documents, as JSON. */
 export type Plan = {
@@ -70,9 +69,9 @@ const ANSWER_MILLISECONDS = 2_000
 const MOST_AT_ONCE = 2
 
 /**
- * Plans the effect of events and documents. It reads the cluster, and runs the steps on a fork of it in memory. It writes nothing: its only verb is GET.
- * Rejects with Refused if an event would be refused, or the sender may not send the events. A document that the API server would refuse by its schema or its name is
- * named as incomplete. It leaves out objects that the sender may not see.
+ * Plans the effect of events and documents. It reads the cluster, and lets the steps change plain objects in memory. It writes nothing: it only reads, and asks
+ * the API server by dry runs what that takes. Rejects with Refused if an event would be refused, or the sender may not send the events. A document that
+ * the API server refuses is named as incomplete. It leaves out objects that the sender may not see.
  */
 export const createPreview = (dependencies: Dependencies): Preview => {
   const { transport, clock, timeoutMilliseconds } = dependencies
@@ -82,31 +81,29 @@ export const createPreview = (dependencies: Dependencies): Preview => {
   const plan = async (given: Proposal, asked: Asked, sender: Sender | undefined): Promise<Plan> => {
     const deadline = clock.now() + timeoutMilliseconds
     const { trace = {} } = asked
-    const { createFork, isServed, compareAccess, decidesOtherwise } = await import('./fork.ts')
-    const known = plannableDocuments(given.objects, asked.namespace, isServed, asked.isDeletion === true)
+    const { changesBetween, compareAccess, decidesOtherwise } = await import('./comparison.ts')
+    const known = plannableDocuments(given.objects, asked.namespace, asked.isDeletion === true)
     const authored = sender && !asked.isDeletion ? authoredBy(sender.author, known.objects) : undefined
     const proposal = { ...given, objects: authored?.objects ?? known.objects }
-    const fork = createFork(async (path) => {
-      const headers = { ...trace, accept: 'application/json' }
-      const answer = await transport({ method: 'GET', path, headers, timeoutMilliseconds: deadline - clock.now() })
-      return { ...answer, headers: {} }
-    })
-    const kubernetes = createKubernetes({ transport: readingFrom(transport), clock, deadline, trace })
-    const { steps, incomplete } = await rehearse(dependencies, fork, {
+    const connect = (headers: Record<string, string>) =>
+      createKubernetes({ transport: changingNothing(transport), clock, deadline, trace: { ...trace, ...headers } })
+    const kubernetes = connect({})
+    const planned = createPlannedCluster(kubernetes, clock, deadline)
+    const rehearsed = await rehearse(dependencies, planned, {
       proposal,
       sender,
-      deadline,
+      asAsker: connect(credentialsOf(sender, asked)),
       isDeletion: asked.isDeletion === true,
     })
-    const all = fork.changes()
+    const { steps } = rehearsed
+    const objects = planned.objects()
+    const all = changesBetween(objects.before, objects.after)
     const { changes, hidden } = await visibleChanges(sender, all)
-    const after = createKubernetes({ transport: forkTransport(fork.after), clock, deadline })
     const { autoAllowWaypoint } = asked
-    const forked = fork.objects()
     const compared =
-      all.length === 0 && !decidesOtherwise(forked)
+      all.length === 0 && !decidesOtherwise(objects)
         ? NOTHING
-        : await compareAccess(forked, {
+        : await compareAccess(objects, {
             ...{ memories, kubernetes, autoAllowWaypoint },
             ...(sender && { sees: (about) => maySee(sender, about) }),
             near: namespacesOf(proposal, steps, all),
@@ -117,15 +114,15 @@ export const createPreview = (dependencies: Dependencies): Preview => {
       outcomes: await visibleSteps(sender, lastSteps(steps)),
       objects: changes,
       access: compared.access,
-      expectations: await expected(memories, readingOnce(after), proposal.expectations, sender, {
+      expectations: await expected(memories, readingOnce(planned.kubernetes), proposal.expectations, sender, {
         autoAllowWaypoint,
         planned: new Set(all.map(({ object }) => object)),
       }),
-      incomplete: [...(given.unreadable ?? []), ...known.incomplete, ...incomplete, ...compared.incomplete],
+      incomplete: [...(given.unreadable ?? []), ...known.incomplete, ...rehearsed.incomplete, ...compared.incomplete],
       messages: [
         ...known.messages,
         ...(authored?.messages ?? []),
-        ...unaskedSpecs(changes),
+        ...rehearsed.messages,
         ...compared.messages,
         ...hidden,
       ],
@@ -136,13 +133,18 @@ export const createPreview = (dependencies: Dependencies): Preview => {
     answerQuery(asked.authorization, ({ sender }) => plan(proposal, asked, sender), asked.trace)
 }
 
+/** The asker applies documents with their own rights. Where nobody is authenticated, the process has those that count. */
+const credentialsOf = (sender: Sender | undefined, { authorization }: Asked): Record<string, string> =>
+  sender && authorization !== undefined ? { authorization } : {}
+
 const NOTHING: ComparedAccess = { access: [], incomplete: [], messages: [] }
 
-/** Wraps the transport so that it refuses writes. */
-const readingFrom =
+/** Wraps the transport so that it refuses writes but for dry runs. */
+const changingNothing =
   (transport: Transport): Transport =>
   async (request) => {
-    if (request.method !== 'GET') throw new Error(`a plan writes nothing: ${request.method} ${request.path}`)
+    if (request.method !== 'GET' && !request.path.includes('dryRun=All'))
+      throw new Error(`a plan writes nothing: ${request.method} ${request.path}`)
     return await transport(request)
   }
 

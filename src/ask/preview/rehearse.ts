@@ -7,16 +7,14 @@ import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { isWithinMemory } from '../../core/reconcile/outcome.ts'
 import { createStep } from '../../core/reconcile/step.ts'
-import type { Fork } from '../../embedded/fork/fork.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
-import { ApiError } from '../../platform/kubernetes/api-error.ts'
-import { createKubernetes, type Kubernetes } from '../../platform/kubernetes/client.ts'
-import { isKind, type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
-import { KUBECTL, takenOver } from './client-side.ts'
-import { forkTransport } from './fork-transport.ts'
+import type { Kubernetes } from '../../platform/kubernetes/client.ts'
+import { type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
+import type { PlannedCluster } from './cluster/planned-cluster.ts'
 import type { Proposal } from './input.ts'
+import { createWriter } from './kubectl.ts'
 import { type ReportedStep, reportedStep } from './reported-step.ts'
 
 type Dependencies = {
@@ -31,7 +29,8 @@ type Dependencies = {
 type Performance = {
   readonly proposal: Proposal
   readonly sender: Sender | undefined
-  readonly deadline: number
+  /** Makes dry runs of the documents. */
+  readonly asAsker: Pick<Kubernetes, 'apply'>
   readonly isDeletion: boolean
 }
 
@@ -49,17 +48,20 @@ export type Rehearsed = {
   readonly steps: readonly ReportedStep[]
   /** The reasons why the rehearsal is incomplete. */
   readonly incomplete: readonly string[]
+  readonly messages: readonly string[]
 }
 
-/** Runs a proposal, and everything that follows from it, on a fork. Resolves with the steps. */
+/** Runs a proposal, and everything that follows from it, on a planned cluster. Resolves with the steps. */
 export const rehearse = async (
   { features, functions, authorizeAuthor, clock, environment, timeoutMilliseconds }: Dependencies,
-  fork: Fork,
-  { proposal, sender, deadline, isDeletion }: Performance,
+  planned: PlannedCluster,
+  { proposal, sender, asAsker, isDeletion }: Performance,
 ): Promise<Rehearsed> => {
   const steps: ReportedStep[] = []
   const incomplete = new Set<string>()
-  const connect = (until: number) => createKubernetes({ transport: forkTransport(fork.after), clock, deadline: until })
+  const messages: string[] = []
+  const { kubernetes } = planned
+  const connect = () => kubernetes
   const step = createStep({ features, connect, clock, environment, authorizeAuthor })
   const handlerFor = (one: Sender | undefined): Handle =>
     createHandler({
@@ -75,16 +77,18 @@ export const rehearse = async (
     })
   const [asSender, asCluster] = [handlerFor(sender), handlerFor(undefined)]
 
+  const write = createWriter(kubernetes, asAsker, isDeletion)
+
   const settle = async (): Promise<void> => {
-    if (!(await isSettled(fork, asCluster))) incomplete.add(TOO_MANY_EVENTS)
+    if (!(await isSettled(planned, asCluster))) incomplete.add(TOO_MANY_EVENTS)
   }
 
   /** Writes an object, and handles the event of a document. Resolves to the reason if the API server or the function refuses it. */
   const take = async (object: KubernetesObject): Promise<string | undefined> => {
     try {
-      await write(connect(deadline), object, isDeletion || object.metadata.deletionTimestamp !== undefined)
+      messages.push(...(await write(object)))
       // the asker is the author of documents; the events that follow have no author
-      for (const event of fork.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
+      for (const event of planned.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
       return undefined
     } catch (error) {
       if (!(error instanceof Refused) || error.status === 403) throw error
@@ -110,13 +114,13 @@ export const rehearse = async (
     }
   }
   if (!(await isQuiet(steps, look)) && waitingIn(steps).length > 0) incomplete.add(TOO_MANY_LOOKS)
-  return { steps, incomplete: [...incomplete] }
+  return { steps, incomplete: [...incomplete], messages }
 }
 
 /** Handles the events that the cluster's sources send for the writes so far. Tells if they came to an end. */
-const isSettled = async (fork: Fork, handle: Handle): Promise<boolean> => {
+const isSettled = async (planned: PlannedCluster, handle: Handle): Promise<boolean> => {
   let left = MOST_EVENTS
-  for (let events = fork.events(); events.length > 0; events = fork.events()) {
+  for (let events = planned.events(); events.length > 0; events = planned.events()) {
     if (left <= 0) return false
     left -= events.length
     for (const event of events) await handle(event, {})
@@ -141,28 +145,6 @@ const namespaceOf = ({ kind, metadata: { name, namespace } }: KubernetesObject):
   if (kind === 'Namespace') return { namespace: name }
   if (namespace === undefined) throw new Refused(400, `${kind} ${name}: expected metadata.namespace`)
   return { namespace }
-}
-
-/** Applies or deletes an object as kubectl does. Rejects with Refused, 400, if the API server would refuse it. */
-const write = async (kubernetes: Kubernetes, object: KubernetesObject, isDeletion: boolean): Promise<void> => {
-  const { kind, metadata } = object
-  if (!isKind(kind)) throw new Refused(400, 'a plan knows no objects of this kind')
-  try {
-    const reference = { kind, namespace: metadata.namespace, name: metadata.name }
-    const found = await kubernetes.find(reference)
-    if (!isDeletion) {
-      const managedFields = found && takenOver(found)
-      const taking = { op: 'add', path: '/metadata/managedFields', value: managedFields } as const
-      if (managedFields) await kubernetes.patch(reference, [taking], KUBECTL)
-      return void (await kubernetes.apply(object, KUBECTL, { force: true }))
-    }
-    if (found === undefined) throw new Refused(400, 'it does not exist')
-    if (kind === 'Namespace')
-      throw new Refused(400, 'a plan does not follow the objects that are deleted with it: name each of them instead')
-    await kubernetes.remove(found)
-  } catch (error) {
-    throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error
-  }
 }
 
 /** The applications that waited when their last step ended. */

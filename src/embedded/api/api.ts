@@ -1,11 +1,11 @@
+import { copyOf, type JsonMap } from '../../platform/base/json.ts'
 import { createMemo } from '../../platform/base/memo.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import type { KubernetesObject as PublicObject } from '../../platform/kubernetes/objects.ts'
-import { copyOf, type JsonMap, type KubernetesObject } from '../kinds/json.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { notAllowed, Refusal } from '../kinds/status.ts'
 import { Store } from '../store/store.ts'
 import type { World } from '../store/world.ts'
-import { adopt } from './adopt.ts'
 import { mediaType } from './body.ts'
 import type { Result } from './call.ts'
 import { decodeObject } from './decode.ts'
@@ -46,8 +46,6 @@ export type EmbeddedApi = {
   find(reference: Reference): PublicObject | undefined
   /** Creates objects on behalf of a field manager, and the namespaces they are in. */
   seed(objects: readonly PublicObject[], options?: { manager?: string }): void
-  /** Takes objects over as another cluster has them, but for those that are here already. Nobody is told. */
-  adopt(objects: readonly PublicObject[]): void
   /** Another server that has what this one has now; nobody is subscribed to it. */
   copy(options?: EmbeddedApiOptions): EmbeddedApi
 }
@@ -191,11 +189,6 @@ const serve = (
       for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
       store.announce()
     },
-    adopt: (objects) =>
-      adopt(
-        world,
-        objects.map((object) => copyOf(object as JsonMap) as KubernetesObject),
-      ),
     copy: (other = {}) => serve(store.copy(), other),
   }
 }

@@ -1,5 +1,5 @@
 import { parse as parseYaml, type Tags } from 'yaml'
-import { isMap, type Json } from '../kinds/json.ts'
+import { isMap, type Json } from '../../platform/base/json.ts'
 
 // A real API server reads 10,000 levels; no object has that many, and here each takes room on the stack.
 const deepest = 1000

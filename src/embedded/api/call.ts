@@ -1,5 +1,6 @@
-import type { Writer } from '../apply/managed-fields.ts'
-import type { JsonMap, KubernetesObject } from '../kinds/json.ts'
+import type { JsonMap } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { Writer } from '../../platform/kubernetes/apply/owners.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import { notAllowed, notFound } from '../kinds/status.ts'
 import type { World, Write } from '../store/world.ts'

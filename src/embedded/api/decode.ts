@@ -1,4 +1,4 @@
-import { isMap, type JsonMap, mapOf } from '../kinds/json.ts'
+import { isMap, type JsonMap, mapOf } from '../../platform/base/json.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import { badRequest, unsupportedMediaType } from '../kinds/status.ts'
 import { decodeInto, pruneInto } from '../validate/field-types.ts'

@@ -1,4 +1,4 @@
-import { type JsonMap, listOf } from '../kinds/json.ts'
+import { type JsonMap, listOf } from '../../platform/base/json.ts'
 import { builtin } from '../kinds/kind.ts'
 import { badRequest } from '../kinds/status.ts'
 import { mediaType } from './body.ts'

@@ -1,4 +1,4 @@
-import { labelOf } from '../kinds/json.ts'
+import { labelOf } from '../../platform/base/json.ts'
 import { badRequest } from '../kinds/status.ts'
 import { keyProblems, problems } from '../validate/formats.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonMap } from '../kinds/json.ts'
+import type { JsonMap } from '../../platform/base/json.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import { kinds } from '../kinds/kinds.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../kinds/json.ts'
+import type { Json } from '../../platform/base/json.ts'
 import { Refusal } from '../kinds/status.ts'
 
 const validations = ['Ignore', 'Strict', 'Warn'] as const

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { KubernetesObject } from '../kinds/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { Refusal } from '../kinds/status.ts'
 import type { Store } from '../store/store.ts'
 

@@ -1,4 +1,4 @@
-import type { Json, JsonMap } from '../kinds/json.ts'
+import type { Json, JsonMap } from '../../platform/base/json.ts'
 
 /**
  * Reads the Kubernetes protobuf encoding of the kinds that kubectl's own create commands send (configmap, namespace,

@@ -1,4 +1,5 @@
-import { type JsonMap, type KubernetesObject, mapOf } from '../kinds/json.ts'
+import { type JsonMap, mapOf } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { badRequest, conflict, invalid } from '../kinds/status.ts'
 import { checkVersion } from '../store/update.ts'

@@ -1,5 +1,6 @@
-import { serverSideApply } from '../apply/apply.ts'
-import { type JsonMap, mapOf, withoutNulls } from '../kinds/json.ts'
+import { type JsonMap, mapOf, withoutNulls } from '../../platform/base/json.ts'
+import { serverSideApply } from '../../platform/kubernetes/apply/apply.ts'
+import { refuseConflicts } from '../apply/conflicts.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import { conflict, notAllowed, notFound, Refusal } from '../kinds/status.ts'
 import { create } from '../store/create.ts'
@@ -87,10 +88,8 @@ const apply = (call: Call, address: Named, options: Options): Result => {
   if (live) checkVersion(kind, live, resourceVersion)
   const write = writeOf(call, options, 'Apply')
   const sent = { ...config, metadata: { name, ...mapOf(config.metadata) } }
-  const applied = serverSideApply(
-    { live, config: sent, kind },
-    { writer: write.writer, force: options.force, time: world.now() },
-  )
+  const applied = serverSideApply({ live, config: sent, kind }, { writer: write.writer, time: world.now() })
+  if (!options.force) refuseConflicts(applied.conflicts)
   const owned: Write = { ...write, owners: applied.owners }
   if (live)
     return {

@@ -1,4 +1,4 @@
-import { type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { type Json, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
 import { apiVersionOf, builtin, type Kind } from '../kinds/kind.ts'
 import { badRequest } from '../kinds/status.ts'
 

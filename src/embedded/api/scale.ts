@@ -1,4 +1,5 @@
-import { at, type JsonMap, type KubernetesObject, mapOf, withAt } from '../kinds/json.ts'
+import { at, type JsonMap, mapOf, withAt } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { builtin } from '../kinds/kind.ts'
 import { notAllowed, unsupportedMediaType } from '../kinds/status.ts'
 import { update } from '../store/update.ts'

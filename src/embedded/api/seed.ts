@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../kinds/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { apiVersionOf } from '../kinds/kind.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { create } from '../store/create.ts'

@@ -1,4 +1,5 @@
-import { at, type KubernetesObject } from '../kinds/json.ts'
+import { at } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { badRequest } from '../kinds/status.ts'
 import { labelSelector } from './label-selector.ts'

@@ -1,4 +1,4 @@
-import { at, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, type Json, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 
 /** A column of kubectl's tables: `wide` ones come with `-o wide`. */

@@ -1,4 +1,5 @@
-import type { JsonMap, KubernetesObject } from '../kinds/json.ts'
+import type { JsonMap } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import type { Change, Store } from '../store/store.ts'
 import { expired, versionOf } from './options.ts'

@@ -1,4 +1,4 @@
-import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
+import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
 
 /** An operation that cannot be done: a failed test, or a path that does not exist. */
 export class PatchFailure extends Error {

@@ -1,4 +1,4 @@
-import { at, isMap, type Json, type JsonMap, mapOf } from '../kinds/json.ts'
+import { at, isMap, type Json, type JsonMap, mapOf } from '../../platform/base/json.ts'
 
 /** JSON Merge Patch: maps merge, null removes, everything else replaces. See RFC 7396. */
 export const mergePatch = (target: Json | undefined, patch: Json): Json => {

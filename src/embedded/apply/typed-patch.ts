@@ -1,5 +1,5 @@
-import { isMap, type Json, type JsonMap, listOf, mapOf } from '../kinds/json.ts'
-import { fieldOf, type Shape } from '../kinds/schema.ts'
+import { isMap, type Json, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
+import { fieldOf, type Shape } from '../../platform/kubernetes/apply/shape.ts'
 
 const isScalar = (value: Json): boolean => !Array.isArray(value) && !isMap(value)
 

@@ -1,6 +1,6 @@
+import { at, type Json, listOf } from '../../platform/base/json.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { EmbeddedApi } from '../api/api.ts'
-import { at, type Json, listOf } from '../kinds/json.ts'
 
 const MODE = 'istio.io/dataplane-mode'
 export const MARK = 'ambient.istio.io/redirection'

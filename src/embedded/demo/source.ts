@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '../../platform/base/log.ts'
 import { type Event, writeEvent } from '../../platform/cloudevents/cloud-event.ts'
+import { sourceEvent } from '../../platform/cloudevents/knative/source-event.ts'
 import type { EmbeddedApi } from '../api/api.ts'
-import { sourceEvent } from './source-event.ts'
 
 type Options = { api: EmbeddedApi; sink: string; log: Log }
 

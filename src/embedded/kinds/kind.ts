@@ -1,7 +1,7 @@
-import type { JsonMap } from './json.ts'
+import type { JsonMap } from '../../platform/base/json.ts'
+import type { Shape } from '../../platform/kubernetes/apply/shape.ts'
 import { modelShape } from './models.ts'
 import { customShape, type OpenApi } from './open-api.ts'
-import type { Shape } from './schema.ts'
 
 /** Everything the server needs to know to serve one kind. */
 export type Kind = {

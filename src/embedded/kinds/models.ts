@@ -1,6 +1,6 @@
+import type { Json } from '../../platform/base/json.ts'
+import type { Scalar, Shape } from '../../platform/kubernetes/apply/shape.ts'
 import { type Attribute, attributesOf } from './attributes.ts'
-import type { Json } from './json.ts'
-import type { Scalar, Shape } from './schema.ts'
 
 /** `x-kubernetes-list-map-keys` of the API, with the default of each key. */
 const named = { name: '' }

@@ -1,6 +1,6 @@
-import type { Json } from './json.ts'
+import type { Json } from '../../platform/base/json.ts'
+import type { Shape } from '../../platform/kubernetes/apply/shape.ts'
 import { modelShape } from './models.ts'
-import type { Shape } from './schema.ts'
 
 /** The OpenAPI schema of a CustomResourceDefinition, as far as it is read here; Ajv reads the rest. */
 export type OpenApi = {

@@ -1,4 +1,4 @@
-import type { Json } from './json.ts'
+import type { Json } from '../../platform/base/json.ts'
 
 const pattern = /^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$/
 const number = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$/

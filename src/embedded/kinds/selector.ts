@@ -1,4 +1,4 @@
-import { type Json, type JsonMap, labelOf, listOf, mapOf } from './json.ts'
+import { type Json, type JsonMap, labelOf, listOf, mapOf } from '../../platform/base/json.ts'
 
 /** Matches labels with a selector of workloads, `{ matchLabels, matchExpressions }`. */
 export const matches = (

@@ -1,4 +1,4 @@
-import type { JsonMap } from './json.ts'
+import type { JsonMap } from '../../platform/base/json.ts'
 
 /** The names of a kind for an error. */
 type Named = { readonly group: string; readonly kind: string; readonly plural: string }

@@ -1,4 +1,4 @@
-import { at, equal, type Json, type JsonMap, listOf, mapOf, withAt } from '../kinds/json.ts'
+import { at, equal, type Json, type JsonMap, listOf, mapOf, withAt } from '../../platform/base/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { podStatus, stateOf } from './pod-states.ts'
 

@@ -1,5 +1,6 @@
-import { type Owner, ownersAfterUpdate, type Writer, withOwners } from '../apply/managed-fields.ts'
-import { type JsonMap, type KubernetesObject, mapOf, type ObjectMeta } from '../kinds/json.ts'
+import { type JsonMap, mapOf } from '../../platform/base/json.ts'
+import type { KubernetesObject, ObjectMeta } from '../../platform/kubernetes/apply/object.ts'
+import { type Owner, ownersAfterUpdate, type Writer, withOwners } from '../../platform/kubernetes/apply/owners.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { alreadyExists, notFound } from '../kinds/status.ts'
 import { assigned } from './assign.ts'

@@ -1,7 +1,7 @@
-import { isEmptyValue, isMap, type Json, type JsonMap, mapMembers } from '../kinds/json.ts'
+import { isEmptyValue, isMap, type Json, type JsonMap, mapMembers } from '../../platform/base/json.ts'
+import { fieldOf, type Shape } from '../../platform/kubernetes/apply/shape.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { canonical, canonicalAmount } from '../kinds/quantity.ts'
-import { fieldOf, type Shape } from '../kinds/schema.ts'
 import { kindDefaults, structDefaults } from './struct-defaults.ts'
 
 const filled = (map: JsonMap, defaults: JsonMap): JsonMap => {

@@ -1,4 +1,5 @@
-import { type JsonMap, type KubernetesObject, listOf, mapOf } from '../kinds/json.ts'
+import { type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { kindOf } from '../kinds/kinds.ts'
 
 /** The place of an object that owns others. */

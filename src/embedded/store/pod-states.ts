@@ -1,4 +1,4 @@
-import { at, type Json, type JsonMap, listOf } from '../kinds/json.ts'
+import { at, type Json, type JsonMap, listOf } from '../../platform/base/json.ts'
 
 /** The annotation of a pod or pod template that sets the pod's state. Nothing runs here: without it every pod is ready. */
 const POD_STATE = 'embedded.meshstep.dev/pod'

@@ -1,4 +1,5 @@
-import { isEmptyValue, type JsonMap, type KubernetesObject, listOf, mapOf } from '../kinds/json.ts'
+import { isEmptyValue, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { conflict } from '../kinds/status.ts'
 import { uidOf } from './hash.ts'

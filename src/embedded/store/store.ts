@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../kinds/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { kinds } from '../kinds/kinds.ts'
 import { type Owner, ownersOf } from './owners.ts'
@@ -74,16 +74,10 @@ export class Store {
   put(kind: Kind, object: KubernetesObject): KubernetesObject {
     const { namespace, name } = object.metadata
     const previous = this.get(kind, namespace, name)
-    const stored = this.adopt(kind, object)
-    this.#record({ type: previous ? 'MODIFIED' : 'ADDED', object: stored, previous, kind, revision: this.#revision })
-    return stored
-  }
-
-  /** Stores an object as another cluster has it: to have read it is no change. */
-  adopt(kind: Kind, object: KubernetesObject): KubernetesObject {
     const stored = this.#stamped(object)
-    this.#take(kind, stored.metadata.namespace, stored.metadata.name)
+    this.#take(kind, namespace, name)
     this.#place({ kind, object: stored })
+    this.#record({ type: previous ? 'MODIFIED' : 'ADDED', object: stored, previous, kind, revision: this.#revision })
     return stored
   }
 

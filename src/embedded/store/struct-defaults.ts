@@ -1,4 +1,4 @@
-import { type Json, type JsonMap, mapOf } from '../kinds/json.ts'
+import { type Json, type JsonMap, mapOf } from '../../platform/base/json.ts'
 
 const isLatest = (image: Json | undefined): boolean => {
   const name = String(image ?? '').replace(/^.*\//s, '')

@@ -1,5 +1,13 @@
-import { type Owner, ownersAfterUpdate, ownersOf, ownersSent, sameOwners, withOwners } from '../apply/managed-fields.ts'
-import { equal, type JsonMap, type KubernetesObject, listOf, mapOf } from '../kinds/json.ts'
+import { equal, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import {
+  type Owner,
+  ownersAfterUpdate,
+  ownersOf,
+  sameOwners,
+  withOwners,
+} from '../../platform/kubernetes/apply/owners.ts'
+import { ownersSent } from '../apply/owners-sent.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { modified } from '../kinds/status.ts'
 import { assigned } from './assign.ts'

@@ -1,5 +1,6 @@
-import type { Owner, Writer } from '../apply/managed-fields.ts'
-import { type JsonMap, type KubernetesObject, mapOf } from '../kinds/json.ts'
+import { type JsonMap, mapOf } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { Owner, Writer } from '../../platform/kubernetes/apply/owners.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { invalid } from '../kinds/status.ts'
 import { metadataErrors } from '../validate/metadata.ts'

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { parse } from '@marcbachmann/cel-js'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
-import { at, type Json, type JsonMap } from '../kinds/json.ts'
+import { at, type Json, type JsonMap } from '../../platform/base/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { invalidValue } from './errors.ts'

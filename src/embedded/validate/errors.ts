@@ -1,4 +1,4 @@
-import { equal, type Json, mapOf } from '../kinds/json.ts'
+import { equal, type Json, mapOf } from '../../platform/base/json.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { keyProblems, problems } from './formats.ts'
 

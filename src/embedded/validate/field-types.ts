@@ -1,6 +1,6 @@
-import { isMap, type Json, type JsonMap, listOf, mapMembers, mapOf } from '../kinds/json.ts'
+import { isMap, type Json, type JsonMap, listOf, mapMembers, mapOf } from '../../platform/base/json.ts'
+import { fieldOf, type Shape } from '../../platform/kubernetes/apply/shape.ts'
 import { quantityProblem } from '../kinds/quantity.ts'
-import { fieldOf, type Shape } from '../kinds/schema.ts'
 
 /** An object with its declared fields alone. */
 export type Decoded = {

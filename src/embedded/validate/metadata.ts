@@ -1,4 +1,4 @@
-import type { JsonMap } from '../kinds/json.ts'
+import type { JsonMap } from '../../platform/base/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { annotationErrors, immutable, invalidValue, labelErrors, required } from './errors.ts'

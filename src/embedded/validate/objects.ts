@@ -1,4 +1,4 @@
-import { type JsonMap, mapOf } from '../kinds/json.ts'
+import { type JsonMap, mapOf } from '../../platform/base/json.ts'
 import type { Kind } from '../kinds/kind.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { customErrors } from './custom.ts'

@@ -1,4 +1,4 @@
-import { at, equal, type Json, type JsonMap, mapOf } from '../kinds/json.ts'
+import { at, equal, type Json, type JsonMap, mapOf } from '../../platform/base/json.ts'
 import { matches } from '../kinds/selector.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { annotationErrors, forbiddenField, immutable, invalidValue, labelErrors, required } from './errors.ts'

@@ -1,4 +1,5 @@
-import { at, type JsonMap, type KubernetesObject, mapOf, sortedJson } from '../kinds/json.ts'
+import { at, type JsonMap, mapOf, sortedJson } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { nameHash, uidOf } from '../store/hash.ts'
 
 /** A desired pod; one without a name gets one. */

@@ -1,5 +1,6 @@
-import type { Writer } from '../apply/managed-fields.ts'
-import { at, type JsonMap, type KubernetesObject, listOf, mapOf, withAt } from '../kinds/json.ts'
+import { at, type JsonMap, listOf, mapOf, withAt } from '../../platform/base/json.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { Writer } from '../../platform/kubernetes/apply/owners.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { Refusal } from '../kinds/status.ts'

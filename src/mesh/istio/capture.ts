@@ -55,6 +55,15 @@ export const ifCaptured = (pod: PodLike, isCaptured: boolean): PodLike => ({
   },
 })
 
+/** Returns the pod with the mark that Istio's CNI leaves on it. A mark of somebody else stays. */
+export const withMark = <P extends PodLike>(pod: P, namespace: Home['labels']): P => {
+  const isCaptured = neverCaptured(pod) === undefined && isEnrolled(pod, namespace) && pod.status?.phase === 'Running'
+  const { [CAPTURE_MARK]: mark, ...others } = pod.metadata?.annotations ?? {}
+  if (isCaptured === (mark !== undefined) || (mark !== undefined && mark !== CAPTURED)) return pod
+  const annotations = isCaptured ? { ...others, [CAPTURE_MARK]: CAPTURED } : others
+  return { ...pod, metadata: { ...pod.metadata, annotations } }
+}
+
 /** Tells if labels alone would put a pod on the mesh. A pod may opt out of its namespace's enrolment. */
 export const isEnrolled = (pod: PodLike, namespace: Home['labels']): boolean =>
   areEnrolling(podLabels(pod)) || (ownValue(podLabels(pod), ENROLMENT_LABEL) !== 'none' && areEnrolling(namespace))

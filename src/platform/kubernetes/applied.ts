@@ -110,7 +110,7 @@ const isSameList = (
 }
 
 /** Finds the index of an item, or -1. A missing key may have been defaulted. An item that states the key wins. */
-const placeIn = (items: readonly unknown[], element: string): number => {
+export const placeIn = (items: readonly unknown[], element: string): number => {
   const key: unknown = JSON.parse(element.slice(2))
   if (element.startsWith('v:')) return items.findIndex((item) => isDeepStrictEqual(item, key))
   const place = items.findIndex((item) => hasKey(item, key, false))

@@ -30,6 +30,28 @@ export const selects = (
     return (value !== undefined && values.includes(value)) === (operator === 'In')
   })
 
+/**
+ * Parses the text of a selector, such as `a=b,c in (d,e),!f`. See
+ * https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#api.
+ */
+export const parseSelector = (text: string): LabelSelector => {
+  // a comma in brackets is between values
+  const requirements = text.split(/,(?![^(]*\))/).map((one) => REQUIREMENT.exec(one) ?? [])
+  return {
+    matchLabels: Object.fromEntries(
+      requirements.flatMap(([, , key = '', sign, value = '']) => (sign === '=' ? [[key, value]] : [])),
+    ),
+    matchExpressions: requirements.flatMap(([, absent, key = '', sign, value = '', word, list = '']) => {
+      if (sign) return sign === '=' ? [] : [{ key, operator: 'NotIn', values: [value] }]
+      if (word === undefined) return [{ key, operator: absent ? 'DoesNotExist' : 'Exists', values: [] }]
+      const values = list.split(',').map((each) => each.trim())
+      return [{ key, operator: word === 'in' ? 'In' : 'NotIn', values }]
+    }),
+  }
+}
+
+const REQUIREMENT = /^\s*(!?)\s*([^\s!=()]+)\s*(?:(!?=)=?\s*(\S*)|(in|notin)\s*\((.*)\))?\s*$/
+
 /** Splits the text of a selector into requirements, `key=value` or `key`. Returns undefined for other forms. */
 export const requirementsIn = (selector: string | undefined): string[] | undefined => {
   const requirements = selector?.split(',') ?? []

@@ -52,7 +52,8 @@ export const createTransport = ({ server, credentials }: ApiServerEndpoint): Tra
       ...tls,
       agent: agentFor(tls),
       method,
-      headers: { ...headers, ...authentication },
+      // a caller may ask with other credentials
+      headers: { ...authentication, ...headers },
       body,
       mostCharacters,
       timeoutMilliseconds: timeoutMilliseconds - (performance.now() - began),

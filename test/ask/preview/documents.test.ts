@@ -138,7 +138,7 @@ describe('a document that cannot be planned is named with the reason, and the ot
     [
       'one in a namespace that does not exist',
       object('v1', 'Service', { metadata: { name: 'y', namespace: 'nowhere' }, spec: { ports: [{ port: 80 }] } }),
-      'Service nowhere/y is not planned: APPLY Service nowhere/y: 404 namespaces "nowhere" not found',
+      'Service nowhere/y is not planned: TRY Service nowhere/y: 404 namespaces "nowhere" not found',
     ],
     [
       'a config that its function refuses',
@@ -173,7 +173,9 @@ describe('a document that cannot be planned is named with the reason, and the ot
     })
     const plan = await without.plan({ objects: [gateway, policy] })
     expect(plan.objects).toMatchObject([{ object: 'AuthorizationPolicy shop/x', change: 'created' }])
-    expect(plan.incomplete).toContainEqual(expect.stringContaining('could not find the requested resource'))
+    expect(plan.incomplete).toContainEqual(
+      expect.stringContaining('the cluster serves no objects of gateway.networking.k8s.io/v1, kind Gateway'),
+    )
   })
 
   test('one outside of namespaces is named without one', async () => {

@@ -3,9 +3,9 @@ import { createPreview, type Plan, type Preview } from '../../../src/ask/preview
 import type { Authenticate } from '../../../src/core/access/authenticate.ts'
 import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
-import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
 import { features } from '../../../src/features.ts'
 import type { Event } from '../../../src/platform/cloudevents/cloud-event.ts'
+import { sourceEvent } from '../../../src/platform/cloudevents/knative/source-event.ts'
 import { createKubernetes, type Transport } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { functions } from '../../helpers/functions.ts'
@@ -95,6 +95,12 @@ export const written = (objects: readonly KubernetesObject[]): Record<string, un
       )
       .map(({ kind, apiVersion, spec, data, metadata: { namespace, name, labels, annotations } }) => [
         `${kind} ${[namespace, name].filter((part) => part !== undefined).join('/')}`,
-        { kind, apiVersion, spec, data, labels, annotations },
+        { kind, apiVersion, spec: withoutDefault(spec), data, labels, annotations },
       ]),
   )
+
+/** Metrics are the one default of an API server in what steps write. A plan has none. */
+const withoutDefault = (spec: KubernetesObject['spec']): KubernetesObject['spec'] => {
+  const { metrics: _, ...others } = spec ?? {}
+  return spec && others
+}

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { sourceEvent } from '../../../src/embedded/demo/source-event.ts'
+import { sourceEvent } from '../../../src/platform/cloudevents/knative/source-event.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { AUTHOR, anyDocument, TENANT } from '../../helpers/tenant-documents.ts'
 import { config, createTenants, erase, outside, relation, remove, resync, tell, write } from '../../helpers/tenants.ts'

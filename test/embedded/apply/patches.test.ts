@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { jsonPatch, PatchFailure } from '../../../src/embedded/apply/json-patch.ts'
 import { mergePatch } from '../../../src/embedded/apply/merge-patch.ts'
 import { strategicMerge } from '../../../src/embedded/apply/strategic-merge.ts'
-import type { Json } from '../../../src/embedded/kinds/json.ts'
 import { modelShape } from '../../../src/embedded/kinds/models.ts'
+import type { Json } from '../../../src/platform/base/json.ts'
 
 // The examples of RFC 7396, appendix A.
 const merges: [target: Json, patch: Json, result: Json][] = [

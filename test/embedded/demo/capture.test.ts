@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
-import { createFork } from '../../../src/embedded/fork/fork.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { workload } from '../../helpers/world.ts'
 
@@ -47,18 +46,4 @@ test('a pod that somebody has marked otherwise stays as it is', () => {
   const api = createCluster()
   patch(api, POD, { metadata: { ...label('ambient').metadata, annotations: { [MARK]: 'disabled' } } })
   expect(markOf(api.objects())).toBe('disabled')
-})
-
-test('a fork marks new pods where its cluster marks them, and nowhere else', async () => {
-  for (const isMarking of [true, false]) {
-    const api = createCluster(isMarking)
-    patch(api, STATEFUL_SET, { spec: { template: label('ambient') } })
-    const fork = createFork(async (path) => api.handle({ method: 'GET', path, headers: {} }))
-    const body = JSON.stringify({ spec: { template: { metadata: { labels: { team: 'red' } } } } })
-    const headers = { 'content-type': 'application/merge-patch+json' }
-    await fork.after({ method: 'PATCH', path: STATEFUL_SET, headers, body })
-    const { before, after } = fork.objects()
-    const expected = isMarking ? 'enabled' : undefined
-    expect([markOf(before), markOf(after)]).toEqual([expected, expected])
-  }
 })

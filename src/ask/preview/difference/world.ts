@@ -8,7 +8,7 @@ import {
 } from '../../../mesh/istio/mesh-config.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
-import { LabelSelector, selects } from '../../../platform/kubernetes/label-selector.ts'
+import { LabelSelector, parseSelector, selects } from '../../../platform/kubernetes/label-selector.ts'
 import type { Lookup, Lookups } from '../../../platform/kubernetes/lookups.ts'
 import {
   type Kind,
@@ -171,16 +171,10 @@ const createReader = (
   return {
     find: async (reference) => find(reference),
     list: async (_, namespace, text = '') => {
-      const selector = selectors.get(text) ?? equalities(text)
+      const selector = selectors.get(text) ?? parseSelector(text)
       const [first] = Object.entries(selector.matchLabels)
       const some = byLabel.get(first ? `${namespace} ${first[0]}=${first[1]}` : `${namespace}`) ?? []
       return some.filter(({ metadata }) => selects(selector, metadata.labels ?? {}))
     },
   }
 }
-
-/** Parses the selector of a Service or a Gateway, which has only equalities. */
-const equalities = (text: string): LabelSelector => ({
-  matchLabels: Object.fromEntries(text.split(',').map((pair) => pair.split('=', 2))),
-  matchExpressions: [],
-})

@@ -31,7 +31,12 @@ export const unlabelledWaits = (
   const wanted = Object.entries(desired).filter(([key, value]) => ownValue(template, key) === value)
   const left = [...pods, ...unowned].flatMap((pod): Left[] => {
     const lacks = wanted.filter(([key, value]) => ownValue(pod.metadata.labels, key) !== value)
-    const reason = lacks.length === 0 ? undefined : unowned.includes(pod) ? UNOWNED : reasonIn(workload, pod)
+    const reason =
+      lacks.length === 0
+        ? undefined
+        : unowned.includes(pod)
+          ? UNOWNED
+          : (reasonToStay(workload, pod) ?? (isAvailable(workload) ? CHANGED : undefined))
     return reason === undefined ? [] : [{ ...reason, pod, lacks: lacks.map((label) => label.join('=')) }]
   })
   return [...Map.groupBy(left, ({ why }) => why).values()].map((alike) => leftWait(subject, workload, alike))
@@ -68,14 +73,17 @@ export const isLeavingPods = (workload: KubernetesObject): boolean => {
   return paused === true || updateStrategy?.type === 'OnDelete' || partition > 0
 }
 
-/** Returns the reason why the workload keeps a pod of an earlier template. Undefined if it is replacing the pod. */
-const reasonIn = (workload: KubernetesObject, { metadata: { name } }: KubernetesObject): Stays | undefined => {
+/** Returns the reason why the workload's controller keeps a pod of an earlier template. Undefined if it replaces the pod. */
+export const reasonToStay = (
+  workload: KubernetesObject,
+  { metadata: { name } }: KubernetesObject,
+): Stays | undefined => {
   const { paused, updateStrategy, first, partition } = rolloutOf(workload)
   if (paused === true) return { why: 'it is paused', end: 'resume its rollout' }
   if (updateStrategy?.type === 'OnDelete') return { why: 'its updateStrategy is OnDelete', end: 'delete them' }
   if (Number(name.slice(workload.metadata.name.length + 1)) < first + partition)
     return { why: `its updateStrategy has the partition ${partition}`, end: 'lower the partition' }
-  return isAvailable(workload) ? CHANGED : undefined
+  return undefined
 }
 
 const MOST_NAMED = 3

@@ -1,8 +1,4 @@
-import { at, isEmptyValue, type Json, type JsonMap, type KubernetesObject, mapOf, withoutNulls } from '../kinds/json.ts'
-import type { Kind } from '../kinds/kind.ts'
-import type { Shape } from '../kinds/schema.ts'
-import { applyConflict } from '../kinds/status.ts'
-import { pathsOf } from './field-paths.ts'
+import { at, isEmptyValue, type Json, type JsonMap, mapOf, withoutNulls } from '../../base/json.ts'
 import {
   difference,
   type FieldSet,
@@ -14,7 +10,9 @@ import {
   prune,
   unionFields,
 } from './field-set.ts'
+import type { KubernetesObject } from './object.ts'
 import {
+  type Applicable,
   isWriter,
   loseFields,
   type Owner,
@@ -22,7 +20,8 @@ import {
   ownersOf,
   tracked,
   type Writer,
-} from './managed-fields.ts'
+} from './owners.ts'
+import type { Shape } from './shape.ts'
 
 /** Orders shared items as in `config`; items of the live list alone stay before the shared one they preceded. */
 const mergeLists = (live: readonly OwnedPart[], config: readonly OwnedPart[]): Json[] => {
@@ -60,39 +59,13 @@ const merge = (live: Json | undefined, config: Json, shape: Shape | undefined): 
   return merged
 }
 
-const described = ({ manager, operation, apiVersion, subresource }: Owner): string => {
-  const sub = subresource === undefined ? '' : ` with subresource ${JSON.stringify(subresource)}`
-  return JSON.stringify(manager) + sub + (operation === 'Update' ? ` using ${apiVersion}` : '')
-}
-
-type Conflict = { readonly owner: Owner; readonly paths: readonly string[] }
-
-const conflictMessage = (conflicts: readonly Conflict[]): string => {
-  const count = conflicts.reduce((sum, { paths }) => sum + paths.length, 0)
-  const [first] = conflicts
-  if (first && count === 1)
-    return `Apply failed with 1 conflict: conflict with ${described(first.owner)}: ${first.paths[0]}`
-  const parts = conflicts.map(({ owner, paths }) =>
-    [`conflicts with ${described(owner)}:`, ...paths.map((path) => `- ${path}`)].join('\n'),
-  )
-  return `Apply failed with ${count} conflicts: ${parts.join('\n')}`
-}
-
-/** Refuses to change fields of other owners. */
-const refuseConflicts = (others: readonly Owner[], written: FieldSet | undefined): void => {
-  const conflicts = others
-    .map((owner) => ({ owner, paths: pathsOf(intersection(owner.fields, written) ?? {}) }))
-    .filter(({ paths }) => paths.length > 0)
-    .toSorted((a, b) => (described(a.owner) < described(b.owner) ? -1 : 1))
-  if (conflicts.length === 0) return
-  const causes = conflicts.flatMap(({ owner, paths }) =>
-    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${described(owner)}`, field })),
-  )
-  throw applyConflict(conflictMessage(conflicts), causes)
-}
-
 /** Attributes an untracked object to a manager once, so that the first apply meets conflicts. */
-const ownersBefore = (live: KubernetesObject | undefined, kind: Kind, apiVersion: string, time: string): Owner[] => {
+const ownersBefore = (
+  live: KubernetesObject | undefined,
+  kind: Applicable,
+  apiVersion: string,
+  time: string,
+): Owner[] => {
   const owners = ownersOf(live)
   if (live === undefined || owners.length > 0) return owners
   const writer: Writer = { manager: 'before-first-apply', operation: 'Update', apiVersion }
@@ -100,7 +73,7 @@ const ownersBefore = (live: KubernetesObject | undefined, kind: Kind, apiVersion
 }
 
 /** Metadata itself has no owner: applying an empty one owns nothing. */
-const appliedFields = ({ metadata, ...others }: JsonMap, kind: Kind): FieldSet | undefined =>
+const appliedFields = ({ metadata, ...others }: JsonMap, kind: Applicable): FieldSet | undefined =>
   fieldsOf(metadata === undefined || isEmptyValue(metadata) ? others : { ...others, metadata }, kind.shape)
 
 const OWNABLE = ['labels', 'annotations', 'finalizers', 'ownerReferences']
@@ -111,15 +84,24 @@ const withIdentity = (pruned: Json | undefined, merged: Json | undefined): JsonM
   return { ...Object.fromEntries(identity), ...mapOf(pruned) }
 }
 
-export type Applied = { readonly object: JsonMap; readonly owners: Owner[] }
+/** Fields of another owner that the config changes. */
+export type Conflict = { readonly owner: Owner; readonly fields: FieldSet }
+
+export type Applied = {
+  readonly object: JsonMap
+  readonly owners: Owner[]
+  /** The API server refuses an apply with conflicts, unless it is forced. */
+  readonly conflicts: readonly Conflict[]
+}
 
 /**
- * Merges `config` over the live object by server-side apply. Fields that the same manager applied before and nobody owns now are removed. Fields of other owners with another value are a 409, unless `force` takes them. See
+ * Merges `config` over the live object by server-side apply. Fields that the same manager applied before and nobody owns now are removed. Fields of other owners with
+ * another value are conflicts, and belong to the writer. See
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 export const serverSideApply = (
-  { live, config, kind }: { live: KubernetesObject | undefined; config: JsonMap; kind: Kind },
-  { writer, force, time }: { writer: Writer; force: boolean; time: string },
+  { live, config, kind }: { live: KubernetesObject | undefined; config: JsonMap; kind: Applicable },
+  { writer, time }: { writer: Writer; time: string },
 ): Applied => {
   const owners = ownersBefore(live, kind, writer.apiVersion, time)
   const previous = owners.find((owner) => isWriter(owner, writer))
@@ -133,10 +115,14 @@ export const serverSideApply = (
   const next = tracked(object, kind, writer.subresource)
   const written = difference(old, next, kind.shape, true)
   const removed = difference(next, old, kind.shape, false)
-  if (!force) refuseConflicts(others, written)
+  const conflicts = others.flatMap((owner) => {
+    const fields = intersection(owner.fields, written)
+    return fields === undefined ? [] : [{ owner, fields }]
+  })
   const left = loseFields(others, written, removed)
   const stamp = written || removed ? { time } : previous?.time === undefined ? {} : { time: previous.time }
   const self = fields === undefined ? [] : [{ ...writer, ...stamp, fields }]
   // An applied null is a value until here: to remove another owner's field with it is a conflict
-  return { object: kind.custom ? object : (withoutNulls(object) as JsonMap), owners: [...left, ...self] }
+  const content = kind.custom ? object : (withoutNulls(object) as JsonMap)
+  return { object: content, owners: [...left, ...self], conflicts }
 }

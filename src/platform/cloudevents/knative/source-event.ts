@@ -1,6 +1,8 @@
-import type { Event } from '../../platform/cloudevents/cloud-event.ts'
-import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
-import type { ChangeEvent } from '../api/api.ts'
+import { type KubernetesObject, nameOf } from '../../kubernetes/objects.ts'
+import type { Event } from '../cloud-event.ts'
+
+/** A change of an object, as a watch tells it. */
+export type ObjectEvent = { readonly type: keyof typeof VERBS; readonly object: KubernetesObject }
 
 const VERBS = { ADDED: 'add', MODIFIED: 'update', DELETED: 'delete' } as const
 
@@ -17,14 +19,14 @@ const isWatched = ({ kind, metadata }: KubernetesObject): boolean =>
   (kind === 'ConfigMap' && ['relation', 'config'].includes(metadata.labels?.['meshstep.dev/kind'] ?? ''))
 
 /** The event of Knative's ApiServerSource for a change; undefined for one that it does not watch. */
-export const sourceEvent = ({ type, object }: ChangeEvent): Event | undefined => {
+export const sourceEvent = ({ type, object }: ObjectEvent): Event | undefined => {
   if (!isWatched(object)) return undefined
   const verb = VERBS[type]
   const { apiVersion, kind, metadata } = object
   if (PASSED[kind]?.includes(verb) === false) return undefined
   return {
     id: crypto.randomUUID(),
-    source: 'http://embedded',
+    source: 'https://kubernetes.default.svc',
     type: `dev.knative.apiserver.resource.${verb}`,
     subject: nameOf({ kind, ...metadata }).replace(' ', '/'),
     time: new Date().toISOString(),

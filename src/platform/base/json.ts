@@ -2,21 +2,6 @@
 export type Json = string | number | boolean | null | Json[] | JsonMap
 export type JsonMap = { [key: string]: Json | undefined }
 
-export type ObjectMeta = JsonMap & {
-  name: string
-  namespace?: string
-  uid?: string
-  resourceVersion?: string
-  generation?: number
-  creationTimestamp?: string
-  deletionTimestamp?: string
-  labels?: { [key: string]: string }
-  annotations?: { [key: string]: string }
-}
-
-/** An object as the API server stores it. Stored objects are never changed in place. */
-export type KubernetesObject = JsonMap & { apiVersion: string; kind: string; metadata: ObjectMeta }
-
 export const isMap = (value: Json | undefined): value is JsonMap =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

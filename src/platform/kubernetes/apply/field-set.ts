@@ -1,5 +1,5 @@
-import { at, equal, isEmptyValue, isMap, type Json, type JsonMap, sortedJson } from '../kinds/json.ts'
-import { fieldOf, type Shape } from '../kinds/schema.ts'
+import { at, equal, isEmptyValue, isMap, type Json, type JsonMap, sortedJson } from '../../base/json.ts'
+import { fieldOf, type Shape } from './shape.ts'
 
 /**
  * A set of fields in the format of managedFields (FieldsV1). Elements are `f:name` for a map's member, `k:{…}` and `v:…` for a list's items, `.` for

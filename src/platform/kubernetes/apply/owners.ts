@@ -1,6 +1,18 @@
-import { equal, isMap, type Json, type JsonMap, type KubernetesObject, listOf, mapOf, parsed } from '../kinds/json.ts'
-import type { Kind } from '../kinds/kind.ts'
+import { equal, type JsonMap, listOf, mapOf } from '../../base/json.ts'
 import { difference, type FieldSet, unionFields, withoutFields } from './field-set.ts'
+import type { KubernetesObject } from './object.ts'
+import type { Shape } from './shape.ts'
+
+/** The facts of a kind that ownership depends on. */
+export type Applicable = {
+  readonly shape: Shape
+  /** The fields of an empty object. A client that first fills them does not own them. */
+  readonly zero: JsonMap
+  /** Status is not written through the object itself. */
+  readonly status: boolean
+  /** A custom resource keeps nulls. */
+  readonly custom: boolean
+}
 
 /** A writer: managedFields has one entry for each manager, operation, apiVersion and subresource. */
 export type Writer = {
@@ -24,7 +36,7 @@ const systemFields = [
 ]
 
 /** The tracked part of an object, as the main resource or a subresource writes it. */
-export const tracked = (object: JsonMap, kind: Kind, subresource: string | undefined): JsonMap => {
+export const tracked = (object: JsonMap, kind: Applicable, subresource: string | undefined): JsonMap => {
   const { apiVersion: _, kind: __, metadata, status, ...others } = object
   if (subresource === 'status') return { status: status ?? kind.zero.status }
   const kept: JsonMap = { ...mapOf(metadata) }
@@ -87,7 +99,7 @@ export const loseFields = (owners: readonly Owner[], ...lost: (FieldSet | undefi
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
  */
 export const ownersAfterUpdate = (
-  { before, after, kind }: { before: JsonMap; after: JsonMap; kind: Kind },
+  { before, after, kind }: { before: JsonMap; after: JsonMap; kind: Applicable },
   owners: readonly Owner[],
   { writer, time }: { writer: Writer; time: string },
 ): Owner[] => {
@@ -100,25 +112,4 @@ export const ownersAfterUpdate = (
   const own = left.find((owner) => isWriter(owner, writer))
   const fields = unionFields(own?.fields, written) ?? {}
   return [...left.filter((owner) => owner !== own), { ...writer, time, fields }]
-}
-
-const isElement = (element: string): boolean =>
-  element.startsWith('k:') ? isMap(parsed(element.slice(2))) : /^(\.$|[fvi]:)/.test(element)
-
-/** The value of a client is a set of fields. */
-const isFieldSet = (value: Json | undefined): boolean =>
-  isMap(value) && Object.entries(value).every(([element, members]) => isElement(element) && isFieldSet(members))
-
-/**
- * The owners that a client sends with an object. They replace the recorded ones; one empty entry resets them; none, or invalid ones,
- * leave them. A status write cannot send any.
- */
-export const ownersSent = (live: KubernetesObject, sent: JsonMap, subresource: string | undefined): Owner[] => {
-  const entries: Json | undefined = mapOf(sent.metadata).managedFields
-  if (subresource !== undefined || listOf(entries).length === 0) return ownersOf(live)
-  if (equal(entries, [{}])) return []
-  const owners = ownersOf({ metadata: { managedFields: entries } } as unknown as KubernetesObject)
-  return owners.every(({ manager, operation, fields }) => manager && operation && isFieldSet(fields))
-    ? owners
-    : ownersOf(live)
 }
