@@ -558,6 +558,13 @@ describe('the command', () => {
     expect(await out('policies', '-o', 'name')).toMatch(/^authorizationpolicy\/\S+\n/)
     expect(await out('applications', '-o', 'jsonpath={range [*]}{.application} {end}')).toContain('details ')
     expect(await out('applications', '-o', 'wide')).toMatch(/^NAME .* UNITS .* LEADER .* SAVED .* MESSAGE\n/)
+    for (const [short, ...also] of [
+      ['app', 'apps', 'application', 'applications'],
+      ['rel', 'rels', 'relation', 'relations'],
+      ['pol', 'pols', 'policy', 'policies'],
+    ] as const)
+      for (const name of also) expect(await out(name)).toBe(await out(short))
+    expect(await out('rel')).toMatch(/^ID .* STATE\n/)
     expect(await out('applications', '--no-headers')).not.toContain('NAME')
     expect(await run(['get', 'applications', '-o', 'odd'])).toMatchObject({
       ...{ code: 1, stderr: 'error: --output odd: expected table, wide, name, json, yaml, jsonpath=TEMPLATE\n' },
@@ -572,6 +579,8 @@ describe('the command', () => {
     expect(await complete('li')).toEqual(['lint', ':4', ''])
     expect(await complete('lint', '-f', '')).toEqual([':0', ''])
     expect(await complete('lint', '--')).toContain('--file')
+    expect(await complete('get', 'app', 'det')).toEqual(['details', ':4', ''])
+    expect(await complete('get', 're')).toEqual(['relations', 'relation', 'rels', 'rel', ':4', ''])
     expect(await complete('get', 'relations', '--al')).toEqual(['--all-namespaces', '--all', ':4', ''])
   })
 

@@ -9,21 +9,35 @@ import { Failure } from '../failure.ts'
 import { parseApplication, type Settings, withServer } from '../options.ts'
 import { type Format, isForPeople, printAs, say, type Table } from '../output.ts'
 
-const WHAT = ['applications', 'relations', 'policies'] as const
+/** Names of what `get` shows: as kubectl has them, also singular and short. */
+const NAMES = {
+  applications: 'applications',
+  application: 'applications',
+  apps: 'applications',
+  app: 'applications',
+  relations: 'relations',
+  relation: 'relations',
+  rels: 'relations',
+  rel: 'relations',
+  policies: 'policies',
+  policy: 'policies',
+  pols: 'policies',
+  pol: 'policies',
+} as const
 
 export const get = (program: Command): void => {
   program
     .command('get')
     .summary('show applications, relations or policies')
-    .addArgument(new Argument('<what>').choices(WHAT))
+    .addArgument(new Argument('<what>').choices(Object.keys(NAMES)))
     .argument('[application]', 'only of this application')
     .option('-A, --all-namespaces', 'in all namespaces that you may see')
     .option('--all', 'ended relations as well')
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo get relations\n  meshstep get applications -A')
-    .action((what: What, name: string | undefined, options: Options, command: Command) =>
+    .action((what: keyof typeof NAMES, name: string | undefined, options: Options, command: Command) =>
       withServer(command, async (settings) =>
         show(
-          what,
+          NAMES[what],
           settings.format,
           options.allNamespaces ? await viewsEverywhere(settings, name) : await viewsOf(settings, name),
           placeOf(settings, name, options),
@@ -35,7 +49,7 @@ export const get = (program: Command): void => {
 
 type Options = { readonly allNamespaces?: true; readonly all?: true }
 
-type What = (typeof WHAT)[number]
+type What = (typeof NAMES)[keyof typeof NAMES]
 
 const NOUNS: Readonly<Record<What, string>> = {
   applications: 'application',
