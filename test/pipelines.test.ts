@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { evaluate } from '@marcbachmann/cel-js'
 import { describe, expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 
 const load = createRequire(import.meta.url)
 const textOf = (path: string): string => readFileSync(path, 'utf8')
@@ -67,5 +68,46 @@ describe.skipIf(LUA === undefined)('the health of documents in Argo CD (skipped 
     ],
   ])('labels %s and data %s: %s', (labels, data, health) => {
     expect(healthOf(labels, data)).toBe(health)
+  })
+})
+
+type Check = { apiVersion: string; kind: string; failed?: string; current: string }
+
+describe('the health in Flux', () => {
+  const checks: Check[] = parseAllDocuments(textOf('examples/gitops/flux.yaml')).flatMap(
+    (one) => one.toJS().spec.healthCheckExprs,
+  )
+  /** As Flux does, where an expression that cannot be evaluated waits as well: fluxcd/pkg/runtime/cel/status_evaluator.go */
+  const healthOf = (kind: string, object: object): string => {
+    const { failed = 'false', current = '' } = checks.find((one) => one.kind === kind) ?? {}
+    try {
+      if (evaluate(failed, { ...object })) return 'Failed'
+      return evaluate(current, { ...object }) ? 'Current' : 'InProgress'
+    } catch {
+      return 'Unknown'
+    }
+  }
+
+  test.each([
+    ['Service', {}, 'Unknown'],
+    ['Service', { status: { conditions: [{ type: 'Ready', status: 'Unknown' }] } }, 'InProgress'],
+    ['Trigger', { status: { conditions: [{ type: 'Ready', status: 'False' }] } }, 'InProgress'],
+    ['Trigger', { status: { conditions: [{ type: 'Ready', status: 'True' }] } }, 'Current'],
+  ])('a %s with %j is %s', (kind, object, health) => {
+    expect(healthOf(kind, object)).toBe(health)
+  })
+
+  test.each([
+    [undefined, undefined, 'Current'],
+    [{ app: 'web' }, {}, 'Current'],
+    [{ 'meshstep.dev/kind': 'config' }, { application: 'web', config: '{}' }, 'Current'],
+    [{ 'meshstep.dev/kind': 'relation' }, { application: 'web', relation: '{}' }, 'Current'],
+    [{ 'meshstep.dev/kind': 'config' }, undefined, 'Unknown'],
+    [{ 'meshstep.dev/kind': 'config' }, { config: '{}' }, 'Failed'],
+    [{ 'meshstep.dev/kind': 'config' }, { application: '', config: '{}' }, 'Failed'],
+    [{ 'meshstep.dev/kind': 'config' }, { application: 'web' }, 'Failed'],
+    [{ 'meshstep.dev/kind': 'odd' }, { application: 'web', odd: '{}' }, 'Failed'],
+  ])('a ConfigMap with labels %j and data %j is %s', (labels, data, health) => {
+    expect(healthOf('ConfigMap', { metadata: { ...(labels && { labels }) }, ...(data && { data }) })).toBe(health)
   })
 })
