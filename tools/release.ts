@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { archive, compressed, type Files, repacked } from './release/archive.ts'
 import { createChart, DEFAULTS } from './release/chart.ts'
+import { createExecutable, PLATFORMS } from './release/executable.ts'
 import { krewManifest } from './release/krew.ts'
 import { type Rendered, readComponents, render } from './release/kustomize.ts'
 import { createProvenance, LOCAL_BUILDER, sha256 } from './release/provenance.ts'
@@ -61,12 +62,15 @@ const readRelease = async () => {
       /** The address of the repository, and that of the files of the release. None is made up. */
       repository: { type: 'string' },
       downloads: { type: 'string' },
+      /** With single executables of the command. */
+      executables: { type: 'boolean', default: false },
     },
   })
   return { version, description, ...values, moment: await readMoment(), components: await readComponents() }
 }
 
-const { version, description, image, builder, repository, downloads, moment, components } = await readRelease()
+const { version, description, image, builder, repository, downloads, moment, components, ...given } =
+  await readRelease()
 const chart = await createChart({ version, description, image, components })
 
 const renderManifests = (chosen: readonly string[]) => render({ namespace: 'meshstep', image, components: chosen })
@@ -79,6 +83,14 @@ const texts = new Set(defaults.map(({ text }) => text))
 const ofMesh = (await renderManifests([...DEFAULTS, 'mesh'])).filter(({ text }) => !texts.has(text))
 const inFolder = Object.fromEntries(Object.entries(chart).map(([path, text]) => [`meshstep/${path}`, text]))
 const npmPackage = { file: `meshstep-npm-${version}.tgz`, bytes: await packPackage(repository) }
+const licences = { LICENSE: await readFile('LICENSE'), 'NOTICES.txt': await readFile('lib/NOTICES.txt') }
+const executables = await Promise.all(
+  (given.executables ? PLATFORMS : []).map(async ({ platform, arch }) => ({
+    arch,
+    file: `meshstep-${platform}-${version}.tgz`,
+    bytes: await compressed({ ...(await createExecutable(platform)), ...licences }, moment, 'meshstep'),
+  })),
+)
 const files: Files = {
   'meshstep.yaml': manifests(
     'for the namespace meshstep: kubectl create namespace meshstep && kubectl apply --filename meshstep.yaml',
@@ -95,8 +107,9 @@ const files: Files = {
   [`meshstep-chart-${version}.tgz`]: await compressed(inFolder, moment),
   [`meshstep-image-${version}.tar`]: await archive(await readContext(), moment),
   [npmPackage.file]: npmPackage.bytes,
+  ...Object.fromEntries(executables.map(({ file, bytes }) => [file, bytes])),
   ...(downloads && {
-    'meshstep.krew.yaml': krewManifest({ version, description, downloads, repository, ...npmPackage }),
+    'meshstep.krew.yaml': krewManifest({ version, description, downloads, repository, executables, ...npmPackage }),
   }),
   'sbom.cdx.json': await readFile('lib/sbom.cdx.json'),
 }
@@ -107,6 +120,7 @@ const released: Files = {
     ...{ builder, image, sourceDateEpoch },
     ...(repository && { repository }),
     ...(downloads && { downloads }),
+    ...(given.executables && { executables: 'true' }),
   }),
 }
 const sums = Object.entries(released).map(([name, bytes]) => `${sha256(bytes)}  ${name}\n`)

@@ -99,9 +99,8 @@ process.stdout.on('error', ({ code }: NodeJS.ErrnoException) =>
 for (const name of Object.keys(process.env))
   if (name.startsWith('MESHSTEP_') && process.env[name] === '') delete process.env[name]
 
-try {
-  await program.parseAsync()
-} catch (error) {
+// without a top-level await, which a single executable cannot have
+program.parseAsync().catch((error: unknown) => {
   if (error instanceof CommanderError) process.exitCode = error.exitCode
   else if (error instanceof Failure || isRefused(error) || isUnavailable(error) || isConfigurationError(error)) {
     const code = error instanceof Failure ? error.code : 1
@@ -112,4 +111,4 @@ try {
     say(`error: ${error.message}`)
     process.exitCode = 1
   } else throw error
-}
+})

@@ -1,5 +1,7 @@
 import { createRequire } from 'node:module'
+import { getAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
+import { compileFunction } from 'node:vm'
 import type { Graph } from '../ask/views/graph.ts'
 import { findFile } from '../serve/page/assets.ts'
 import { createLayout, type ElkNode, labelBox, nodeBox } from '../serve/page/browser/layout.js'
@@ -39,7 +41,12 @@ type Library = {
 /** The files that the page's worker loads in a browser, in this thread. Nobody else needs them, so they are not bundled. */
 const layoutLibrary = (): ((graph: ElkNode) => Promise<ElkNode>) => {
   const require = createRequire(import.meta.url)
-  const load = (name: string) => require(fileURLToPath(findFile(name)))
+  const load = (name: string) => {
+    if (!isSea()) return require(fileURLToPath(findFile(name)))
+    const module = { exports: {} }
+    compileFunction(getAsset(name, 'utf8'), ['require', 'module', 'exports'])(require, module, module.exports)
+    return module.exports
+  }
   const { default: Elk } = load('elk-api.js') as Library
   const { Worker } = load('elk-worker.min.js')
   const elk = new Elk({ workerFactory: () => new Worker() })

@@ -24,7 +24,7 @@ const npm = (folder: string, ...words: string[]): string => {
 }
 
 /** Why npm can bring no packages, and nothing is tested; undefined where it can. */
-const objection = (error: unknown): string | undefined =>
+export const objection = (error: unknown): string | undefined =>
   /E(NOTCACHED|NOTFOUND|AI_AGAIN|CONNREFUSED|TIMEDOUT|CONNRESET|403|404|HOSTUNREACH)/.exec(String(error))?.[0]
 
 /** Packs this package as for publishing, and answers with the path of the tarball. */

@@ -17,3 +17,18 @@ export const bundlePrograms = (outdir: string, entryPoints: Readonly<Record<stri
     plugins: [modelsInside, uuidsOfNode, withoutTransport],
     banner: { js: `${REQUIRE}${REFUSE_OLDER}` },
   })
+
+/** As kubectl's plugin, and for its completion, the executable has another name. Its code has no module with a URL. */
+const NAMED = `process.env.MESHSTEP_NAME=require('node:path').basename(process.argv0);if(/^kubectl_complete/.test(process.env.MESHSTEP_NAME))process.argv.splice(2,0,'__complete');const moduleUrl=require('node:url').pathToFileURL(__filename).href;`
+
+/** Bundles the command for a single executable, which can have one script of CommonJS. */
+export const bundleExecutable = (outfile: string) =>
+  build({
+    ...common,
+    format: 'cjs',
+    entryPoints: ['src/cli/main.ts'],
+    outfile,
+    define: { 'import.meta.url': 'moduleUrl' },
+    plugins: [modelsInside, uuidsOfNode, withoutTransport],
+    banner: { js: NAMED },
+  })

@@ -6,14 +6,22 @@ export type Files = Readonly<Record<string, string | Uint8Array>>
 
 const inOrder = (one: string, other: string): number => (one < other ? -1 : 1)
 
-/** Packs files into a tar that depends on nothing but them and the moment: in order, owned by nobody, readable by all. */
-export const archive = async (files: Files, moment: Date): Promise<Uint8Array> => {
+/** Packs files into a tar that depends on nothing but them and the moment: in order, owned by nobody, readable by all. All may run `program`. */
+export const archive = async (files: Files, moment: Date, program?: string): Promise<Uint8Array> => {
   const entries = Object.keys(files)
     .toSorted(inOrder)
     .map((name) => {
       const body = Buffer.from(files[name] ?? '')
       return {
-        header: { name, size: body.length, mtime: moment, mode: 0o644, uid: 0, gid: 0, type: 'file' as const },
+        header: {
+          name,
+          size: body.length,
+          mtime: moment,
+          mode: name === program ? 0o755 : 0o644,
+          uid: 0,
+          gid: 0,
+          type: 'file' as const,
+        },
         body,
       }
     })
@@ -21,8 +29,8 @@ export const archive = async (files: Files, moment: Date): Promise<Uint8Array> =
 }
 
 /** The same, compressed. */
-export const compressed = async (files: Files, moment: Date): Promise<Uint8Array> =>
-  gzipSync(await archive(files, moment), { level: 9 })
+export const compressed = async (files: Files, moment: Date, program?: string): Promise<Uint8Array> =>
+  gzipSync(await archive(files, moment, program), { level: 9 })
 
 /**
  * The compressed archive with the permissions that a file has under no umask: what its owner may execute, all may. `edit` may change the text of a file.

@@ -10,11 +10,18 @@ type Krew = {
   /** The name and the bytes of the npm package. */
   readonly file: string
   readonly bytes: Uint8Array
+  /** Archives with a single executable, by platform. */
+  readonly executables: readonly { readonly arch: string; readonly file: string; readonly bytes: Uint8Array }[]
 }
 
 /** Writes the manifest of the kubectl plugin: https://krew.sigs.k8s.io/docs/developer-guide/plugin-manifest/ */
-export const krewManifest = ({ version, description, downloads, repository, file, bytes }: Krew): string =>
-  stringify({
+export const krewManifest = ({ version, description, downloads, repository, executables, ...npm }: Krew): string => {
+  const sourceOf = ({ file, bytes }: Pick<Krew, 'file' | 'bytes'>) => ({
+    uri: `${downloads.replace(/\/+$/, '')}/${file}`,
+    sha256: sha256(bytes),
+  })
+  const hasNode = executables.length > 0
+  return stringify({
     apiVersion: 'krew.googlecontainertools.github.com/v1alpha2',
     kind: 'Plugin',
     metadata: { name: 'meshstep' },
@@ -23,15 +30,24 @@ export const krewManifest = ({ version, description, downloads, repository, file
       ...(repository && { homepage: repository }),
       shortDescription: 'Who may talk to whom on a mesh, and why',
       description,
-      caveats: 'It needs Node 22.18 or later on the PATH.',
+      caveats: `${hasNode ? 'On macOS it' : 'It'} needs Node 22.18 or later on the PATH.`,
+      // krew's index takes no two that select the same machine
       platforms: [
+        ...executables.map((one) => ({
+          selector: { matchLabels: { os: 'linux', arch: one.arch } },
+          ...sourceOf(one),
+          files: [{ from: '*', to: '.' }],
+          bin: 'meshstep',
+        })),
         {
-          selector: { matchExpressions: [{ key: 'os', operator: 'In', values: ['darwin', 'linux'] }] },
-          uri: `${downloads.replace(/\/+$/, '')}/${file}`,
-          sha256: sha256(bytes),
+          selector: {
+            matchExpressions: [{ key: 'os', operator: 'In', values: ['darwin', ...(hasNode ? [] : ['linux'])] }],
+          },
+          ...sourceOf(npm),
           files: [{ from: 'package/*', to: '.' }],
           bin: 'meshstep.mjs',
         },
       ],
     },
   })
+}

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { getRawAsset, isSea } from 'node:sea'
 
 /** A static file with its media type and ETag. */
 export type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; readonly tag: string }
@@ -42,14 +43,15 @@ export const findAssets = (): Assets => {
   const read = new Map<string, Promise<Asset>>()
   return async (name) => {
     if (!names.has(name)) return undefined
-    const known = read.get(name) ?? load(findFile(name))
+    const known = read.get(name) ?? load(name)
     read.set(name, known)
     return await known
   }
 }
 
-const load = async (url: URL): Promise<Asset> => {
-  const body = new Uint8Array(await readFile(url))
+/** A single executable has the files inside. */
+const load = async (name: string): Promise<Asset> => {
+  const body = new Uint8Array(isSea() ? getRawAsset(name) : await readFile(findFile(name)))
   const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`
-  return { body, type: TYPES[url.pathname.split('.').at(-1) ?? ''] ?? 'application/octet-stream', tag }
+  return { body, type: TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream', tag }
 }
