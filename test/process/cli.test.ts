@@ -6,7 +6,16 @@ import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { startFakePrometheus, vectorOf } from '../helpers/fake-prometheus.ts'
-import { COMMAND, configFor, ensurePrograms, type Later, serveExample, temporaryDirectory, until } from './helpers.ts'
+import {
+  COMMAND,
+  COMPILED,
+  configFor,
+  ensurePrograms,
+  type Later,
+  serveExample,
+  temporaryDirectory,
+  until,
+} from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -22,7 +31,7 @@ const begin = (
   args: readonly string[],
   { input = '', entry = COMMAND, env = {}, later = onTestFinished }: Begun = {},
 ): Running => {
-  const environment = { PATH: process.env.PATH ?? '', MESHSTEP_NAMESPACE: 'bookinfo', ...env }
+  const environment = { PATH: process.env.PATH ?? '', MESHSTEP_NAMESPACE: 'bookinfo', ...COMPILED, ...env }
   const child = spawn(process.execPath, [entry, ...args], { env: environment })
   later(() => void child.kill('SIGKILL'))
   let [stdout, stderr] = ['', '']

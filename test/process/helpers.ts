@@ -91,6 +91,9 @@ const PROGRAMS = join(tmpdir(), `meshstep-programs-${process.ppid}`)
 export const COMMAND = join(PROGRAMS, 'meshstep.js')
 export const LOCAL = join(PROGRAMS, 'local.js')
 
+/** Where they keep what Node has compiled of them, as the package's command does. They start in half the time. */
+export const COMPILED = { NODE_COMPILE_CACHE: join(PROGRAMS, 'compiled') }
+
 export const ensurePrograms = (): Promise<void> =>
   ensure(
     'bundling',
@@ -194,7 +197,7 @@ export const serve = async (program: Program): Promise<Started & { url: string; 
 /** `npm start`, with an API of its own. */
 export const serveExample = async ({ environment = {}, ...others }: Omit<Program, 'entry'> = {}) => {
   await ensurePrograms()
-  return await serve({ entry: LOCAL, environment: { EMBEDDED_PORT: '0', ...environment }, ...others })
+  return await serve({ entry: LOCAL, environment: { EMBEDDED_PORT: '0', ...COMPILED, ...environment }, ...others })
 }
 
 /** Waits until all that has happened in the embedded cluster of a process was told to its functions: the source sends in order. */

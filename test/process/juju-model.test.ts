@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import model from '../../src/embedded/demo/juju-model.json' with { type: 'json' }
 import { createStandIn, emptyModel, type World } from '../cli/juju/stand-in.ts'
-import { COMMAND, serveExample, settle, temporaryDirectory, until } from './helpers.ts'
+import { COMMAND, COMPILED, serveExample, settle, temporaryDirectory, until } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -57,7 +57,7 @@ const ground = async () => {
   const begin = (args: readonly string[], input = ''): Running => {
     const env = {
       ...{ PATH: `${folder}:${process.env.PATH}`, JUJU_DATA: folder, MESHSTEP_NAMESPACE: 'bookinfo' },
-      ...{ MESHSTEP_SERVER: server.url, MESHSTEP_API: String(url) },
+      ...{ MESHSTEP_SERVER: server.url, MESHSTEP_API: String(url), ...COMPILED },
     }
     const child = spawn(process.execPath, [COMMAND, ...args], { env })
     onTestFinished(() => void child.kill('SIGKILL'))

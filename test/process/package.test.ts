@@ -36,6 +36,11 @@ installed(`the command of the package says what it can do${because}`, () => {
   expect([code, output]).toEqual([0, expect.stringMatching(/^Usage: meshstep .*relate.*explain/s)])
 })
 
+installed(`the command keeps what Node compiled of it, for its next start${because}`, () => {
+  const { output } = folder.run('XDG_CACHE_HOME=cache npx meshstep --help >/dev/null && ls cache/meshstep')
+  expect(output).toMatch(/^v\d+\./)
+})
+
 installed(`the package is what its page says, and no more${because}`, () => {
   const { output } = folder.run(
     `node --input-type=module -e "import * as all from 'meshstep'; console.log(Object.keys(all).join())"`,

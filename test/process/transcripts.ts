@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { COMPILED } from './helpers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -49,6 +50,7 @@ export const replay = async (
   { folder, server, kubernetes, settle, path, program }: Ground,
 ): Promise<Entry[]> => {
   const environment: Record<string, string> = {
+    ...COMPILED,
     PATH: [path, process.env.PATH].filter((one) => one !== undefined).join(':'),
     HOME: folder,
     MESHSTEP_SERVER: server,
