@@ -70,8 +70,10 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     return keptOf(wanted ? all.filter(({ metadata }) => selects(wanted, metadata.labels ?? {})) : all, options)
   }
 
-  const put = async (object: KubernetesObject): Promise<KubernetesObject> => {
+  /** Stores an object in the place of one, which another step may have written meanwhile. */
+  const put = async (object: KubernetesObject, over: KubernetesObject | undefined): Promise<KubernetesObject> => {
     const previous = after.find(referenceTo(object))
+    if (previous !== over) throw refusal('WRITE', referenceTo(object), 409, 'Conflict', MODIFIED)
     if (previous && isSame(previous, object)) return previous
     writes += 1
     const { metadata } = object
@@ -109,14 +111,14 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     const read = async (kind: Kind, namespace: string | undefined) => (await ifPermitted(list(kind, namespace))) ?? []
     const { gone, put: made } = await followersOf(previous, object, { find, read, isMarking: isMarking() })
     for (const one of gone) if (after.has(one)) await drop(one)
-    for (const one of made) await put(one)
+    for (const one of made) await put(one, after.find(referenceTo(one)))
   }
 
   const create = async (verb: string, object: KubernetesObject): Promise<KubernetesObject> => {
     const { kind, metadata } = object
     if (!isClusterScoped(kind as Kind)) await requireNamespace(verb, object)
     const { resourceVersion: _, ...identity } = metadata
-    return await put({ ...object, metadata: identity })
+    return await put({ ...object, metadata: identity }, undefined)
   }
 
   const requireNamespace = async (verb: string, object: KubernetesObject): Promise<void> => {
@@ -145,7 +147,7 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     const isOther = (uid ?? live?.metadata.uid) !== live?.metadata.uid
     const isMoved =
       live !== undefined && (resourceVersion ?? live.metadata.resourceVersion) !== live.metadata.resourceVersion
-    if (isOther || isMoved) throw refusal(verb, referenceTo(object), 409, 'Conflict', 'the object has been modified')
+    if (isOther || isMoved) throw refusal(verb, referenceTo(object), 409, 'Conflict', MODIFIED)
     return live
   }
 
@@ -166,20 +168,20 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     replace: async (object, manager) => {
       const live = await bound('UPDATE', object)
       if (live === undefined) throw refusal('UPDATE', referenceTo(object), 404, 'NotFound', 'it does not exist')
-      return await put(updated(live, object, { manager, clock }))
+      return await put(updated(live, object, { manager, clock }), live)
     },
     apply: async (object, manager, options) => {
       if (options?.dryRun) return await cluster.apply(object, manager, options)
       const live = await bound('APPLY', object)
       const result = applied(live, object, { manager, clock })
-      return live ? await put(result) : await create('APPLY', result)
+      return live ? await put(result, live) : await create('APPLY', result)
     },
     patch: async (reference, operations, manager) => {
       const live = await find(reference)
       if (live === undefined) throw refusal('PATCH', reference, 404, 'NotFound', 'it does not exist')
       const result = patched(live, operations)
-      if (result === undefined) throw refusal('PATCH', reference, 409, 'Conflict', 'the object has been modified')
-      return await put(updated(live, result, { manager, clock }))
+      if (result === undefined) throw refusal('PATCH', reference, 409, 'Conflict', MODIFIED)
+      return await put(updated(live, result, { manager, clock }), live)
     },
     remove: async (object) => {
       const live = await bound('DELETE', object)
@@ -187,7 +189,7 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
       const { finalizers = [] } = live.metadata as { finalizers?: readonly string[] }
       if (finalizers.length === 0) return await drop(live)
       const deletionTimestamp = live.metadata.deletionTimestamp ?? new Date(clock.now()).toISOString()
-      await put({ ...live, metadata: { ...live.metadata, deletionTimestamp } })
+      await put({ ...live, metadata: { ...live.metadata, deletionTimestamp } }, live)
     },
   }
 
@@ -224,6 +226,8 @@ const generationOf = (previous: KubernetesObject | undefined, { kind, spec }: Ku
 
 /** Kinds whose objects have no generation. */
 const UNCOUNTED = new Set(['ConfigMap', 'HorizontalPodAutoscaler', 'Namespace', 'Secret', 'Service', 'ServiceAccount'])
+
+const MODIFIED = 'the object has been modified'
 
 const HIDDEN: Pick<KubernetesObject, 'metadata'> = { metadata: { name: '' } }
 

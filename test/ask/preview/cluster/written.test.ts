@@ -122,6 +122,10 @@ describe('a planned cluster', () => {
       force: true,
     })
     await expect(kubernetes.replace(seen, 'two')).rejects.toThrow('409')
+    const now = (await kubernetes.find(WEB)) as KubernetesObject
+    const labelled = (name: string) => ({ ...now, metadata: { ...now.metadata, labels: { name } } })
+    const both = await Promise.allSettled(['three', 'four'].map((name) => kubernetes.replace(labelled(name), name)))
+    expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     await expect(kubernetes.remove(seen)).rejects.toThrow('409')
     await expect(kubernetes.create(seen)).rejects.toThrow('409')
   })
