@@ -35,7 +35,7 @@ export const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
     'state' in peer && peer.subject.namespace === subject.namespace ? marksAt(subject, peer.subject, peer.state) : [],
   )
   const known = Map.groupBy(all, ({ id }) => id)
-  return (id, relation, withRemoval = false) => {
+  return (id, relation, withRemoval) => {
     const remote = relation && remoteSubject(subject, relation)
     const isMeant = ({ peer, interface: name }: PeerMark) =>
       (remote === undefined || isSameSubject(peer, remote)) && [undefined, name].includes(name && relation?.interface)

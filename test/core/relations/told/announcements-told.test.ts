@@ -9,12 +9,13 @@ import {
   markNow,
 } from '../../../../src/core/relations/told/announcements.ts'
 import { mergePeer } from '../../../../src/core/relations/told/merge-peer.ts'
+import { marksOf } from '../../../../src/core/relations/told/peer-marks.ts'
 import { endOnRemoval } from '../../../../src/core/relations/told/removal.ts'
 import { endsAlone, tombstoneOf } from '../../../../src/core/relations/told/tombstones.ts'
 import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
 import type { State } from '../../../../src/core/state/state.ts'
 import type { Position } from '../../../../src/platform/base/event-order.ts'
-import { entryOf, stateOf } from '../../../helpers/states.ts'
+import { entryOf, peersOf, stateOf } from '../../../helpers/states.ts'
 import { NAMESPACE, SUBJECT } from '../../../helpers/world.ts'
 
 const NOW = new Date('2026-01-02T03:04:05.000Z')
@@ -146,6 +147,15 @@ describe('an announcement', () => {
     const rival = announce(stateOf([third]), entryOf({ id: 3, remote: { application: 'other' } }), at(6)).state
     expect(entries(rival).map(({ waitsForId }) => waitsForId)).toEqual([undefined, true])
   })
+
+  test('an announcement of a relation with a namesake of the peer in another namespace is of another relation', () => {
+    const elsewhere = entryOf({ remote: { application: 'beacon', namespace: 'mesh' } })
+    const { state } = announce(stateOf([entryOf()]), elsewhere, at(6))
+    expect(Object.keys(state.relations)).toEqual([
+      '1/requires/service_mesh/beacon',
+      '1/requires/service_mesh/mesh/beacon',
+    ])
+  })
 })
 
 describe('a document that exists', () => {
@@ -239,6 +249,22 @@ describe('the end of a relation', () => {
       { position: { ids: ['event at 6'] } },
     ])
     expect(end(stateOf([], { tombstones: { 1: tombstone(5) } }), told, at(4)).late).toBe('stale')
+  })
+
+  test('an announcement without a time is later than the removal of the peer, which makes no end of a relation late', () => {
+    const removed = peersOf({ beacon: stateOf([], { marks: { application: { at: 9, sequences: { juju: '5' } } } }) })
+    const known = marksOf(SUBJECT, removed)
+    const untimed = announceRelation(
+      stateOf([]),
+      announced(MESH),
+      at(1, { time: undefined, sequence: '4' }),
+      NOW,
+      known,
+    )
+    expect(entries(untimed.state)).toMatchObject([{ position: { at: 10 } }])
+    const timed = announceRelation(stateOf([]), announced(MESH), at(6), NOW, known)
+    expect(entries(timed.state)).toMatchObject([{ status: 'established', position: { at: 6 } }])
+    expect(endRelation(stateOf([MESH]), { relation: { id: 1 } }, at(6), NOW, known).late).toBeUndefined()
   })
 
   test('the end of a relation keeps the time of its first end, and a relation that stood again has a new one', () => {
