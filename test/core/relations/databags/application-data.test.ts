@@ -22,6 +22,9 @@ test('the custom data of a peer are its keys outside the protocol of the interfa
   expect(selectCustomData('service_mesh', { data: { labels: '{}' } })).toBeUndefined()
   expect(selectCustomData('service_mesh', { data: { labels: '{}', team: 'a' } })).toEqual({ data: { team: 'a' } })
   expect(selectCustomData('sql', { data: { labels: '{}' } })).toEqual({ data: { labels: '{}' } })
+  expect(selectCustomData('k8s-service', { data: { 'service-name': 'db', name: 'db', team: 'a' } })).toEqual({
+    data: { team: 'a' },
+  })
   expect(selectCustomData('sql', { data: { scrape_jobs: '[]', alert_rules: '{}', a: 'b' } })).toEqual({
     data: { a: 'b' },
   })
