@@ -10,6 +10,9 @@ import {
   type PodObservation,
   Units,
 } from '../../../src/core/units/units.ts'
+import { deployedAs } from '../../../src/core/workload/deployed-as.ts'
+import { stateOf } from '../../helpers/states.ts'
+import { workload } from '../../helpers/world.ts'
 
 const STATELESS: Deployed = { workload: 'web', type: 'stateless' }
 const STATEFUL: Deployed = { workload: 'web', type: 'stateful' }
@@ -201,4 +204,17 @@ describe('bounds', () => {
 test.each(['__proto__', 'constructor'])('%s is a uid like any other, or none', (uid) => {
   const units = unitsAfter(STATELESS, [added('web-a', uid), gone(uid), added('web-a', uid), added('web-b', 'b')])
   expect(Object.keys(units.present)).toEqual(['b'])
+})
+
+test('pods are of the workload that is found, or else of that which the config names, or else of that which the memory knows', () => {
+  const named = (kind: 'StatefulSet' | 'Deployment', name: string) =>
+    stateOf([], { config: { workload: { kind, name } }, workloadKind: 'Deployment' })
+  expect(deployedAs('web', stateOf([]))).toEqual({ workload: 'web' })
+  expect(deployedAs('web', stateOf([], { workloadKind: 'Deployment' }))).toEqual(STATELESS)
+  expect(deployedAs('web', named('StatefulSet', 'db'))).toEqual({ workload: 'db', type: 'stateful' })
+  expect(deployedAs('web', stateOf([], { config: { workload: { kind: 'Deployment', name: 'web' } } }))).toEqual(
+    STATELESS,
+  )
+  expect(deployedAs('web', named('StatefulSet', 'web'), workload('Deployment'))).toEqual(STATELESS)
+  expect(deployedAs('web', stateOf([], { workloadKind: 'Deployment' }), workload('StatefulSet'))).toEqual(STATEFUL)
 })
