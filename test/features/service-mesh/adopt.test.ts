@@ -146,6 +146,7 @@ describe('what the charm library left', () => {
     const world = createLeft(librarys())
     await ask(world, [wire()])
     await configure(world, { mesh: { adopt: true, enforcement: 'audit' } })
+    await world.send('resync', BEACON)
     expect(names(world)).toContain(LEFT)
     await configure(world, { mesh: { adopt: true } })
     await world.send('resync', BEACON)
