@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest'
-import { limitDatabags } from '../../../../src/core/reconcile/decide/databags.ts'
+import { limitDatabags, publishDatabags } from '../../../../src/core/reconcile/decide/databags.ts'
 import { contentHash } from '../../../../src/core/relations/offers/published-version.ts'
+import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { type RelationEntry, relationKey } from '../../../../src/core/state/relation.ts'
 import { emptyState, type State } from '../../../../src/core/state/state.ts'
+import { features } from '../../../../src/features.ts'
+import { entryOf, stateOf } from '../../../helpers/states.ts'
+import { SUBJECT } from '../../../helpers/world.ts'
 
 const KIB = 1024
 
@@ -36,4 +40,15 @@ test.each([
   const limited = limitDatabags({ state, labels: {}, stored: undefined }, state, publishing(said))
   expect(sizesOf(limited.state)).toEqual(expected)
   expect(limited.noRoom).toHaveLength(expected.filter((size, index) => size !== said[index]).length)
+})
+
+test('only what is said is published, and a memory of nothing that is said has no such part', () => {
+  const sql = (id: number) => entryOf({ id, endpoint: 'db', interface: 'sql', remote: { application: `db-${id}` } })
+  const state = stateOf([sql(1), sql(2)], { config: {} })
+  const resolved = resolveRelations(SUBJECT, state, new Map())
+  const publish = (content: Parameters<typeof publishDatabags>[1]['content']) =>
+    publishDatabags(features, { subject: SUBJECT, resolved, state, content })
+  const said = { data: { team: 'a' } }
+  expect(Object.entries(publish({ [relationKey(sql(2))]: said }).published ?? {})).toEqual([[contentHash(said), said]])
+  expect(publish({})).not.toHaveProperty('published')
 })
