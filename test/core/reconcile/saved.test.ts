@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { createWorld, workload } from '../../helpers/world.ts'
+import { createWorld, FORBIDDEN, workload } from '../../helpers/world.ts'
+import { createStarted, resync } from '../relations/pair.ts'
 
 const CONFIG = { config: { policies: [{ type: 'app', relation: 'db', endpoints: [] }] } }
 const RELATION = { id: 9, endpoint: 'db', interface: 'sql', role: 'provides' }
@@ -24,4 +25,17 @@ test('a step is saved if something that was told changed in the memory alone, an
   ]
   for (const [type, data, status] of told)
     expect([type, data, (await world.send(type, data)).status]).toEqual([type, data, status])
+})
+
+test('an offer that changed is claimed by the first step that may write, and by none before', async () => {
+  const world = await createStarted()
+  const claims = () => Object.values(world.memory('details')?.state.relations ?? {}).flatMap(({ claim }) => claim ?? [])
+  const before = claims()
+  await world.send('config-changed', { application: 'beacon', config: { mesh: { hardened: true } } })
+  world.intercept = ({ path }) => (path.includes('/authorizationpolicies') ? FORBIDDEN : undefined)
+  await resync(world, 'details')
+  expect(claims()).toEqual(before)
+  world.intercept = undefined
+  await resync(world, 'details')
+  expect(claims()).toEqual([{ version: expect.not.stringMatching(before[0]?.version ?? ''), phase: 'applied' }])
 })
