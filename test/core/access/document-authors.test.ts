@@ -135,6 +135,14 @@ describe('a document acts with the right of its author', () => {
     expect(world.memory('a')).toBeUndefined()
   })
 
+  test('what an event tells of a document that a resync finds gone is not taken, and nothing is remembered of it', async () => {
+    const world = createTenants(rights())
+    const told = tell(world, sourceEvent({ type: 'ADDED', object: config(ofMesh) }))
+    const answers = await Promise.all([world.post(event('resync', { application: 'a' })), told])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(world.memory('a')).toBeUndefined()
+  })
+
   test('a document that is deleted ends what it said', async () => {
     const world = createTenants(withLabels())
     await write(world, config('labels: { tier: red }'))
