@@ -120,6 +120,18 @@ describe('the status of an application', () => {
     expect(status(facts)).toEqual({ status: wanted, message })
   })
 
+  test('pods that are missing are no failure of their workload, and neither is what a unit waits for', () => {
+    const { metadata, status, ...rest } = deployment(2, {}, 0)
+    const failed = { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota' }
+    const workload = { ...rest, metadata, status: { ...status, conditions: [failed] } } as KubernetesObject
+    const reports: Report[] = [{ status: 'waiting', message: 'for a worker' }]
+    expect(judged({ running: { workload }, reports }).conditions).toMatchObject([
+      { reason: 'WorkloadFailing', message: 'Deployment web: exceeded quota' },
+      { reason: 'PodsUnavailable', message: '0 of 2 pods are available' },
+      { reason: 'Reported', message: 'for a worker' },
+    ])
+  })
+
   test('it is active exactly where nothing is open', () => {
     expect(judged({})).toEqual({ conditions: [], application: { status: 'active', message: '' } })
     expect(messages({ held: [...REFUSED, AWAY], unserved: ['x'] })).toEqual(
@@ -301,6 +313,16 @@ describe('GET /applications has the conditions of an application', () => {
     expect(conditions).toMatchObject([{ reason: 'DocumentRefused', object: 'ConfigMap shop/db' }])
     expect(applicationStatus).toMatchObject({ status: 'blocked' })
     expect(await viewOf(world)).toMatchObject({ conditions, status: applicationStatus })
+  })
+
+  test('a document that is taken is no condition of the steps', async () => {
+    const world = createMesh(['db'])
+    const metadata = { name: 'db', namespace: 'shop', labels: { 'meshstep.dev/kind': 'config' } }
+    const data = { application: 'db', config: '{ settings: { a: b } }' }
+    world.api.seed([{ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }])
+    const { conditions = [] } = await world.send('resync', DB)
+    expect(world.memory('db')?.state.document).toBe('db')
+    expect(conditions).toEqual([])
   })
 
   test('an expectation that is not met keeps an application from being active', async () => {
