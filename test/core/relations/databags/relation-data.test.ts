@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { readValue } from '../../../../src/core/relations/databags/databag.ts'
-import { decodePayload, publishable } from '../../../../src/core/relations/databags/relation-data.ts'
+import { decodePayload, publishable, readData } from '../../../../src/core/relations/databags/relation-data.ts'
 import { pythonJson } from '../../../../src/platform/base/python-json.ts'
 import { runs } from '../../../helpers/runs.ts'
 
@@ -93,6 +93,14 @@ describe('what is read', () => {
       ['constructor', '"y"'],
     ])
   })
+})
+
+test('an offer of another version is told apart, and only where an interface has offers', () => {
+  const offer = (version: unknown) => ({ labels: '{}', offer: JSON.stringify({ version }) })
+  expect(readData('service_mesh', {}, offer(1))).toMatchObject({ data: offer(1) })
+  expect(readData('service_mesh', {}, offer(2))).toEqual({ unreadable: 'offer: expected version 1, got 2' })
+  expect(readData('cluster', {}, offer(2))).toMatchObject({ data: offer(2) })
+  expect(readData('sql', {}, offer(2))).toEqual({ data: offer(2) })
 })
 
 describe('an older program writes into the databag of a newer one, and leaves what it does not know', () => {
