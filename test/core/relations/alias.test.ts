@@ -1,15 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import type { World } from '../../helpers/world.ts'
 import {
+  applyDocument,
   atEveryWrite,
   BEACON_CONFIG,
   configure,
   createPair,
   DELIVERIES,
+  deliver,
   endRelation,
   MESH,
   principalsAt,
   type Related,
+  relationDocument,
   resync,
   say,
   tellRelation,
@@ -77,6 +80,14 @@ describe.each(DELIVERIES)('with the delivery: %s', (delivery) => {
     await endRelation(world, 'a', NAMING)
     expect(seen).toEqual([false])
   })
+})
+
+test('an alias gets no memory by a document of the application that is related to it', async () => {
+  const world = await createModel()
+  await deliver(world, [applyDocument(world, relationDocument('a', API))])
+  for (const name of ['f-x', 'a', undefined]) await resync(world, name)
+  expect(Object.values(world.memory('a')?.state.relations ?? {}).map(({ id }) => id)).toContain(API.id)
+  expect(hasMemory(world)).toBe(false)
 })
 
 describe('a namesake of an alias', () => {
