@@ -130,6 +130,22 @@ describe('the calls of a step', () => {
     expect(world.calls).toHaveLength(calls + 2)
   })
 
+  test('the own labels of an application that offers others: 13, as no offer rests on them', async () => {
+    const world = createWorld()
+    const relation = { id: 9, endpoint: 'mesh', interface: 'service_mesh', role: 'provides' }
+    await world.send('config-changed', { config: { mesh: {} } })
+    await world.send('relation-changed', { relation, remote: { application: 'api', data: {} } })
+    for (const [type, data] of [
+      ['resync', {}],
+      ['config-changed', { config: { mesh: {}, labels: { tier: 'red' } } }],
+    ] as const) {
+      await world.clock.sleep(LATER_MILLISECONDS)
+      world.calls.length = 0
+      await world.send(type, data)
+    }
+    expect(world.calls).toHaveLength(13)
+  })
+
   test('a pod of an application that is not known: reads alone', async () => {
     const world = createWorld()
     await world.send('pod-restarted', { pod: { name: 'web-0', uid: 'u' } })
