@@ -39,3 +39,13 @@ test('an offer that changed is claimed by the first step that may write, and by 
   await resync(world, 'details')
   expect(claims()).toEqual([{ version: expect.not.stringMatching(before[0]?.version ?? ''), phase: 'applied' }])
 })
+
+test('an offer that follows from what a step has written is published by the same step', async () => {
+  const world = await createStarted('own sink')
+  const offer = () => Object.values(world.memory('beacon')?.state.published ?? {})
+  const before = offer()
+  await world.send('config-changed', { application: 'beacon', config: { mesh: { modelOnMesh: true } } })
+  expect(offer()).not.toEqual(before)
+  const view = await world.app.request('/applications/shop/beacon')
+  expect(await view.json()).toMatchObject({ status: { status: 'active' }, conditions: [] })
+})
