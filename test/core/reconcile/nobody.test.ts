@@ -23,6 +23,12 @@ describe('an application that nobody has introduced', () => {
     expect(world.memory()).toBeUndefined()
   })
 
+  test('is unchanged by a resync, where no other application speaks of it either', async () => {
+    const world = createWorld([service('other')])
+    expect(await world.send('resync', {})).toMatchObject({ status: 'unchanged', written: [], messages: [] })
+    expect(world.memory()).toBeUndefined()
+  })
+
   test('remembers the end of a relation that a peer knows', async () => {
     const world = createWorld([service('other')])
     const remote = { application: 'web', data: {} }
