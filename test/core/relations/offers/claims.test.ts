@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ENROLMENT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
 import { edit } from '../../../helpers/beacon-world.ts'
-import type { World } from '../../../helpers/world.ts'
+import { createWorld, type World } from '../../../helpers/world.ts'
 import { createPair, isCaptured, isOnMesh, resync, startPair } from '../pair.ts'
 
 const WORKLOAD = '/apis/apps/v1/namespaces/shop/statefulsets/details'
@@ -31,4 +31,13 @@ test('an application has not applied an offer before its labels are written, als
   await resync(world, 'details')
   expect(claims[0]).toBe('claiming')
   expect([isOnMesh(world, 'details'), claimOf(world)]).toEqual([true, 'applied'])
+})
+
+test('labels in the data of a relation whose interface offers none are claimed by nobody', async () => {
+  const world = createWorld()
+  const relation = { id: 3, endpoint: 'db', interface: 'sql', role: 'requires' }
+  await world.send('relation-changed', { relation, remote: { application: 'db', data: { labels: '{"tier":"red"}' } } })
+  const [entry] = Object.values(world.memory()?.state.relations ?? {})
+  expect(entry).toMatchObject({ status: 'established', remote: { data: { labels: '{"tier":"red"}' } } })
+  expect(entry).not.toHaveProperty('claim')
 })
