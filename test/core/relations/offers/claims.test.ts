@@ -1,7 +1,11 @@
 import { expect, test } from 'vitest'
 import { ENROLMENT_LABEL } from '../../../../src/core/relations/mesh-labels.ts'
+import { recordProgress } from '../../../../src/core/relations/offers/claims.ts'
+import { configRequester, requesterNames } from '../../../../src/core/relations/requester-names.ts'
+import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { edit } from '../../../helpers/beacon-world.ts'
-import { createWorld, type World } from '../../../helpers/world.ts'
+import { entryOf, stateOf } from '../../../helpers/states.ts'
+import { createWorld, NAMESPACE, SUBJECT, type World } from '../../../helpers/world.ts'
 import { createPair, isCaptured, isOnMesh, resync, startPair } from '../pair.ts'
 
 const WORKLOAD = '/apis/apps/v1/namespaces/shop/statefulsets/details'
@@ -40,4 +44,22 @@ test('labels in the data of a relation whose interface offers none are claimed b
   const [entry] = Object.values(world.memory()?.state.relations ?? {})
   expect(entry).toMatchObject({ status: 'established', remote: { data: { labels: '{"tier":"red"}' } } })
   expect(entry).not.toHaveProperty('claim')
+})
+
+test('an offer is applied once the policies stand that its relation and the config of its beacon ask for', () => {
+  const entry = entryOf({
+    remote: { application: 'beacon', data: { labels: '{"tier":"red"}' } },
+    claim: { version: '', phase: 'claiming' },
+  })
+  const resolved = resolveRelations(SUBJECT, stateOf([entry]), new Map())
+  const [relation] = Object.values(resolved.state.relations)
+  const claimAfter = (...requesters: readonly string[]) => {
+    const failed = { requesters: new Set(requesters), isUnlabelled: false, mayBeLabelled: false }
+    const { relations } = recordProgress(SUBJECT, stateOf([entry]), resolved, new Map(), failed)
+    return Object.values(relations).map(({ claim }) => claim?.phase)
+  }
+  expect(claimAfter()).toEqual(['applied'])
+  expect(claimAfter(configRequester({ namespace: NAMESPACE, application: 'other' }))).toEqual(['applied'])
+  expect(claimAfter(configRequester({ namespace: NAMESPACE, application: 'beacon' }))).toEqual(['claiming'])
+  expect(claimAfter(...(relation ? requesterNames(SUBJECT, relation) : []))).toEqual(['claiming'])
 })
