@@ -472,3 +472,14 @@ describe('the last readable values', () => {
     expect(kept(undefined, platform(broken))).toBeUndefined()
   })
 })
+
+test('what the platform tells of a provider of labels does not count while the memory of the provider knows of no relation', () => {
+  const data = { labels: '{"tier":"red"}' }
+  const told = { application: 'beacon', data }
+  const dataOf = (entry: RelationEntry, peers: Peers) =>
+    Object.values(resolveRelations(SUBJECT, stateOf([entry]), peers).state.relations).map(({ remote }) => remote.data)
+  const unaware = peersOf({ beacon: stateOf([]) })
+  expect(dataOf(entryOf({ remote: told }), unaware)).toEqual([{}])
+  expect(dataOf(entryOf({ remote: told }), new Map())).toEqual([data])
+  expect(dataOf(entryOf({ remote: told, interface: 'sql' }), unaware)).toEqual([data])
+})
