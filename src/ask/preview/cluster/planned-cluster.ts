@@ -15,11 +15,11 @@ import {
   type Kind,
   type KubernetesObject,
   nameOf,
+  objectKey,
   type Reference,
   referenceTo,
 } from '../../../platform/kubernetes/objects.ts'
 import { followersOf } from './followers.ts'
-import { createObjects } from './objects.ts'
 import { applied, patched, updated } from './written.ts'
 
 /** A cluster as a plan changes it: plain objects in memory. */
@@ -34,14 +34,15 @@ export type PlannedCluster = {
 
 /** Begins a plan with a cluster that may be read until the deadline, in milliseconds since the epoch. */
 export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline: number): PlannedCluster => {
-  const [before, after] = [createObjects(), createObjects()]
+  const [before, after] = [new Map<string, KubernetesObject>(), new Map<string, KubernetesObject>()]
   const loads = new Map<string, Promise<void>>()
   let events: ObjectEvent[] = []
   let writes = 0
 
   const adopt = (objects: readonly KubernetesObject[]): void => {
     // one that was read, and is gone since, must not come back
-    for (const object of objects.filter((one) => !before.has(one))) for (const side of [before, after]) side.put(object)
+    for (const object of objects.filter((one) => !before.has(objectKey(one))))
+      for (const side of [before, after]) side.set(objectKey(object), object)
   }
 
   /** Reads once. What fails for the moment is tried again. */
@@ -56,23 +57,26 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
   }
 
   const find = async (reference: Reference): Promise<KubernetesObject | undefined> => {
-    if (!after.find(reference))
-      await load(nameOf(reference), async () => [(await cluster.find(reference)) ?? []].flat())
-    return after.find(reference)
+    const name = nameOf(reference)
+    if (!after.has(name)) await load(name, async () => [(await cluster.find(reference)) ?? []].flat())
+    return after.get(name)
   }
 
   const list: Kubernetes['list'] = async (kind, namespace, selector, options) => {
     await load(`${nameOf({ kind, namespace })}?${selector}`, async () =>
       (await cluster.list(kind, namespace, selector)).map((one) => ({ ...one, apiVersion: apiVersionOf(kind), kind })),
     )
-    const all = after.list(kind, namespace)
+    const all = [...after.values()]
+      .filter((one) => one.kind === kind && [undefined, one.metadata.namespace].includes(namespace))
+      .toSorted(byName)
     const wanted = selector === undefined ? undefined : parseSelector(selector)
     return keptOf(wanted ? all.filter(({ metadata }) => selects(wanted, metadata.labels ?? {})) : all, options)
   }
 
   /** Stores an object in the place of one, which another step may have written meanwhile. */
   const put = async (object: KubernetesObject, over: KubernetesObject | undefined): Promise<KubernetesObject> => {
-    const previous = after.find(referenceTo(object))
+    const key = objectKey(object)
+    const previous = after.get(key)
     if (previous !== over) throw refusal('WRITE', referenceTo(object), 409, 'Conflict', MODIFIED)
     if (previous && isSame(previous, object)) return previous
     writes += 1
@@ -88,20 +92,20 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
         ...(generation !== undefined && { generation }),
       },
     }
-    after.put(written)
+    after.set(key, written)
     events.push({ type: previous ? 'MODIFIED' : 'ADDED', object: written })
     await follow(previous, written)
-    return after.find(referenceTo(written)) ?? written
+    return after.get(key) ?? written
   }
 
   const drop = async (object: KubernetesObject): Promise<void> => {
-    after.remove(object)
+    after.delete(objectKey(object))
     events.push({ type: 'DELETED', object })
     await follow(object, undefined)
   }
 
   // where nobody marks pods, no new one is marked
-  const isMarking = () => before.list('Pod', undefined).some(isMarked)
+  const isMarking = () => [...before.values()].some((one) => one.kind === 'Pod' && isMarked(one))
 
   /** Does what a cluster does by itself. */
   const follow = async (
@@ -110,8 +114,8 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
   ): Promise<void> => {
     const read = async (kind: Kind, namespace: string | undefined) => (await ifPermitted(list(kind, namespace))) ?? []
     const { gone, put: made } = await followersOf(previous, object, { find, read, isMarking: isMarking() })
-    for (const one of gone) if (after.has(one)) await drop(one)
-    for (const one of made) await put(one, after.find(referenceTo(one)))
+    for (const one of gone) if (after.has(objectKey(one))) await drop(one)
+    for (const one of made) await put(one, after.get(objectKey(one)))
   }
 
   const create = async (verb: string, object: KubernetesObject): Promise<KubernetesObject> => {
@@ -200,7 +204,7 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
       events = []
       return sent
     },
-    objects: () => ({ before: before.all(), after: after.all() }),
+    objects: () => ({ before: [...before.values()], after: [...after.values()] }),
   }
 }
 
@@ -216,6 +220,8 @@ const withoutOwners = ({
   ...content,
   metadata,
 })
+
+const byName = (one: KubernetesObject, other: KubernetesObject): number => (objectKey(one) < objectKey(other) ? -1 : 1)
 
 /** Counts the specs of an object. */
 const generationOf = (previous: KubernetesObject | undefined, { kind, spec }: KubernetesObject): number | undefined => {
