@@ -2,10 +2,10 @@ import { parseRequesters } from '../../core/policies/requested-by.ts'
 import { isDryRun } from '../../mesh/istio/dry-run.ts'
 import { joinOr } from '../../platform/base/printed.ts'
 import type { AccessRequest, ClusterSnapshot } from './evaluate/cluster-snapshot.ts'
-import { type EnforcementResult, enforce } from './evaluate/enforce.ts'
+import { enforce } from './evaluate/enforce.ts'
 import { type EnforcementPoint, policyName, type TraceStep } from './evaluate/enforcement-point.ts'
 import { findProxyChain, isShared } from './evaluate/proxy-chain.ts'
-import { explain, writeDoubt, writeSentence } from './evaluate/sentence.ts'
+import { type Decided, explain, writeDoubt, writeSentence } from './evaluate/sentence.ts'
 
 export type {
   AccessRequest,
@@ -41,8 +41,6 @@ type Ruling = {
 
 /** Names the relations that requested a policy. @default as the policy says */
 export type Requesters = (policy: Parameters<typeof parseRequesters>[0]) => readonly string[]
-
-type PointResult = { readonly point: EnforcementPoint; readonly verdict: EnforcementResult }
 
 /**
  * Evaluates a request. The result is undecided if an unknown could change it: the root namespace, a sidecar, the pod that takes part, or the waypoint that
@@ -138,63 +136,54 @@ const few = (names: readonly string[]): string =>
  * unknown attribute neither allows nor denies.
  */
 const decide = (request: AccessRequest, snapshot: ClusterSnapshot, requesters: Requesters): Decision => {
-  const { points, steps, bypassed } = findProxyChain(request, snapshot)
-  const passed = enforceAll(points)
-  const deciding = findDeciding(passed)
-  const ruling = buildRuling(deciding, requesters)
-  const enforced = snapshot.policies.some(isDryRun) ? enforcedRuling(request, snapshot, requesters) : undefined
-  const isChanged = enforced !== undefined && enforced.ruling.allowed !== ruling.allowed
-  const isBehindWaypoint = points[0]?.at === 'waypoint'
+  const { steps, decided, bypassed } = enforceAll(request, snapshot)
+  const ruling = buildRuling(decided, requesters)
+  const dryRun = snapshot.policies.some(isDryRun)
+    ? enforceAll(request, { ...snapshot, enforcesDryRuns: true }).decided
+    : decided
+  const enforced = dryRun === decided ? ruling : buildRuling(dryRun, requesters)
+  const isChanged = enforced.allowed !== ruling.allowed
   return {
     ...ruling,
     sentence: writeSentence(request, {
-      decided: deciding && { ...deciding, isBehindWaypoint },
-      bypassed,
-      enforced: isChanged ? enforced.reason : undefined,
-      requesters,
+      ...{ decided, bypassed, requesters },
+      enforced: isChanged && dryRun ? explain(dryRun, requesters) : undefined,
     }),
-    steps: [...steps, ...passed.flatMap(({ verdict }) => verdict.steps)],
-    ...(isChanged && { enforced: enforced.ruling }),
+    steps,
+    ...(isChanged && { enforced }),
   }
 }
 
-/** Enforces the points in order, up to the first that certainly refuses the request. */
-const enforceAll = (points: readonly EnforcementPoint[]): PointResult[] => {
-  const verdicts = points.map((point) => ({ point, verdict: enforce(point) }))
+/** Enforces the points on the way in order, up to the first that certainly refuses the request. */
+const enforceAll = (request: AccessRequest, snapshot: ClusterSnapshot) => {
+  const { points, steps, bypassed } = findProxyChain(request, snapshot)
+  const isBehindWaypoint = points[0]?.at === 'waypoint'
+  const verdicts = points.map((point): Decided => ({ point, verdict: enforce(point), isBehindWaypoint }))
   const end = verdicts.findIndex(({ verdict }) => verdict.outcome === 'denied')
-  return end === -1 ? verdicts : verdicts.slice(0, end + 1)
+  const passed = end === -1 ? verdicts : verdicts.slice(0, end + 1)
+  return {
+    decided: findDeciding(passed),
+    steps: [...steps, ...passed.flatMap(({ verdict }) => verdict.steps)],
+    bypassed,
+  }
 }
 
 /**
  * Returns the first result that denies, else an undecided one, else one that allows. Of two that allow, the first is of the point that knows the client:
  * the second may see only the waypoint.
  */
-const findDeciding = (passed: readonly PointResult[]): PointResult | undefined =>
+const findDeciding = (passed: readonly Decided[]): Decided | undefined =>
   ['denied', 'undecided', 'allowed'].flatMap((outcome) =>
     passed.filter(({ verdict }) => verdict.outcome === outcome),
   )[0]
 
-const buildRuling = (deciding: PointResult | undefined, requesters: Requesters): Ruling => {
-  const { outcome, policy } = deciding?.verdict ?? { outcome: 'allowed' }
+const buildRuling = (decided: Decided | undefined, requesters: Requesters): Ruling => {
+  const { outcome, policy } = decided?.verdict ?? { outcome: 'allowed' }
   return {
     allowed: outcome === 'allowed',
     decided: outcome !== 'undecided',
-    at: deciding?.point.at ?? 'destination',
+    at: decided?.point.at ?? 'destination',
     ...(policy && { policy: policyName(policy) }),
     relations: policy ? requesters(policy) : [],
-  }
-}
-
-const enforcedRuling = (
-  request: AccessRequest,
-  snapshot: ClusterSnapshot,
-  requesters: Requesters,
-): { ruling: Ruling; reason: string | undefined } => {
-  const { points } = findProxyChain(request, { ...snapshot, enforcesDryRuns: true })
-  const deciding = findDeciding(enforceAll(points))
-  const isBehindWaypoint = points[0]?.at === 'waypoint'
-  return {
-    ruling: buildRuling(deciding, requesters),
-    reason: deciding && explain({ ...deciding, isBehindWaypoint }, requesters),
   }
 }

@@ -5,7 +5,8 @@ import type { AccessRequest } from './cluster-snapshot.ts'
 import type { EnforcementResult } from './enforce.ts'
 import { actionOf, type EnforcementPoint, policyName } from './enforcement-point.ts'
 
-type Decided = {
+/** A proxy on the way, and what it does with the request. */
+export type Decided = {
   readonly point: EnforcementPoint
   readonly verdict: EnforcementResult
   readonly isBehindWaypoint: boolean
