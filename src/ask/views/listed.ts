@@ -1,4 +1,5 @@
 import { memoryOwner } from '../../core/state/memory.ts'
+import { perObject } from '../../platform/base/per-object.ts'
 import { ifPermitted } from '../../platform/kubernetes/api-error.ts'
 import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
 import { isMet, requirementsIn } from '../../platform/kubernetes/label-selector.ts'
@@ -10,17 +11,12 @@ const LISTED: readonly Kind[] = ['StatefulSet', 'Deployment', 'Service']
 /** Wraps a client for a map with many applications: it lists a namespace once instead of reading objects one by one. */
 export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
   const once = readingOnce(kubernetes)
-  const byName = new Map<string, Promise<ReadonlyMap<string, KubernetesObject> | undefined>>()
-
-  const listed = (kind: Kind, namespace: string, selector?: string) => {
-    const key = `${kind} ${namespace}`
-    const known = byName.get(key)
-    if (known) return known
-    const reading = ifPermitted(once.list(kind, namespace, selector)).then(
-      (objects) => objects && new Map(objects.map((object) => [object.metadata.name, object])),
-    )
-    byName.set(key, reading)
-    return reading
+  const byName = perObject(
+    (objects: readonly KubernetesObject[]) => new Map(objects.map((object) => [object.metadata.name, object])),
+  )
+  const listed = async (kind: Kind, namespace: string, selector?: string) => {
+    const objects = await ifPermitted(once.list(kind, namespace, selector))
+    return objects && byName(objects)
   }
 
   return {
@@ -39,8 +35,8 @@ export const readingLists = (kubernetes: Kubernetes): Kubernetes => {
       const wanted = selector ? requirementsIn(selector) : undefined
       if (kind !== 'Pod' || namespace === undefined || wanted === undefined)
         return await once.list(kind, namespace, selector)
-      const pods = (await listed(kind, namespace))?.values() ?? []
-      return [...pods].filter((pod) => wanted.every((one) => isMet(one, pod)))
+      const pods = (await ifPermitted(once.list(kind, namespace))) ?? []
+      return pods.filter((pod) => wanted.every((one) => isMet(one, pod)))
     },
   }
 }

@@ -1,5 +1,9 @@
 import { parseRequesters } from '../../core/policies/requested-by.ts'
-import { readAuthorizationPolicy } from '../../mesh/istio/authorization-policy.ts'
+import {
+  type AuthorizationPolicySpec,
+  readAuthorizationPolicy,
+  targetsOf,
+} from '../../mesh/istio/authorization-policy.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -49,17 +53,15 @@ const policyView = ({ object, owner, requestedBy }: Found): PolicyView => {
   }
 }
 
-type Spec = Extract<ReturnType<typeof readAuthorizationPolicy>, { policy: unknown }>['policy']['spec']
-
-const targetOf = ({ targetRefs = [], targetRef, selector }: Spec): string => {
-  const references = targetRefs.length === 0 && targetRef ? [targetRef] : targetRefs
-  if (references.length > 0) return references.map(({ kind, name }) => `${kind} ${name}`).join(', ')
-  const labels = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)
+const targetOf = (spec: AuthorizationPolicySpec): string => {
+  const targets = targetsOf(spec)
+  if (targets.length > 0) return targets.map(({ kind, name }) => `${kind} ${name}`).join(', ')
+  const labels = Object.entries(spec.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)
   return labels.length > 0 ? `pods ${labels.join(',')}` : 'everything'
 }
 
 /** Lists the sources, with `cluster.local/ns/shop/sa/web` as `shop/web`. */
-const sourcesOf = ({ rules = [] }: Spec): string[] => {
+const sourcesOf = ({ rules = [] }: AuthorizationPolicySpec): string[] => {
   const sources = rules.flatMap(({ from }) =>
     from === undefined ? ['anybody'] : from.flatMap(({ source = {} }) => source.principals ?? ['anybody']),
   )
