@@ -23,7 +23,10 @@ export type Client = {
 }
 
 /** Resolves the client, and its identity from its pods. Throws Refused, 404, for an unknown workload. */
-export const resolveClient = ({ from, address }: Query, observed: ObservedCluster): Client => {
+export const resolveClient = (
+  { from, address }: Pick<Query, 'from' | 'address'>,
+  observed: Pick<ObservedCluster, 'from' | 'fromNamespace'>,
+): Client => {
   if (from === undefined) return { from: { namespace: '', address }, isGateway: false, steps: [], doubts: [] }
   const { namespace, application } = from
   const labels = observed.fromNamespace?.metadata.labels ?? {}

@@ -11,7 +11,6 @@ import {
   type MeshMember,
   meshConfigLookups,
 } from '../../mesh/istio/mesh-config.ts'
-import { namedWaypoint } from '../../mesh/istio/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
 import { perObjects } from '../../platform/base/per-object.ts'
 import type { Subject } from '../../platform/base/subject.ts'
@@ -28,7 +27,7 @@ import { findBeacon, findMesh, findState } from './memories.ts'
 import { GATEWAY_NAME, isLonePod, lonePodName, type ObservedPods, saidWorkload } from './pods.ts'
 import type { Query } from './query.ts'
 import type { Side } from './side.ts'
-import type { GatewayClasses } from './waypoint.ts'
+import { type GatewayClasses, waypointsOf } from './waypoint.ts'
 
 /** The cluster state read for one query. */
 export type ObservedCluster = {
@@ -110,12 +109,10 @@ export const meshMembers = (
   namespace: string,
   home: KubernetesObject | undefined,
   services: readonly KubernetesObject[],
-): MeshMember[] => {
-  const named = [home, ...services].map((one) => namedWaypoint(one?.metadata.labels, namespace))
-  const waypoints = named.flatMap((one) => (one ? [{ namespace: one.namespace, gateway: one.name }] : []))
-  const distinct = new Map(waypoints.map((one) => [`${one.namespace}/${one.gateway}`, one]))
-  return [{ namespace }, ...distinct.values()]
-}
+): MeshMember[] => [
+  { namespace },
+  ...waypointsOf(namespace, home, services).map(({ name, ...one }) => ({ ...one, gateway: name })),
+]
 
 /** Reads the config of the members' istiods. `root` is the root namespace that somebody named; objects in `known` are not read again. */
 export const readMeshConfigs = async (
@@ -251,12 +248,10 @@ const listLonePods = async (
   const said = new Map(pods.flatMap((pod) => saidWorkload(pod) ?? []).map((one) => [nameOf(one), one]))
   const found = await Promise.all([...said].map(async ([name, one]) => [name, await kubernetes.find(one)] as const))
   const workloads = new Map(found)
-  return pods.filter((pod) => isLonePod(pod, workloads.get(saidName(pod))))
-}
-
-const saidName = (pod: KubernetesObject): string => {
-  const said = saidWorkload(pod)
-  return said ? nameOf(said) : ''
+  return pods.filter((pod) => {
+    const claimed = saidWorkload(pod)
+    return isLonePod(pod, claimed && workloads.get(nameOf(claimed)))
+  })
 }
 
 const listServicePods = async (kubernetes: Reader, { metadata, spec }: Typed<'Service'>): Promise<ObservedPods> => {

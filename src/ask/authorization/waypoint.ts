@@ -19,6 +19,16 @@ export type WaypointResult = {
   readonly doubt?: string | undefined
 }
 
+/** Lists the waypoints that labels of Services or of their namespace name, each once. */
+export const waypointsOf = (
+  namespace: string,
+  home: KubernetesObject | undefined,
+  services: readonly KubernetesObject[],
+): { readonly namespace: string; readonly name: string }[] => {
+  const named = [home, ...services].flatMap((one) => namedWaypoint(one?.metadata.labels, namespace) ?? [])
+  return [...new Map(named.map((one) => [`${one.namespace}/${one.name}`, one])).values()]
+}
+
 /** The GatewayClasses of the cluster. */
 export type GatewayClasses = readonly KubernetesObject[] | 'unreadable'
 

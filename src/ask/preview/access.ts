@@ -4,11 +4,11 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { findProxyChain } from '../authorization/evaluate/proxy-chain.ts'
 import { eachPods } from '../authorization/evaluate.ts'
-import type { EvaluationInput } from '../authorization/evaluation-input.ts'
+import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
 import { type ObservedCluster, observeForQuery } from '../authorization/observe.ts'
 import { tcpPorts } from '../authorization/protocol.ts'
 import { OUTSIDE } from '../authorization/query.ts'
-import { type Change, compareRequests, inputOrNothing } from './compare-requests.ts'
+import { type Change, compareRequests, ifThere } from './compare-requests.ts'
 
 /** Requests to a port of a Service, and their result. */
 export type Access = Change & { readonly port: number }
@@ -20,15 +20,12 @@ export type Access = Change & { readonly port: number }
 export const accessNow = async (from: Subject | undefined, to: Subject, reading: Reading): Promise<readonly Access[]> =>
   (await accessAndHomes(from, to, reading)).access
 
-/** The access as `accessNow` lists it, and the namespaces whose policies may decide. */
-export type AccessAndHomes = { readonly access: readonly Access[]; readonly homes: readonly string[] }
-
-/** Lists the access as `accessNow` does, with what it depends on. */
+/** Lists the access as `accessNow` does, and the namespaces whose policies may decide. */
 export const accessAndHomes = async (
   from: Subject | undefined,
   to: Subject,
   reading: Reading,
-): Promise<AccessAndHomes> => {
+): Promise<{ readonly access: readonly Access[]; readonly homes: readonly string[] }> => {
   const asked = await inputsFor(from, to, reading)
   return {
     access: asked.flatMap(({ port, input }) =>
@@ -92,7 +89,10 @@ const inputsFor = async (from: Subject | undefined, to: Subject, { memories, kub
   // without a client the question is about stock Istio: requests that no policy covers count as allowed
   const pair = { ...(from ? { from } : { address: OUTSIDE, autoAllowWaypoint: false }), to, via: 'service' } as const
   const observed = await observeForQuery(memories, kubernetes, { ...pair, port: 1 })
-  return servicePorts(observed, to).map((port) => ({ port, input: inputOrNothing({ ...pair, port }, observed) }))
+  return servicePorts(observed, to).map((port) => ({
+    port,
+    input: ifThere(() => buildInput({ ...pair, port }, observed)),
+  }))
 }
 
 const servicePorts = ({ services }: ObservedCluster, { application }: Subject): number[] => {

@@ -4,7 +4,7 @@ import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import { seesHttp } from '../authorization/evaluate/proxy-chain.ts'
 import { type AccessRequest, eachPods, evaluate } from '../authorization/evaluate.ts'
-import { buildInput, type EvaluationInput } from '../authorization/evaluation-input.ts'
+import type { EvaluationInput } from '../authorization/evaluation-input.ts'
 import { ofAnyOtherPath, type Witness, witnessesOf } from './witnesses.ts'
 
 export type Verdict = 'allowed' | 'denied' | 'undecided'
@@ -91,10 +91,10 @@ const plain = (pair: Pair, changes: readonly Change[], decide: (request: Request
 /** The doubt if policies distinguish more requests than are compared. */
 export const TOO_MANY = 'policies distinguish more requests than are compared, for example by paths that overlap'
 
-/** Returns the input of an evaluation. Returns undefined if the client or the destination does not exist. */
-export const inputOrNothing = (...asked: Parameters<typeof buildInput>): EvaluationInput | undefined => {
+/** Returns what is built of a question. Returns undefined if the client or the destination does not exist. */
+export const ifThere = <T>(build: () => T): T | undefined => {
   try {
-    return buildInput(...asked)
+    return build()
   } catch (error) {
     if (error instanceof Refused) return undefined
     throw error

@@ -1,5 +1,3 @@
-import { matchesText } from '../authorization/evaluate/text.ts'
-
 /**
  * Lists the spellings of a host pattern that `cased` patterns, which distinguish upper and lower case, may treat differently: as given, in the case of
  * these patterns, and in another case.
@@ -18,10 +16,6 @@ export const hostCases = (pattern: string, cased: readonly string[]): string[] =
 
 const alternating = (text: string): string =>
   [...text].map((letter, index) => (index % 2 === 0 ? letter.toLowerCase() : letter.toUpperCase())).join('')
-
-/** Compares without regard to case. */
-export const matchesHost = (pattern: string, value: string): boolean =>
-  matchesText(pattern.toLowerCase(), value.toLowerCase())
 
 const withHead = (text: string, head: string): string =>
   text.toLowerCase().startsWith(head.toLowerCase()) ? `${head}${text.slice(head.length)}` : text

@@ -3,8 +3,8 @@ import { valuesIn } from '../../mesh/istio/rule-values.ts'
 import { createMemo } from '../../platform/base/memo.ts'
 import { perObject } from '../../platform/base/per-object.ts'
 import { matchesPath } from '../authorization/evaluate/path.ts'
-import { matchesGlob, matchesText } from '../authorization/evaluate/text.ts'
-import { hostCases, matchesHost } from './host-cases.ts'
+import { matchesGlob, matchesHost, matchesText } from '../authorization/evaluate/text.ts'
+import { hostCases } from './host-cases.ts'
 import { overlapsOf } from './overlaps.ts'
 
 /** A value that represents all values that policies treat alike. These match `label`, or any value without a label, and match none of `not`. */
@@ -78,18 +78,14 @@ export const witnessesOf = (policies: readonly AuthorizationPolicy[]): Witnesses
 
 type Told = { readonly all: readonly Witness[]; readonly isWhole: boolean }
 
-const witnesses = (field: Field, named: readonly string[], cased: readonly string[] = []): Told =>
-  known(JSON.stringify([field, named, cased]), readWitnesses)
+const witnesses = (field: Field, plain: readonly string[], cased: readonly string[] = []): Told =>
+  known(JSON.stringify([field, plain, cased]), witnessesFor)
 
 /** Many clients and ports have the same few policies. */
 const known = createMemo(256 * 1024)
 
-const readWitnesses = (text: string): Told => {
-  const [field, named, cased] = JSON.parse(text) as [Field, string[], string[]]
-  return witnessesFor(field, named, cased)
-}
-
-const witnessesFor = (field: Field, plain: readonly string[], cased: readonly string[]): Told => {
+const witnessesFor = (text: string): Told => {
+  const [field, plain, cased]: [Field, string[], string[]] = JSON.parse(text)
   const { matches, of } = TEXTS[field]
   const named = [...new Set([...plain, ...cased])]
   const matched = (value: string) => [

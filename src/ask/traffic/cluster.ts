@@ -7,11 +7,11 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { listReadable } from '../../platform/kubernetes/list-readable.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { parseSide } from '../authorization/side.ts'
+import { waypointsOf } from '../authorization/waypoint.ts'
 import { accessIfEnforced, accessNow, type IfEnforced } from '../preview/access.ts'
 import type { Shown } from '../views/graph.ts'
 import type { AccessNow } from './classify.ts'
 import { samePodsIn, targetsOnMesh } from './targets.ts'
-import { waypointsOf } from './waypoints.ts'
 
 /** The state of a cluster that traffic to a namespace is compared with. */
 export type Cluster = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { waypointsOf } from '../../../src/ask/authorization/waypoint.ts'
 import { readTrafficCluster } from '../../../src/ask/traffic/cluster.ts'
-import { waypointsOf } from '../../../src/ask/traffic/waypoints.ts'
 import { features } from '../../../src/features.ts'
 import { createKubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'

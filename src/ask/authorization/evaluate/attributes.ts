@@ -3,7 +3,7 @@ import { principal } from '../../../mesh/istio/names.ts'
 import type { Attribute } from './matcher.ts'
 import { matchesPath } from './path.ts'
 import type { Identity, RequestContext, TrustDomains } from './request-context.ts'
-import { matchesGlob, matchesText } from './text.ts'
+import { matchesGlob, matchesHost, matchesText } from './text.ts'
 
 const NO_IDENTITY = 'the client is outside the mesh and has no identity'
 
@@ -115,7 +115,7 @@ export const requestAuthority = ({ host }: RequestContext): Attribute => textAtt
 
 export const requestHost = ({ host }: RequestContext): Attribute => ({
   ...textAttribute('host', host),
-  matches: (pattern) => host !== undefined && matchesText(pattern.toLowerCase(), host.toLowerCase()),
+  matches: (pattern) => host !== undefined && matchesHost(pattern, host),
 })
 
 export const requestPath = ({ path }: RequestContext): Attribute => ({
@@ -126,8 +126,8 @@ export const requestPath = ({ path }: RequestContext): Attribute => ({
 /** Makes an attribute that is never known offline: a token, the client behind a proxy, or a header. */
 export const unknownAttribute = (name: string): Attribute => ({ name, value: undefined, matches: () => undefined })
 
-/** Returns undefined if either is not an address. */
-const isInBlock = (address: string, block: string): boolean | undefined => {
+/** Tells if an address is in a block. Returns undefined if either is not valid. */
+export const isInBlock = (address: string, block: string): boolean | undefined => {
   const [network = '', bits] = block.split('/')
   const kind = isIP(address)
   if (kind === 0 || isIP(network) === 0) return undefined

@@ -6,6 +6,10 @@ export const matchesText = (pattern: string, text: string): boolean => {
   return pattern === text
 }
 
+/** Compares without regard to case. */
+export const matchesHost = (pattern: string, host: string): boolean =>
+  matchesText(pattern.toLowerCase(), host.toLowerCase())
+
 /** A match with `*` for any text, anywhere in the pattern. */
 export const matchesGlob = (pattern: string, text: string): boolean => {
   const [first = '', ...rest] = pattern.split('*')

@@ -1,5 +1,4 @@
 import { areEnrolling, ENROLMENT_LABEL } from '../../../core/relations/mesh-labels.ts'
-import { Refused } from '../../../platform/base/errors.ts'
 import { type PodLike, serviceAccountName } from '../../../platform/kubernetes/pod-like.ts'
 import type { Account } from '../../authorization/accounts.ts'
 import { resolveClient } from '../../authorization/client.ts'
@@ -7,6 +6,7 @@ import { CLIENT_ASPECTS, kindsOfPods } from '../../authorization/kinds-of-pods.t
 import { allPods, isOnMesh, type ObservedPods, typicalPod } from '../../authorization/pods.ts'
 import type { Query } from '../../authorization/query.ts'
 import { type Side, sideName } from '../../authorization/side.ts'
+import { ifThere } from '../compare-requests.ts'
 import type { ObservedClient, World } from './world.ts'
 
 /** A client on one side of a comparison. */
@@ -108,7 +108,7 @@ const faceOf = (
   const { from: pods, fromNamespace, mesh } = observed
   const { namespace } = query.from
   if (pods === undefined) return undefined
-  const { from, isGateway, doubts } = resolved({ ...query, to: query.from, port: 1, via: 'service' }, observed) ?? {}
+  const { from, isGateway, doubts } = ifThere(() => resolveClient(query, observed)) ?? {}
   if (from === undefined) return undefined
   const labels = fromNamespace?.metadata.labels ?? {}
   const kinds = kindsOfPods(pods, labels, CLIENT_ASPECTS)
@@ -154,22 +154,4 @@ const accountIn = (pods: ObservedPods, namespace: Readonly<Record<string, string
 const kindText = (pods: ObservedPods, namespace: Readonly<Record<string, string>>): string => {
   const pod = typicalPod(pods, namespace)
   return pod ? `${serviceAccountName(pod)} ${isOnMesh(pod, namespace)}` : ''
-}
-
-const resolved = (query: Query, { from, fromNamespace }: ObservedClient) => {
-  try {
-    return resolveClient(query, {
-      policies: [],
-      gateways: [],
-      services: [],
-      toNamespace: undefined,
-      to: undefined,
-      from,
-      fromNamespace,
-    })
-  } catch (error) {
-    // there are no pods, and no template
-    if (error instanceof Refused) return undefined
-    throw error
-  }
 }

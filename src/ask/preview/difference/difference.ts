@@ -1,11 +1,11 @@
 import { gatewayAccount } from '../../../mesh/istio/names.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
-import type { EvaluationInput } from '../../authorization/evaluation-input.ts'
+import { buildInput, type EvaluationInput } from '../../authorization/evaluation-input.ts'
 import { findIngress } from '../../authorization/ingress.ts'
 import { allPods } from '../../authorization/pods.ts'
 import { type Side, sideName } from '../../authorization/side.ts'
 import { applicationsIn } from '../applications.ts'
-import { type Change, compareRequests, inputOrNothing, pastWaypoints, TOO_MANY } from '../compare-requests.ts'
+import { type Change, compareRequests, ifThere, pastWaypoints, TOO_MANY } from '../compare-requests.ts'
 import { type Class, type Classify, createClassify } from './classes.ts'
 import { type Client, clientOf, type Face, isChanged, type Way } from './clients.ts'
 import { externalDoubt } from './external-names.ts'
@@ -173,7 +173,7 @@ const compareAt = (to: Side, port: AskedPort, { worlds, sides, classes, options 
   const input = (face: Face | undefined, side: 0 | 1, way: Way | undefined = face): EvaluationInput | undefined => {
     if (face === undefined || way === undefined) return undefined
     const question = { ...face.query, to, via: port.via, port: port.port, autoAllowWaypoint }
-    const found = inputOrNothing(question, worlds[side].join(sides[side], way.observed))
+    const found = ifThere(() => buildInput(question, worlds[side].join(sides[side], way.observed)))
     return found && way.isDirect ? pastWaypoints(found) : found
   }
   const compared = classes.map((one) => {

@@ -1,4 +1,5 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { isInBlock } from '../../authorization/evaluate/attributes.ts'
 import { OUTSIDE } from '../../authorization/query.ts'
 import { type Client, outsideClient } from './clients.ts'
 
@@ -10,7 +11,7 @@ export const outsideClients = (blocks: readonly string[]): Client[] => {
   const edges = valid.flatMap(({ first, size, family }) => [addressOf(first, family), addressOf(first + size, family)])
   const found = new Map<string, Client>()
   for (const address of [OUTSIDE, OUTSIDE_IPV6, ...edges].filter((one) => one !== undefined)) {
-    const around = valid.filter(({ list }) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+    const around = valid.filter(({ text }) => isInBlock(address, text))
     const [narrowest] = around.toSorted((one, other) => (one.size < other.size ? -1 : 1))
     const beside = valid.filter((one) => !around.includes(one) && (!narrowest || isWithin(one, narrowest)))
     const key = around.map(({ text }) => text).join(' ')
@@ -33,11 +34,9 @@ const blockOf = (text: string) => {
   const width = family === 'ipv6' ? 128 : 32
   const bits = given === undefined ? width : Number(given)
   if (isIP(network) === 0 || !Number.isInteger(bits) || bits < 0 || bits > width) return undefined
-  const list = new BlockList()
-  list.addSubnet(network, bits, family)
   const size = 1n << BigInt(width - bits)
   const number = family === 'ipv6' ? ipv6Number(network) : ipv4Number(network)
-  return { text, family, list, size, first: number - (number % size) }
+  return { text, family, size, first: number - (number % size) }
 }
 
 const ipv4Number = (text: string): bigint => text.split('.').reduce((number, part) => number * 256n + BigInt(part), 0n)
