@@ -1,8 +1,10 @@
+import { memoizeLatest } from '../../../platform/base/memoize-latest.ts'
+import { sortedGroups } from '../../../platform/base/sorted-groups.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { Client, Face } from './clients.ts'
 import { indexOf, under } from './index-of.ts'
 import { namelessClients, UNSEEN } from './nameless-clients.ts'
-import { accountName, signatureOf, sourcesOf } from './policy-sources.ts'
+import { accountName, type Pattern, signatureOf, sourcesOf } from './policy-sources.ts'
 
 /** Clients that all policies of a target treat alike on both sides: `some` without `except`. */
 export type Class = {
@@ -44,17 +46,9 @@ export const createClassify = (
   const homes = new Set(clients.map(({ namespace }) => namespace))
   const isUnread = ({ namespace }: Client) =>
     unread?.includes(namespace) || (unread?.includes(UNSEEN) && namespace.includes('*'))
-  const known = new Map<string, Grouped>()
 
-  const grouped = (policies: readonly KubernetesObject[]): Grouped => {
-    const patterns = [
-      ...new Map(policies.flatMap((one) => sourcesOf(one).patterns).map((one) => [`${one.of} ${one.text}`, one])),
-    ]
-      .toSorted(([one], [other]) => (one < other ? -1 : 1))
-      .map(([, pattern]) => pattern)
-    const key = JSON.stringify(patterns)
-    const found = known.get(key)
-    if (found) return found
+  const groupBy = (named: string): Grouped => {
+    const patterns: readonly Pattern[] = JSON.parse(named)
     const sign = (face: Face | undefined) => (face?.account ? signatureOf(face.account, patterns, trustDomains) : '')
     const groups = [
       ...Map.groupBy(clients, ({ faces }) =>
@@ -64,19 +58,21 @@ export const createClassify = (
     const { clients: nameless, isWhole } = unread
       ? namelessClients(patterns, unread, (namespace) => homes.has(namespace))
       : NO_OTHERS
-    const made = {
+    return {
       ...{ groups, isWhole, signatureOf: sign },
       groupOf: new Map(groups.flatMap((group) => group.map((one) => [one, group] as const))),
       nameless: Map.groupBy(nameless, ({ faces: [face] }) => sign(face)),
     }
-    // targets are ordered by namespace, and those of one namespace mostly have the same patterns
-    if (known.size >= MOST_KNOWN) known.clear()
-    known.set(key, made)
-    return made
   }
+  // targets are ordered by namespace, and those of one namespace mostly have the same patterns
+  const grouped = memoizeLatest(groupBy, MOST_KNOWN)
 
   return (policies, accounts) => {
-    const { groups, groupOf, nameless, isWhole, signatureOf: sign } = grouped(policies)
+    const patterns = sortedGroups(
+      policies.flatMap((one) => sourcesOf(one).patterns),
+      ({ of, text }) => `${of} ${text}`,
+    ).map(([, [pattern]]) => pattern)
+    const { groups, groupOf, nameless, isWhole, signatureOf: sign } = grouped(JSON.stringify(patterns))
     const lists = listsOf(policies, accounts)
     const named = under(byAccount, lists.keys())
     const byLists = Map.groupBy(named, (one) =>

@@ -1,3 +1,4 @@
+import { perObject } from '../../../platform/base/per-object.ts'
 import { sideName } from '../../authorization/side.ts'
 import type { Class } from './classes.ts'
 import type { Client } from './clients.ts'
@@ -42,15 +43,7 @@ const isLoss = ({ change: { before, after } }: Found): boolean => before !== 'de
 
 /** Reduces classes to the visible clients. A reduced group stays the same object for all of its classes. */
 const createCut = (isSeen: (client: Client) => boolean) => {
-  const cut = new Map<readonly Client[], readonly Client[]>()
-  const cutOf = (some: readonly Client[]): readonly Client[] => {
-    const known = cut.get(some)
-    if (known) return known
-    const seen = some.filter(isSeen)
-    const kept = seen.length === some.length ? some : seen
-    cut.set(some, kept)
-    return kept
-  }
+  const cutOf = perObject((some: readonly Client[]): readonly Client[] => some.filter(isSeen))
   return ({ group, some, except }: Class): Class[] => {
     const left = { group: cutOf(group), some: cutOf(some), except: new Set([...except].filter(isSeen)) }
     const example = left.some.find((one) => !left.except.has(one))
