@@ -1,6 +1,8 @@
+import * as z from 'zod'
 import { changingFile } from '../../platform/base/changing-file.ts'
 import { ConfigurationError, Refused, Unavailable } from '../../platform/base/errors.ts'
-import { type SendHttpRequest, sendHttpRequest } from '../../platform/base/http-request.ts'
+import { sendHttpRequest } from '../../platform/base/http-request.ts'
+import { type JsonMap, mapOf, parsed } from '../../platform/base/json.ts'
 
 export type PrometheusSettings = {
   /** The address of the HTTP API, with a path before `/api/v1` if there is one. */
@@ -29,11 +31,7 @@ type Limits = {
 const LIMITS: Limits = { timeoutMilliseconds: 10_000, mostSeries: 5_000, mostCharacters: 16_000_000 }
 
 /** Creates a client that only queries. */
-export const createPrometheus = (
-  settings: PrometheusSettings,
-  limits: Limits = LIMITS,
-  send: SendHttpRequest = sendHttpRequest,
-): QueryPrometheus => {
+export const createPrometheus = (settings: PrometheusSettings, limits: Limits = LIMITS): QueryPrometheus => {
   const url = `${settings.url.replace(/\/+$/, '')}/api/v1/query`
   const [readToken, readHeaders, readAuthority] = [
     reading(settings.tokenFile, 'PROMETHEUS_TOKEN_FILE'),
@@ -45,7 +43,7 @@ export const createPrometheus = (
     const [token, given, ca] = [tokenIn(readToken()), headersIn(readHeaders()), readAuthority()]
     if (token !== undefined && given.authorization !== undefined) throw new ConfigurationError(TWO_AUTHORIZATIONS)
     const form = { query, timeout: `${timeoutMilliseconds}ms`, limit: `${mostSeries + 1}` }
-    const answer = await send(url, {
+    const answer = await sendHttpRequest(url, {
       method: 'POST',
       headers: {
         ...given,
@@ -67,9 +65,9 @@ const read = (
   { status, body }: { readonly status: number; readonly body: string },
   { mostSeries, mostCharacters }: Limits,
 ): Series[] => {
-  const said = parse(body)
-  if (status !== 200) throw problemOf(url, status, firstWords(errorIn(said) ?? body))
-  const found = body.length > mostCharacters ? 'too many' : seriesIn(said)
+  const said = mapOf(parsed(body))
+  if (status !== 200) throw problemOf(url, status, firstWords(typeof said.error === 'string' ? said.error : body))
+  const found = body.length > mostCharacters ? 'too many' : Vector.safeParse(said).data?.data.result
   if (found === undefined) throw noApi(url, `answers ${firstWords(body)}`)
   if (found === 'too many' || found.length > mostSeries)
     throw new Refused(413, `Prometheus at ${url} has more than ${mostSeries} series for this: ${ASK_LESS}`)
@@ -167,49 +165,25 @@ const firstWords = (text: string): string =>
     .trim()
     .slice(0, 80) || 'nothing'
 
-type Said = {
-  readonly error?: unknown
-  readonly warnings?: unknown
-  readonly isPartial?: unknown
-  readonly data?: { readonly result?: unknown }
-}
-
-const errorIn = (said: Said | undefined): string | undefined =>
-  typeof said?.error === 'string' ? said.error : undefined
-
 /**
  * Returns the reason why an answer is a part of what is known. Those that join several stores say so of one that is down, with warnings or with `isPartial`. What is
  * only worth to know is in `infos`.
  */
-const lackOf = (said: Said | undefined): string | undefined => {
-  if (Array.isArray(said?.warnings) && said.warnings.length > 0) return firstWords(String(said.warnings))
-  return said?.isPartial === true ? 'isPartial' : undefined
+const lackOf = ({ warnings, isPartial }: JsonMap): string | undefined => {
+  if (Array.isArray(warnings) && warnings.length > 0) return firstWords(String(warnings))
+  return isPartial === true ? 'isPartial' : undefined
 }
 
-const parse = (body: string): Said | undefined => {
-  try {
-    const said: unknown = JSON.parse(body)
-    return typeof said === 'object' && said !== null ? said : undefined
-  } catch {
-    return undefined
-  }
-}
-
-type Sample = { readonly metric: Record<string, string>; readonly value: readonly [number, string] }
-
-/** Counts are finite, and never below zero. */
-const isSample = (one: Partial<Sample> | null): one is Sample =>
-  typeof one?.metric === 'object' &&
-  one.metric !== null &&
-  Object.values(one.metric).every((label) => typeof label === 'string') &&
-  Array.isArray(one.value) &&
-  Number.isFinite(Number(one.value[1])) &&
-  Number(one.value[1]) >= 0
-
-/** Reads a vector (https://prometheus.io/docs/prometheus/latest/querying/api/#instant-vectors). Returns undefined for anything else. */
-const seriesIn = (said: Said | undefined): Series[] | undefined => {
-  const result = said?.data?.result
-  return Array.isArray(result) && result.every(isSample)
-    ? result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }))
-    : undefined
-}
+/** A vector (https://prometheus.io/docs/prometheus/latest/querying/api/#instant-vectors). Counts are finite, and never below zero. */
+const Vector = z.object({
+  data: z.object({
+    result: z.array(
+      z
+        .object({
+          metric: z.record(z.string(), z.string()),
+          value: z.tuple([z.unknown(), z.coerce.number().nonnegative()], z.unknown()),
+        })
+        .transform(({ metric, value }): Series => ({ labels: metric, value: value[1] })),
+    ),
+  }),
+})
