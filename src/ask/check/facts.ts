@@ -1,17 +1,9 @@
-import { isRecord } from '../../platform/base/own-value.ts'
+import { mapOf, parsed } from '../../platform/base/json.ts'
 import type { Transport } from '../../platform/kubernetes/client.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 
 /** A part of a Kubernetes object that a check looks at. */
-export type Seen = {
-  readonly apiVersion?: string
-  readonly kind?: string
-  readonly metadata: {
-    readonly name: string
-    readonly namespace?: string
-    readonly labels?: Readonly<Record<string, string>>
-  }
-  readonly data?: Readonly<Record<string, string>>
-  readonly spec?: Readonly<Record<string, unknown>>
+export type Seen = Pick<KubernetesObject, 'metadata' | 'data' | 'spec'> & {
   readonly status?: {
     readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
     readonly desiredNumberScheduled?: number
@@ -105,7 +97,8 @@ const callOver = (transport: Transport) => async (method: 'GET' | 'POST', path: 
   const headers = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) }
   const text = body && JSON.stringify(body)
   const answer = await transport({ method, path, headers, body: text, timeoutMilliseconds: CALL_MILLISECONDS })
-  return { ...answer, json: parsed(answer.body) }
+  const json: Readonly<Record<string, unknown>> = mapOf(parsed(answer.body))
+  return { ...answer, json }
 }
 
 const list = async (call: Call, path: string): Promise<Listed> => {
@@ -131,12 +124,3 @@ const rightsOf = async (call: Call, namespace: string, account: string): Promise
 }
 
 type Group = { readonly versions: readonly { readonly groupVersion: string }[] }
-
-const parsed = (body: string): Record<string, unknown> => {
-  try {
-    const value: unknown = JSON.parse(body)
-    return isRecord(value) ? value : {}
-  } catch {
-    return {}
-  }
-}
