@@ -1,5 +1,6 @@
+import { type Json, withoutNulls } from '../../platform/base/json.ts'
 import { nearestName } from '../../platform/base/nearest-name.ts'
-import { isRecord, ownValue } from '../../platform/base/own-value.ts'
+import { isRecord } from '../../platform/base/own-value.ts'
 import { readDocumentsAtOnce } from '../../platform/base/text-documents.ts'
 import { itemsIn } from '../../platform/kubernetes/list-items.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -12,9 +13,7 @@ export type FileFinding = Finding & { readonly file: string; readonly line: numb
 /** Reads what a text says of pods. */
 export const podsIn = (text: string): KnownPods =>
   knownPods(
-    readDocumentsAtOnce(text).flatMap((document) =>
-      'problem' in document ? [] : objectsIn(withoutNulls(document.value), PODS),
-    ),
+    readDocumentsAtOnce(text).flatMap((document) => ('problem' in document ? [] : objectsIn(document.value, PODS))),
   )
 
 /**
@@ -28,9 +27,9 @@ export const fileFindings = (text: string, file: string, known = podsIn(text)): 
     const comments = commentsOf(document.text)
     const misspelt = kindProblem(document.value)
     if (misspelt !== undefined) return [{ rule: 'document-refused', about: file, message: misspelt, file, line }]
-    return objectsIn(withoutNulls(document.value), KINDS).flatMap((object) => {
+    return objectsIn(document.value, KINDS).flatMap((object) => {
       const found = [...objectFindings(object, known), ...unknownAllowed(object), ...unknownAllowed(object, comments)]
-      return unallowed(found, allowing(object, comments)).map((finding) => ({ ...finding, file, line }))
+      return unallowed(found, object, comments).map((finding) => ({ ...finding, file, line }))
     })
   })
 
@@ -56,14 +55,6 @@ const kindProblem = (value: unknown): string | undefined => {
 
 const POLICIES = ['AuthorizationPolicy', 'PeerAuthentication', 'RequestAuthentication']
 
-/** Removes null fields as an API server does before it validates an object. Nulls in lists stay. */
-const withoutNulls = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withoutNulls)
-  if (typeof value !== 'object' || value === null) return value
-  const fields = Object.entries(value).filter(([, one]) => one !== null)
-  return Object.fromEntries(fields.map(([key, one]) => [key, withoutNulls(one)]))
-}
-
 const KINDS = ['AuthorizationPolicy', 'PeerAuthentication', 'ConfigMap']
 const PODS = ['Deployment', 'StatefulSet', 'DaemonSet', 'ReplicaSet', 'Pod', 'Namespace']
 
@@ -77,17 +68,12 @@ const objectIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] 
 
 const NO_METADATA = {} as KubernetesObject['metadata']
 
+/** Reads the objects of a document. Null fields are left out, as an API server does before it validates an object. */
 const objectsIn = (value: unknown, kinds: readonly string[]): KubernetesObject[] =>
-  itemsIn(value).flatMap((one) => objectIn(one, kinds))
+  itemsIn(withoutNulls(value as Json)).flatMap((one) => objectIn(one, kinds))
 
 /** Reads the comments of a document. They become an object, so that they count as the annotations of a Namespace do in a cluster. */
 const commentsOf = (text: string): KubernetesObject => {
   const allowed = [...text.matchAll(/#\s*meshstep:\s*allow\s+(.+)/g)].flatMap(([, ids = '']) => allowedBy(ids))
   return { apiVersion: '', kind: '', metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
-}
-
-/** Collects the findings that a document allows, by its comments and the annotation of its object. */
-const allowing = ({ metadata }: KubernetesObject, comments: KubernetesObject): KubernetesObject => {
-  const allowed = [comments.metadata, metadata].flatMap((one) => allowedBy(ownValue(one.annotations, ALLOW) ?? ''))
-  return { ...comments, metadata: { name: '', annotations: { [ALLOW]: allowed.join(',') } } }
 }

@@ -16,10 +16,10 @@ export const foundIn = (object: KubernetesObject, rule: RuleId, message: string)
 /** The annotation of an object or its Namespace with the ids of intended findings, separated by commas. A reason may follow. */
 export const ALLOW = 'meshstep.dev/allow'
 
-/** Leaves out findings that their object or the Namespace allows. */
-export const unallowed = (found: readonly Found[], home: KubernetesObject | undefined): Finding[] =>
+/** Leaves out findings that their object, or one of these others, allows. */
+export const unallowed = (found: readonly Found[], ...others: (KubernetesObject | undefined)[]): Finding[] =>
   found
-    .filter((one) => ![one.in, home].some((object) => allowedIn(object).includes(one.rule)))
+    .filter((one) => ![one.in, ...others].some((object) => allowedIn(object).includes(one.rule)))
     .map(({ in: _, ...finding }) => finding)
 
 /** Reports allowed ids that no finding has. */
