@@ -5,7 +5,7 @@ import { Refused } from '../../platform/base/errors.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { evaluate } from './evaluate.ts'
 import { buildInput } from './evaluation-input.ts'
-import type { Expectation } from './expectation.ts'
+import { type Expectation, expectationsOf } from './expectation.ts'
 import { asTaken, observeForQuery } from './observe.ts'
 import { OUTSIDE, type Query } from './query.ts'
 import { parseSide, sideName } from './side.ts'
@@ -32,6 +32,16 @@ export const expected = async (
     results.push({ ...expectation, ...(await check(memories, kubernetes, expectation, sender, options)) })
   return results
 }
+
+/** Lists a sentence for each expectation in the config of an application that a cluster does not meet. */
+export const unmetSentences = async (
+  memories: Pick<Memories, 'read'>,
+  kubernetes: Kubernetes,
+  ...application: Parameters<typeof expectationsOf>
+): Promise<string[]> =>
+  (await expected(memories, kubernetes, expectationsOf(...application), undefined)).flatMap(
+    ({ met, allowed, sentence }) => (met ? [] : [`expected to be ${allowed ? 'allowed' : 'refused'}: ${sentence}`]),
+  )
 
 const check = async (
   memories: Pick<Memories, 'read'>,

@@ -13,8 +13,7 @@ import { type Subject, subjectName } from '../../platform/base/subject.ts'
 import { type Kubernetes, readingOnce } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
-import { expected } from '../authorization/check-expectations.ts'
-import { expectationsOf } from '../authorization/expectation.ts'
+import { unmetSentences } from '../authorization/check-expectations.ts'
 import type { Asker } from '../views/answer-query.ts'
 import { accountFindings } from './accounts.ts'
 import { type Cluster, readCluster } from './cluster.ts'
@@ -146,17 +145,7 @@ const expectationFindings = async (
 ): Promise<Finding[]> => {
   const findings: Finding[] = []
   for (const { subject, state } of states)
-    for (const { met, sentence, allowed } of await expected(
-      memories,
-      kubernetes,
-      expectationsOf(subject, state.config),
-      undefined,
-    ))
-      if (!met)
-        findings.push({
-          rule: 'expectation',
-          about: subjectName(subject),
-          message: `expected to be ${allowed ? 'allowed' : 'refused'}: ${sentence}`,
-        })
+    for (const message of await unmetSentences(memories, kubernetes, subject, state.config))
+      findings.push({ rule: 'expectation', about: subjectName(subject), message })
   return findings
 }
