@@ -7,7 +7,7 @@ import { allPods, isOnMesh, type ObservedPods, typicalPod } from '../../authoriz
 import type { Query } from '../../authorization/query.ts'
 import { type Side, sideName } from '../../authorization/side.ts'
 import { ifThere } from '../compare-requests.ts'
-import type { ObservedClient, World } from './world.ts'
+import type { ObservedClient, World, Worlds } from './world.ts'
 
 /** A client on one side of a comparison. */
 export type Face = {
@@ -47,7 +47,7 @@ export const isChanged = ({ faces: [before, after] }: Client): boolean => textOf
 const textOf = (face: Face | undefined): string => JSON.stringify(face && [face.kind, face.account])
 
 /** Builds the client for an application or a Gateway, on both sides. */
-export const clientOf = async (subject: Side, worlds: readonly [World, World]): Promise<Client> => {
+export const clientOf = async (subject: Side, worlds: Worlds): Promise<Client> => {
   const name = sideName(subject)
   const faceIn = async (world: World) => faceOf({ from: subject }, await world.observeClient(subject), world, name)
   const faces = [await faceIn(worlds[0]), await faceIn(worlds[1])] as const
@@ -58,7 +58,7 @@ export const clientOf = async (subject: Side, worlds: readonly [World, World]): 
  * Builds the client for an account that pods without a workload run as. If a world has no such pod, for example between two runs of a job, and the account
  * `isNamed`, a pod that would run as it stands in. That pod is on the mesh, by its own label if its namespace is not enrolled.
  */
-export const accountClient = (account: Account, worlds: readonly [World, World], isNamed: boolean): Client => {
+export const accountClient = (account: Account, worlds: Worlds, isNamed: boolean): Client => {
   const { namespace, serviceAccount } = account
   const isAmbient = worlds.some((world) => areEnrolling(world.namespace(namespace)?.metadata.labels))
   const labels = { ...(!isAmbient && { [ENROLMENT_LABEL]: 'ambient' }) }

@@ -1,3 +1,4 @@
+import pMap from 'p-map'
 import { type Memories, memoryName } from '../../../core/state/memory.ts'
 import type { MeshConfig } from '../../../mesh/istio/beacon-config.ts'
 import { istiodHomes, meshConfigLookups } from '../../../mesh/istio/mesh-config.ts'
@@ -12,7 +13,7 @@ import {
   lookupsOf,
   observeLookups,
 } from '../../../platform/kubernetes/lookups.ts'
-import { type Kind, type KubernetesObject, nameOf, type Reference } from '../../../platform/kubernetes/objects.ts'
+import { type Kind, type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../../platform/kubernetes/ownership-labels.ts'
 import { findBeacon } from '../../authorization/memories.ts'
 import { needsClass } from '../../authorization/observe.ts'
@@ -74,18 +75,9 @@ export const readDecidingObjects = async (
     }
   }
   const miss = (namespace: string, what: string) => unread.set(namespace, [...(unread.get(namespace) ?? []), what])
-  const findOrMiss = async (reference: Reference, forbidden: () => void): Promise<KubernetesObject | undefined> => {
-    try {
-      return await kubernetes.find(reference)
-    } catch (error) {
-      if (!isForbidden(error)) throw error
-      return void forbidden()
-    }
-  }
 
   const isListed = await Promise.all([
-    ...OF_THE_MESH.map(async (kind) => (await list(kind, undefined)) || miss('', kind)),
-    (async () => (await list('ServiceEntry', undefined)) || miss('', 'ServiceEntry'))(),
+    ...[...OF_THE_MESH, 'ServiceEntry' as const].map(async (kind) => (await list(kind, undefined)) || miss('', kind)),
     list('Namespace', undefined),
   ])
   const everywhere = await Promise.all(OF_NAMESPACES.map(async (kind) => await list(kind, undefined)))
@@ -94,8 +86,10 @@ export const readDecidingObjects = async (
   const names = isNamed ? new Set(objects.flatMap((one) => (one.kind === 'Namespace' ? one.metadata.name : []))) : homes
   if (!isNamed)
     await each(homes, async (name) => {
-      const found = await findOrMiss({ kind: 'Namespace', name }, () => miss(name, nameOf({ kind: 'Namespace', name })))
-      if (found) objects.push(decidingFields(found))
+      const reference = { kind: 'Namespace', name } as const
+      const found = await ifPermitted(kubernetes.find(reference).then((object) => [object ?? []].flat()))
+      if (found) objects.push(...found.map(decidingFields))
+      else miss(name, nameOf(reference))
     })
   const [first, ...others] = OF_NAMESPACES.filter((_, index) => !everywhere[index])
   if (first && !isNamed) for (const kind of ['Namespace', first]) miss(UNSEEN, kind)
@@ -136,14 +130,9 @@ const readMeshConfigs = async (
   }
 }
 
-const each = async <T>(all: Iterable<T>, read: (one: T) => Promise<unknown>): Promise<void> => {
-  for (const some of sliced([...all], AT_ONCE)) await Promise.all(some.map(read))
-}
-
-const AT_ONCE = 8
-
-const sliced = <T>(all: readonly T[], size: number): T[][] =>
-  Array.from({ length: Math.ceil(all.length / size) }, (_, index) => all.slice(index * size, (index + 1) * size))
+/** Reads side by side, a few at a time. */
+const each = <T>(all: Iterable<T>, read: (one: T) => Promise<unknown>): Promise<unknown> =>
+  pMap(all, read, { concurrency: 8 })
 
 /** Reads the relevant parts of memories. Memories may be long, so the rest of each page is dropped at once. */
 const readSaid = async (memories: ReadMemories, kubernetes: Kubernetes, names: Iterable<string>) => {

@@ -13,7 +13,7 @@ import { outsideClients } from './outside.ts'
 import { sourcesOf } from './policy-sources.ts'
 import { type AskedPort, portsOf } from './ports.ts'
 import { isUnchanged } from './target-unchanged.ts'
-import type { ObservedTarget, World } from './world.ts'
+import type { ObservedTarget, Worlds } from './world.ts'
 
 /** Clients with the same change in the results of some requests. */
 export type Found = AskedPort & {
@@ -45,8 +45,6 @@ type Options = {
   /** Yields to other requests. The remaining targets are not compared once it returns false. */
   readonly goesOn?: () => Promise<boolean>
 }
-
-type Worlds = readonly [World, World]
 
 /**
  * Compares the access in two worlds. If the policies, labels, pods, waypoints or accounts of a target differ, all clients are compared, else only the

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { type Client, isChanged } from './clients.ts'
 import type { Cluster } from './cluster.ts'
 import { waypointsIn } from './relevant.ts'
-import type { World } from './world.ts'
+import type { World, Worlds } from './world.ts'
 
 /**
  * Names the ServiceEntries with access that may change, because they cannot be compared. These have a changed policy of their own, or lead to a waypoint
@@ -13,7 +13,7 @@ export const unknownServiceEntries = (
   { unread }: Pick<Cluster, 'unread'>,
   changed: readonly KubernetesObject[],
   clients: readonly Client[],
-  worlds: readonly [World, World],
+  worlds: Worlds,
 ): string[] => {
   const isClientChanged = clients.some((one) => one.faces[0] !== undefined && isChanged(one))
   const policies = worlds.flatMap(({ objects }) => objects.filter(({ kind }) => kind === 'AuthorizationPolicy'))

@@ -1,11 +1,10 @@
 import type { FoundMeshConfigs } from '../../../mesh/istio/mesh-config.ts'
 import { type KubernetesObject, objectKey } from '../../../platform/kubernetes/objects.ts'
-import type { ObservedPods } from '../../authorization/pods.ts'
 import { decidingText } from './deciding-fields.ts'
-import type { ObservedTarget, World } from './world.ts'
+import type { ObservedTarget, Worlds } from './world.ts'
 
 /** Tells if everything that decides for a target is the same on both sides. */
-export const isUnchanged = (one: ObservedTarget, other: ObservedTarget, worlds: readonly [World, World]): boolean =>
+export const isUnchanged = (one: ObservedTarget, other: ObservedTarget, worlds: Worlds): boolean =>
   isSame(one.policies, other.policies) &&
   isSame(one.services, other.services) &&
   isSame(one.gateways, other.gateways) &&
@@ -14,11 +13,14 @@ export const isUnchanged = (one: ObservedTarget, other: ObservedTarget, worlds: 
   isSame(listed(one.toNamespace), listed(other.toNamespace)) &&
   isSameMesh(worlds[0].join(one, NOBODY).meshConfigs, worlds[1].join(other, NOBODY).meshConfigs) &&
   JSON.stringify(one.said) === JSON.stringify(other.said) &&
-  arePods(one.to, other.to)
+  JSON.stringify(one.to?.template) === JSON.stringify(other.to?.template) &&
+  isSame(runningOf(one), runningOf(other))
 
 const NOBODY = { from: undefined, fromNamespace: undefined, mesh: undefined }
 
 const classesOf = ({ gatewayClasses }: ObservedTarget) => (gatewayClasses === 'unreadable' ? undefined : gatewayClasses)
+
+const runningOf = ({ to }: ObservedTarget) => to?.running as KubernetesObject[] | undefined
 
 const listed = (object: KubernetesObject | undefined): KubernetesObject[] => (object ? [object] : [])
 
@@ -39,10 +41,3 @@ const isSame = (some: Objects, others: Objects): boolean =>
         (other !== undefined && objectKey(one) === objectKey(other) && decidingText(one) === decidingText(other))
       )
     }))
-
-const arePods = (some: ObservedPods | undefined, others: ObservedPods | undefined): boolean =>
-  some === others ||
-  (some !== undefined &&
-    others !== undefined &&
-    (some.template === others.template || JSON.stringify(some.template) === JSON.stringify(others.template)) &&
-    isSame(some.running as KubernetesObject[], others.running as KubernetesObject[]))

@@ -6,9 +6,7 @@ import type { Cluster } from './cluster.ts'
 import { decidingText } from './deciding-fields.ts'
 import { UNSEEN } from './nameless-clients.ts'
 import { accountName, sourcesOf } from './policy-sources.ts'
-import type { World } from './world.ts'
-
-type Worlds = readonly [World, World]
+import type { World, Worlds } from './world.ts'
 
 /**
  * Builds clients of which only the account is known: pods without a workload, and accounts in policies that no known application runs as. Such an account

@@ -61,6 +61,9 @@ export type World = {
   join(target: ObservedTarget, client: ObservedClient): ObservedCluster
 }
 
+/** A cluster before and after a change. */
+export type Worlds = readonly [World, World]
+
 /** Builds a world from a cluster that was read. */
 export const createWorld = ({ objects, said, absent, unread }: Cluster): World => {
   const named = new Map(objects.map((one) => [objectKey(one), one]))
