@@ -6,7 +6,7 @@ import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { evaluate } from './evaluate.ts'
 import { buildInput } from './evaluation-input.ts'
 import { type Expectation, expectationsOf } from './expectation.ts'
-import { asTaken, observeForQuery } from './observe.ts'
+import { observeForQuery } from './observe.ts'
 import { OUTSIDE, type Query } from './query.ts'
 import { parseSide, sideName } from './side.ts'
 
@@ -59,7 +59,8 @@ const check = async (
   }
   try {
     const observed = await observeForQuery(memories, kubernetes, question)
-    const { request, snapshot } = buildInput(question, asTaken(observed, planned))
+    const untaken = observed.untaken?.filter(({ condition }) => !planned.has(condition.object))
+    const { request, snapshot } = buildInput(question, { ...observed, untaken })
     const decision = evaluate(request, snapshot)
     return { met: decision.decided && decision.allowed === allowed, sentence: decision.sentence }
   } catch (error) {

@@ -137,12 +137,6 @@ const untakenOf = perObjects(
   ): readonly Unenforced[] => unenforced([...policies, ...services], configs).filter(isPending),
 )
 
-/** Treats the named objects as taken by the mesh, even if they are pending. Without names, it treats all objects so. */
-export const asTaken = (observed: ObservedCluster, names?: ReadonlySet<string>): ObservedCluster => ({
-  ...observed,
-  untaken: names ? (observed.untaken ?? []).filter(({ condition }) => !names.has(condition.object)) : [],
-})
-
 /** Tells if the purpose of a waypoint follows from its GatewayClass, because its own label is missing. */
 export const needsClass = ({ metadata: { labels } }: KubernetesObject): boolean =>
   ownValue(labels, 'istio.io/waypoint-for') === undefined

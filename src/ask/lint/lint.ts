@@ -3,6 +3,7 @@ import { lostMemories } from '../../core/events/sweep.ts'
 import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { type Owner, ownersIn } from '../../core/reconcile/observe/field-owners.ts'
+import { describeUnmatchedEndpoint, unmatchedEndpoints } from '../../core/relations/told/unmatched-endpoints.ts'
 import { type Memories, memoryName } from '../../core/state/memory.ts'
 import type { State } from '../../core/state/state.ts'
 import type { Clock } from '../../platform/base/clock.ts'
@@ -21,7 +22,6 @@ import { type Finding, type Found, unallowed, unknownAllowed } from './finding.t
 import { peerAuthenticationFindings } from './peer-authentications.ts'
 import { policyFindings } from './policies.ts'
 import { shadowingFindings } from './shadowing.ts'
-import { unmatchedEndpointFindings } from './unmatched-endpoints.ts'
 import { unenforcedFindings, waitFindings } from './waits.ts'
 import { refusedWaypointFindings } from './waypoint-refused.ts'
 import { waypointFindings } from './waypoints.ts'
@@ -60,7 +60,7 @@ export const lintNamespace = async (
     ...read.flatMap((one) => ('rule' in one ? [one] : [])),
     ...lostFindings(owners, namespace, stored),
     ...(await documentFindings(features, kubernetes, namespace, authorizeAuthor)),
-    ...states.flatMap(({ subject, state }) => unmatchedEndpointFindings(subject, state)),
+    ...states.flatMap(endpointFindings),
     ...(await waitFindings(
       { features, kubernetes, clock, environment, owners: async () => owners },
       states.map(({ subject }) => subject),
@@ -123,6 +123,14 @@ const stateIn = (memories: Memories, namespace: string, memory: KubernetesObject
     return [{ rule: 'memory-unreadable', about: subjectName(subject), message: state.message, in: memory }]
   return state === undefined ? [] : [{ subject, state }]
 }
+
+/** Reports endpoints that the config names and no relation has, and those that only a relation has. */
+const endpointFindings = ({ subject, state }: Known): Found[] =>
+  unmatchedEndpoints(state).map((unknown) => ({
+    rule: unknown.to === 'relations' ? 'endpoint-unknown' : 'endpoint-unnamed',
+    about: subjectName(subject),
+    message: describeUnmatchedEndpoint(unknown),
+  }))
 
 const documentFindings = async (
   features: Features,

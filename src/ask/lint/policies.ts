@@ -15,6 +15,7 @@ import { ownValue } from '../../platform/base/own-value.ts'
 import { hasLabels } from '../../platform/kubernetes/label-selector.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { isHeadless } from '../../platform/kubernetes/services.ts'
+import { Gateway } from '../authorization/gateway.ts'
 import { GATEWAY_NAME, ownProxy } from '../authorization/pods.ts'
 import { detectProtocol, lacksPort, tcpPorts } from '../authorization/protocol.ts'
 import { findWaypoint } from '../authorization/waypoint.ts'
@@ -54,7 +55,7 @@ const OF_ZTUNNELS: readonly Found['rule'][] = [
 ]
 
 /** The proxies that enforce a policy of pods. They are unknown if its selector picks none of the known pods. */
-export type Enforcers = 'Envoys' | 'ztunnels' | 'unknown'
+type Enforcers = 'Envoys' | 'ztunnels' | 'unknown'
 
 /** Turns mistakes of a policy into findings. Those that concern ztunnels only are left out for Envoys, and are one note where the proxies are unknown. */
 export const mistakeFindings = (
@@ -150,10 +151,10 @@ const portsAt = (policy: AuthorizationPolicy, cluster: Cluster): WaypointPort[] 
   return gateways.length === targets.length ? gateways.flatMap(listenersOf) : undefined
 }
 
-type Listener = { readonly port: number; readonly protocol: string }
-
-const listenersOf = ({ spec }: { spec?: { listeners?: Listener[] } }): WaypointPort[] =>
-  spec?.listeners?.map(({ port, protocol }) => ({ port, protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp' })) ?? []
+const listenersOf = (gateway: KubernetesObject): WaypointPort[] =>
+  Gateway.parse(gateway).spec.listeners.flatMap(({ port, protocol }) =>
+    port === undefined ? [] : [{ port, protocol: protocol.startsWith('HTTP') ? 'http' : 'tcp' }],
+  )
 
 const portsOf = (service: KubernetesObject): WaypointPort[] =>
   tcpPorts(service).map((one) => ({ port: one.port, protocol: detectProtocol(one) }))

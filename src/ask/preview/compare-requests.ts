@@ -25,9 +25,9 @@ export type Change = {
 }
 
 /** The two sides of a compared request. A side is undefined if the destination or the client does not exist, so that nothing passes. */
-export type Pair = readonly [EvaluationInput | undefined, EvaluationInput | undefined]
+type Pair = readonly [EvaluationInput | undefined, EvaluationInput | undefined]
 
-export type Compared = {
+type Compared = {
   readonly changes: readonly Change[]
   /** The reasons why it is unknown if the result of some requests changes. */
   readonly doubts: readonly string[]

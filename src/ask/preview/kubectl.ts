@@ -5,7 +5,7 @@ import { groupOf, isKind, type KubernetesObject, objectKey, type Reference } fro
 import { KUBECTL, takenOver } from './client-side.ts'
 
 /** Writes an object as kubectl does. Resolves to remarks. Rejects with Refused, 400, if the API server would refuse it. */
-export type Writer = (object: KubernetesObject) => Promise<readonly string[]>
+type Writer = (object: KubernetesObject) => Promise<readonly string[]>
 
 /** Creates a writer that applies objects to `planned`, or deletes them. `asking` makes dry runs of what is applied. */
 export const createWriter =

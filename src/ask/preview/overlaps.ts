@@ -1,11 +1,11 @@
 import { matchesPath } from '../authorization/evaluate/path.ts'
 
 /** Path patterns with a common match, and an example of it. */
-export type Overlap = { readonly patterns: readonly string[]; readonly value: string }
+type Overlap = { readonly patterns: readonly string[]; readonly value: string }
 
 const TEMPLATE = /(\{\*\*?\})/
 
-export const isTemplate = (pattern: string): boolean => TEMPLATE.test(pattern)
+const isTemplate = (pattern: string): boolean => TEMPLATE.test(pattern)
 
 /** The limit of work for the patterns of a target, in characters of intermediate results. Realistic policies need a small part of it. */
 const MOST_WORK = 2_000_000

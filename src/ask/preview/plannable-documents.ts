@@ -13,7 +13,7 @@ import {
 } from '../../platform/kubernetes/objects.ts'
 
 /** Documents that a plan can follow, and remarks on the others. */
-export type PlannableDocuments = {
+type PlannableDocuments = {
   readonly objects: readonly KubernetesObject[]
   /** The reasons why the comparison of access is incomplete. */
   readonly incomplete: readonly string[]

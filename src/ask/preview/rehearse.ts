@@ -43,7 +43,7 @@ const MOST_LOOKS = 3
 const TOO_MANY_EVENTS = `more than ${MOST_EVENTS} events follow: what comes after them is not planned`
 const TOO_MANY_LOOKS = `applications that wait go on after ${MOST_LOOKS} looks: what comes after them is not planned`
 
-export type Rehearsed = {
+type Rehearsed = {
   /** The steps, in their order. */
   readonly steps: readonly ReportedStep[]
   /** The reasons why the rehearsal is incomplete. */

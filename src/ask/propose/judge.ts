@@ -6,7 +6,7 @@ import { beaconsOf, declaredTypes, declaresClients, type PolicyType } from './st
  * The verdict on a client of an application. `stands`: it is let in by what was declared. `granted`: the proposal lets it in. `suspicious`: it looks
  * like an attack, a probe or a scan, and is kept out until a person decides. `unnameable`: no relation can name it, and its target is left as it is.
  */
-export type Verdict = 'stands' | 'granted' | 'suspicious' | 'unnameable'
+type Verdict = 'stands' | 'granted' | 'suspicious' | 'unnameable'
 
 export type Judged = {
   readonly seen: Seen

@@ -11,7 +11,7 @@ import { draftTarget, reasonToLeave } from './target-draft.ts'
 import { writeDocuments } from './write-documents.ts'
 
 /** A client or an application that a person has to look at. */
-export type Listed = {
+type Listed = {
   /** `suspicious`: the client is kept out. `left`: the application is left as it is, and so open if it was. */
   readonly kind: 'suspicious' | 'left'
   readonly from?: string

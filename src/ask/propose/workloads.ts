@@ -17,7 +17,7 @@ type Objects = {
 }
 
 /** The workloads and Services of a namespace, by the names of applications. */
-export type Workloads = {
+type Workloads = {
   readonly names: readonly string[]
   of(subject: Subject): Pick<Application, 'workload' | 'services'>
 }

@@ -9,7 +9,7 @@ import type { Flow } from './flows.ts'
 export type AccessNow = 'allowed' | 'open' | 'none' | 'unknown'
 
 /** The classes, in the order in which a person looks at them. */
-export const CLASSES = ['refused', 'used without a relation', 'allowed and used', 'allowed and silent'] as const
+const CLASSES = ['refused', 'used without a relation', 'allowed and used', 'allowed and silent'] as const
 export type TrafficClass = (typeof CLASSES)[number]
 
 export type Classified = Flow & {

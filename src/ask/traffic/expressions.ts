@@ -10,7 +10,7 @@ const LABELS = [
  * The expressions for HTTP requests by their code, for all TCP connections, for those that a policy refused, and for the seconds since which proxies are
  * scraped.
  */
-export type Expressions = {
+type Expressions = {
   readonly http: string
   readonly tcp: string
   readonly denied: string

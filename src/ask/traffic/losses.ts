@@ -5,7 +5,7 @@ import { isCovered, secondsIn, timeText } from './time.ts'
 import type { TrafficView } from './traffic.ts'
 
 /** The traffic of an access that is lost. */
-export type Use = {
+type Use = {
   /** `unknown` if nothing tells: no proxies are scraped, or the target is not all on the mesh, so that nobody sees all traffic to it. */
   readonly is: 'used' | 'silent' | 'unknown'
   /** The requests of HTTP and connections of TCP that passed in the last `seconds`. */

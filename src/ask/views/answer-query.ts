@@ -11,7 +11,7 @@ export type Asker = { readonly kubernetes: Kubernetes; readonly sender: Sender |
  * Answers a question of the user in the header `authorization`. Rejects with Refused, 401, and with Unavailable, 429, if too many questions
  * are being answered.
  */
-export type AnswerQuery = <T>(
+type AnswerQuery = <T>(
   authorization: string | undefined,
   answer: (asker: Asker) => Promise<T>,
   trace?: Trace,

@@ -40,7 +40,7 @@ export type AssessDependencies = {
 }
 
 /** The assessment of an application: the findings that a step would have and report. */
-export type Assessment = Judgement & {
+type Assessment = Judgement & {
   readonly state: State
   readonly resolved: ResolvedRelations
   readonly peers: Peers

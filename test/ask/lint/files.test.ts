@@ -29,6 +29,7 @@ describe('a field that is null is as absent, as an API server leaves it out', ()
     found(`{ kind: ${kind}, metadata: { name: a, namespace: shop${metadata} }, spec: ${spec} }`)
 
   test.each([
+    ['an object', 'null'],
     ['a selector', '{ selector: null, rules: [{ from: [{ source: { namespaces: [a] } }] }] }'],
     ['rules', '{ selector: { matchLabels: { a: b } }, rules: null }'],
     ['a field within rules', '{ rules: [{ from: [{ source: { namespaces: [a], principals: null } }], when: null }] }'],

@@ -31,10 +31,6 @@ spec: { selector: {}, action: DENY, rules: [{ to: [{ operation: { paths: [/admin
 
 const found = (text: string) => fileFindings(text, 'a.yaml').map(({ rule, line }) => [rule, line])
 
-test('a spec that is null is as absent', () => {
-  expect(found('{ kind: AuthorizationPolicy, metadata: { name: a, namespace: b }, spec: null }')).toEqual([])
-})
-
 test('policies of a file are judged one by one, and the line of each is known', () => {
   expect(found(`# the first\nkind: Other\nmetadata: { name: x }\n---${POLICY}`)).toEqual([
     ['policy-ineffective', 5],

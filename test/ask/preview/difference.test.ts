@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { evaluate } from '../../../src/ask/authorization/evaluate.ts'
 import { buildInput } from '../../../src/ask/authorization/evaluation-input.ts'
-import { asTaken, observeForQuery } from '../../../src/ask/authorization/observe.ts'
+import { observeForQuery } from '../../../src/ask/authorization/observe.ts'
 import type { Query } from '../../../src/ask/authorization/query.ts'
 import type { Side } from '../../../src/ask/authorization/side.ts'
 import { compareAccess } from '../../../src/ask/preview/compare.ts'
@@ -88,7 +88,7 @@ const createOracle = (objects: readonly KubernetesObject[]) => {
     const observed = known.get(key) ?? observeForQuery(features.memories, kubernetes, askedOf(query))
     known.set(key, observed)
     try {
-      const { request, snapshot } = buildInput(askedOf(query), asTaken(await observed))
+      const { request, snapshot } = buildInput(askedOf(query), { ...(await observed), untaken: [] })
       const { allowed, decided } = evaluate(request, snapshot)
       return allowed ? 'allowed' : decided ? 'denied' : 'undecided'
     } catch (error) {

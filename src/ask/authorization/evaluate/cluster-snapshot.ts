@@ -73,10 +73,10 @@ export type ClusterSnapshot = {
 }
 
 /** The parts of a request and a snapshot that differ for other pods. */
-export type OtherPods = Pick<AccessRequest, 'from' | 'to'> & Pick<ClusterSnapshot, 'workloads'>
+type OtherPods = Pick<AccessRequest, 'from' | 'to'> & Pick<ClusterSnapshot, 'workloads'>
 
 /** The proxy of a Gateway. */
-export type GatewaySnapshot = {
+type GatewaySnapshot = {
   readonly name: string
   readonly labels: Readonly<Record<string, string>>
   /** A client may show its own certificate. Then the name in the certificate is its identity. */

@@ -7,7 +7,7 @@ import type { RequestContext } from './request-context.ts'
 import { matchRule } from './rule.ts'
 
 /** A policy that exists only under an unknown condition, named by `perhaps`. */
-export type ConditionalPolicy = { readonly policy: AuthorizationPolicy; readonly perhaps: string }
+type ConditionalPolicy = { readonly policy: AuthorizationPolicy; readonly perhaps: string }
 
 /** A proxy that a request passes, with its knowledge of the request and the policies that it enforces. */
 export type EnforcementPoint = {

@@ -1,5 +1,5 @@
 /** A condition that fails, or is unknown offline: the reason, and the number of conditions met before it. */
-export type Mismatch = { readonly is: 'no' | 'unknown'; readonly because: string; readonly met: number }
+type Mismatch = { readonly is: 'no' | 'unknown'; readonly because: string; readonly met: number }
 
 export type MatchResult = { readonly is: 'yes' } | Mismatch
 

@@ -3,7 +3,7 @@ import { sortedGroups } from '../../../platform/base/sorted-groups.ts'
 import { hasLabels } from '../../../platform/kubernetes/label-selector.ts'
 import type { WorkloadSnapshot } from './cluster-snapshot.ts'
 
-export type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
+type Mode = 'UNSET' | 'DISABLE' | 'PERMISSIVE' | 'STRICT'
 
 /** A PeerAuthentication, https://istio.io/latest/docs/reference/config/security/peer_authentication/ */
 export type PeerAuthentication = {

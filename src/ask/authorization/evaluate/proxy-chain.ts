@@ -8,7 +8,7 @@ import { refusesPlaintext } from './peer-authentication.ts'
 import type { RequestContext } from './request-context.ts'
 
 /** The proxies that a request passes, in order, with notes on the way. */
-export type ProxyChain = {
+type ProxyChain = {
   readonly points: readonly EnforcementPoint[]
   readonly steps: readonly TraceStep[]
   /** The reason why the client passes no waypoint although labels name one. */

@@ -182,7 +182,7 @@ const told = (
 }
 
 /** `- reviews → details GET :9080 /details/*` */
-export const lineOf = (
+const lineOf = (
   client: string,
   target: string,
   change: Change & Pick<AccessChange, 'via' | 'port' | 'notPorts'>,

@@ -4,7 +4,6 @@ import { buildInput, type EvaluationInput } from '../../authorization/evaluation
 import { findIngress } from '../../authorization/ingress.ts'
 import { allPods } from '../../authorization/pods.ts'
 import { type Side, sideName } from '../../authorization/side.ts'
-import { applicationsIn } from '../applications.ts'
 import { type Change, compareRequests, ifThere, pastWaypoints, TOO_MANY } from '../compare-requests.ts'
 import { type Class, type Classify, createClassify } from './classes.ts'
 import { type Client, clientOf, type Face, isChanged, type Way } from './clients.ts'
@@ -125,15 +124,22 @@ const createComparison = (worlds: Worlds, clients: readonly Client[], options: O
 
 const TOO_MANY_PATTERNS = 'policies name more patterns of accounts than are compared'
 
-/** Lists the targets of both worlds: applications, Gateways that take traffic from outside, and pods of neither. */
+/** Lists the targets of both worlds: applications, Gateways that take traffic from outside, and pods of neither. What a Gateway owns is no application. */
 const subjectsIn = (worlds: Worlds): Side[] => {
   const objects = worlds.flatMap((world) => world.objects)
+  const applications = objects.flatMap(({ kind, metadata: { namespace, name, ownerReferences = [] } }) =>
+    ['StatefulSet', 'Deployment', 'Service'].includes(kind) &&
+    namespace !== undefined &&
+    !ownerReferences.some((owner) => owner.kind === 'Gateway')
+      ? [{ kind: 'application' as const, namespace, application: name }]
+      : [],
+  )
   const gateways = objects.flatMap(({ kind, metadata: { namespace = '', name } }) =>
     kind === 'Gateway' ? [{ kind: 'gateway' as const, namespace, application: name }] : [],
   )
   const ingress = gateways.filter((one) => worlds.some((world) => findIngress(world.gateway(one), one)))
   const lone = worlds.flatMap((world) => world.lone.subjects)
-  const byName = new Map([...applicationsIn(objects), ...ingress, ...lone].map((one) => [sideName(one), one]))
+  const byName = new Map([...applications, ...ingress, ...lone].map((one) => [sideName(one), one]))
   return [...byName.values()].toSorted((one, other) => (sideName(one) < sideName(other) ? -1 : 1))
 }
 

@@ -5,7 +5,7 @@ import type { Pattern } from './policy-sources.ts'
 /** Stands for unknown namespaces. It is no valid name of a namespace. */
 export const UNSEEN = '*'
 
-export type NamelessClients = {
+type NamelessClients = {
   readonly clients: readonly Client[]
   /** False if patterns distinguish more accounts than are compared. */
   readonly isWhole: boolean

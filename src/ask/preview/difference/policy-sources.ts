@@ -7,7 +7,7 @@ import type { Account } from '../../authorization/accounts.ts'
 import { matchesGlob, matchesText } from '../../authorization/evaluate/text.ts'
 
 /** The clients that a policy names. */
-export type Sources = {
+type Sources = {
   readonly accounts: readonly NamedAccount[]
   /** Patterns that several clients may match. */
   readonly patterns: readonly Pattern[]

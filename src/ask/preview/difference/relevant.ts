@@ -8,7 +8,7 @@ import { indexOf, under } from './index-of.ts'
 type Labels = Readonly<Record<string, string>>
 
 /** A target, described well enough to look up the objects that may decide for it. */
-export type About = {
+type About = {
   readonly namespace: string
   readonly name: string
   /** The labels of all its pods and of their template. */
@@ -16,7 +16,7 @@ export type About = {
   readonly namespaceLabels: Labels
 }
 
-export type Relevant = {
+type Relevant = {
   readonly services: readonly KubernetesObject[]
   readonly policies: readonly KubernetesObject[]
   readonly peerAuthentications: readonly KubernetesObject[]
