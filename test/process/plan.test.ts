@@ -56,5 +56,5 @@ test.each([[true], [false]])('a bundle alone makes plans (from a snapshot: %s)',
 test('the image has nothing of the embedded API', async () => {
   const bundles = (await readdir('dist')).filter((file) => /^(server|comparison|page|shared-).*js$/.test(file))
   const texts = await Promise.all(bundles.map((file) => readFile(join('dist', file), 'utf8')))
-  expect(texts.filter((text) => /createEmbeddedApi|ajv\/dist/.test(text))).toEqual([])
+  expect(texts.filter((text) => /createEmbeddedApi/.test(text))).toEqual([])
 })

@@ -1,41 +1,32 @@
-import type { FieldSet, KubernetesObject, ManagedFields } from '../../platform/kubernetes/objects.ts'
+import { isMap, type JsonMap, parsed } from '../../platform/base/json.ts'
+import { type FieldSet, fieldsOf, unionFields, withoutFields } from '../../platform/kubernetes/apply/field-set.ts'
+import type { KubernetesObject as Json } from '../../platform/kubernetes/apply/object.ts'
+import { ownersOf, tracked, withOwners } from '../../platform/kubernetes/apply/owners.ts'
+import type { KubernetesObject, ManagedFields } from '../../platform/kubernetes/objects.ts'
+import { shapeOf } from './cluster/shape-of.ts'
 
 /** The field manager of `kubectl apply --server-side`. */
 export const KUBECTL = 'kubectl'
 
-const LAST_APPLIED = 'f:kubectl.kubernetes.io/last-applied-configuration'
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /**
- * Returns the field managers of an object after `kubectl apply --server-side` has migrated fields from client-side apply. Without this, fields that are
- * missing from the next apply would stay. Returns undefined if the object was never applied client-side.
+ * Returns the field managers of an object after what it was given by client-side apply is held by kubectl alone. So what the next apply leaves out of
+ * that is removed, and what the API server has defaulted stays. Returns undefined if the object was never applied client-side.
  */
-export const takenOver = ({ metadata: { managedFields = [] } }: KubernetesObject): ManagedFields[] | undefined => {
-  const taken = managedFields.filter((one) => one.operation === 'Update' && keepsLastApplied(one))
-  const [first] = taken
-  if (first === undefined) return undefined
-  const isKubectl = ({ manager, operation }: ManagedFields) => manager === KUBECTL && operation === 'Apply'
-  const joined = [...taken.map(withoutLastApplied), ...managedFields.filter(isKubectl).map(fieldsOf)].reduce(union)
-  return [
-    ...managedFields.filter((one) => !taken.includes(one) && !isKubectl(one)),
-    { ...first, fieldsV1: { 'f:metadata': { 'f:annotations': { [LAST_APPLIED]: {} } } } },
-    { ...first, manager: KUBECTL, operation: 'Apply', fieldsV1: joined },
-  ]
+export const takenOver = (found: KubernetesObject): ManagedFields[] | undefined => {
+  const given = parsed(found.metadata.annotations?.[LAST_APPLIED] ?? '')
+  if (!isMap(given)) return undefined
+  const owners = ownersOf(found as Json)
+  const sets = owners.map(({ fields }) => fields)
+  const shape = shapeOf(sets, [found as JsonMap, given])
+  const fields = fieldsOf(tracked(given, { shape, zero: {}, status: true, custom: false }, undefined), shape)
+  const isKubectl = (owner: (typeof owners)[number]) => owner.manager === KUBECTL && owner.operation === 'Apply'
+  const others = owners.flatMap((owner) => {
+    const left = isKubectl(owner) ? undefined : withoutFields(owner.fields, fields)
+    return left === undefined ? [] : [{ ...owner, fields: left }]
+  })
+  const held = owners.filter(isKubectl).reduce<FieldSet | undefined>((sum, one) => unionFields(sum, one.fields), fields)
+  const own = { manager: KUBECTL, operation: 'Apply', apiVersion: found.apiVersion, fields: held ?? {} } as const
+  return withOwners(found as Json, [...others, own]).metadata.managedFields as ManagedFields[]
 }
-
-const fieldsOf = ({ fieldsV1 = {} }: ManagedFields): FieldSet => fieldsV1
-
-const annotationsOf = (one: ManagedFields): FieldSet => fieldsOf(one)['f:metadata']?.['f:annotations'] ?? {}
-
-const keepsLastApplied = (one: ManagedFields): boolean => Object.hasOwn(annotationsOf(one), LAST_APPLIED)
-
-/** Removes the last-applied annotation: it stays with its manager, because no server-side apply sets it. */
-const withoutLastApplied = (one: ManagedFields): FieldSet => {
-  const { [LAST_APPLIED]: _, ...annotations } = annotationsOf(one)
-  const { 'f:metadata': metadata, ...others } = fieldsOf(one)
-  return { ...others, 'f:metadata': { ...metadata, 'f:annotations': annotations } }
-}
-
-const union = (some: FieldSet, others: FieldSet): FieldSet => ({
-  ...some,
-  ...Object.fromEntries(Object.entries(others).map(([key, members]) => [key, union(some[key] ?? {}, members)])),
-})

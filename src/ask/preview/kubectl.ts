@@ -1,32 +1,43 @@
 import { Refused } from '../../platform/base/errors.ts'
+import { parseInput } from '../../platform/base/issues.ts'
+import { ObjectName } from '../../platform/base/names.ts'
 import { ApiError, ifPermitted, isFailure, isNotFound, isNotPermitted } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { groupOf, isKind, type KubernetesObject, objectKey, type Reference } from '../../platform/kubernetes/objects.ts'
 import { KUBECTL, takenOver } from './client-side.ts'
+import type { PlannedCluster } from './cluster/planned-cluster.ts'
 
 /** Writes an object as kubectl does. Resolves to remarks. Rejects with Refused, 400, if the API server would refuse it. */
 type Writer = (object: KubernetesObject) => Promise<readonly string[]>
 
-/** Creates a writer that applies objects to `planned`, or deletes them. `asking` makes dry runs of what is applied. */
+/** Creates a writer that applies objects to a planned cluster, or deletes them. `asking` makes dry runs of what is applied. */
 export const createWriter =
-  (planned: Kubernetes, asking: Pick<Kubernetes, 'apply'>, isDeletion: boolean): Writer =>
+  (planned: PlannedCluster, asking: Pick<Kubernetes, 'apply'>, isDeletion: boolean): Writer =>
   async (object) => {
     const { kind, metadata } = object
     if (!isKind(kind)) throw new Refused(400, 'a plan knows no objects of this kind')
-    const reference = { kind, namespace: metadata.namespace, name: metadata.name }
+    const reference = {
+      kind,
+      namespace: metadata.namespace,
+      name: parseInput(ObjectName, metadata.name, 'metadata.name'),
+    }
     try {
-      await requireServed(planned, object, reference)
+      await requireServed(planned.kubernetes, object, reference)
       if (isDeletion || metadata.deletionTimestamp !== undefined) {
-        await remove(planned, reference)
+        await remove(planned.kubernetes, reference)
         return []
       }
-      const doubt = await tried(planned, asking, object)
-      await apply(planned, object, reference)
-      return doubt === undefined ? [] : [`it is not known if the API server takes ${objectKey(object)}: ${doubt}`]
+      const answer = await tried(planned, asking, object, reference)
+      await apply(planned, object, reference, answer)
+      return 'doubt' in answer ? [`it is not known if the API server takes ${objectKey(object)}: ${answer.doubt}`] : []
     } catch (error) {
-      throw error instanceof ApiError ? new Refused(400, error.message, { cause: error }) : error
+      throw error instanceof ApiError ? new Refused(400, tellable(error, object), { cause: error }) : error
     }
   }
+
+/** Returns the message of an error. That about a Secret may quote its values. */
+const tellable = ({ message, status, reason }: ApiError, { kind }: KubernetesObject): string =>
+  kind === 'Secret' ? `the API server refuses it with ${status} ${reason}` : message
 
 /** Rejects if the cluster serves no objects of a kind that is not Kubernetes' own: of these, only a list tells for certain. */
 const requireServed = async (
@@ -42,30 +53,44 @@ const requireServed = async (
   await ifPermitted(listing)
 }
 
-/** Makes a dry run. Resolves to why its result is not known: who asks may not, a webhook fails, or the namespace is only planned. */
+type Answer = { readonly object: KubernetesObject } | { readonly doubt: string }
+
+/**
+ * Makes a dry run. It is not known what the API server would do if whoever asks may not ask it, if a webhook fails, or if the object or its namespace is
+ * otherwise after what the plan did before.
+ */
 const tried = async (
-  planned: Kubernetes,
+  { kubernetes, before }: PlannedCluster,
   asking: Pick<Kubernetes, 'apply'>,
   object: KubernetesObject,
-): Promise<string | undefined> => {
+  reference: Reference,
+): Promise<Answer> => {
+  if ((await kubernetes.find(reference)) !== before(reference)) return { doubt: 'this plan has changed it before' }
   try {
-    await asking.apply(object, KUBECTL, { force: true, dryRun: true })
-    return undefined
+    return { object: await asking.apply(object, KUBECTL, { force: true, dryRun: true }) }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    const home = object.metadata.namespace
-    const isPlanned = isNotFound(error) && home && (await planned.find({ kind: 'Namespace', name: home }))
-    if (error.status === 401 || isNotPermitted(error) || isFailure(error) || isPlanned) return error.message
+    if (error.status === 401 || isNotPermitted(error) || isFailure(error)) return { doubt: tellable(error, object) }
+    const home = { kind: 'Namespace', name: reference.namespace } as const
+    if (isNotFound(error) && home.name && (await kubernetes.find(home)) !== before(home))
+      return { doubt: 'its namespace is only planned' }
     throw error
   }
 }
 
-const apply = async (planned: Kubernetes, object: KubernetesObject, reference: Reference): Promise<void> => {
-  const found = await planned.find(reference)
+/** Applies as the API server answered, which has defaults and what admission changes. It knows nothing of what client-side apply left. */
+const apply = async (
+  { kubernetes, take }: PlannedCluster,
+  object: KubernetesObject,
+  reference: Reference,
+  answer: Answer,
+): Promise<void> => {
+  const found = await kubernetes.find(reference)
   const managedFields = found && takenOver(found)
+  if (managedFields === undefined && 'object' in answer) return await take(answer.object)
   const taking = { op: 'add', path: '/metadata/managedFields', value: managedFields } as const
-  if (managedFields) await planned.patch(reference, [taking], KUBECTL)
-  await planned.apply(object, KUBECTL, { force: true })
+  if (managedFields) await kubernetes.patch(reference, [taking], KUBECTL)
+  await kubernetes.apply(object, KUBECTL, { force: true })
 }
 
 const remove = async (planned: Kubernetes, reference: Reference): Promise<void> => {

@@ -55,14 +55,14 @@ const refusal = (object: KubernetesObject): string | undefined => {
 }
 
 /**
- * Tells if a plan can follow an object. The group counts, because kinds of several groups may share a name. Any version counts for kinds that affect
- * access, because their versions have the same fields. Of the objects outside of namespaces only a Namespace has an owner who may ask.
+ * Tells if a plan can follow an object. The group counts, because kinds of several groups may share a name. Of custom resources an earlier
+ * version counts too, because it has the same fields. Of the objects outside of namespaces only a Namespace has an owner who may ask.
  */
 const isKnown = (object: KubernetesObject): boolean => {
   const { apiVersion, kind } = object
   if (!isKind(kind) || groupOf(kind) !== groupIn(apiVersion) || UNFOLLOWED.includes(kind)) return false
   if (isClusterScoped(kind) && kind !== 'Namespace') return false
-  return apiVersionOf(kind) === apiVersion || !isOfNoAccess(object)
+  return apiVersionOf(kind) === apiVersion || (groupOf(kind).includes('.') && apiVersion.endsWith('/v1beta1'))
 }
 
 /** Kinds that steps read, and whose effect on access no plan follows. */
@@ -72,7 +72,11 @@ const placed = (object: KubernetesObject, namespace: string | undefined): Kubern
   const { kind, metadata } = object
   if (!isKind(kind)) return object
   const known = { ...object, apiVersion: apiVersionOf(kind) }
-  if (isClusterScoped(kind) || metadata.namespace !== undefined) return known
+  if (isClusterScoped(kind)) {
+    const { namespace: _, ...identity } = metadata
+    return { ...known, metadata: identity }
+  }
+  if (metadata.namespace !== undefined) return known
   if (namespace === undefined)
     throw new Refused(400, `${kind} ${metadata.name}: expected metadata.namespace, or namespace= for those without one`)
   return { ...known, metadata: { ...metadata, namespace } }

@@ -11,7 +11,7 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
-import { type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
+import { type KubernetesObject, objectKey, referenceTo } from '../../platform/kubernetes/objects.ts'
 import type { PlannedCluster } from './cluster/planned-cluster.ts'
 import type { Proposal } from './input.ts'
 import { createWriter } from './kubectl.ts'
@@ -77,7 +77,7 @@ export const rehearse = async (
     })
   const [asSender, asCluster] = [handlerFor(sender), handlerFor(undefined)]
 
-  const write = createWriter(kubernetes, asAsker, isDeletion)
+  const write = createWriter(planned, asAsker, isDeletion)
 
   const settle = async (): Promise<void> => {
     if (!(await isSettled(planned, asCluster))) incomplete.add(TOO_MANY_EVENTS)
@@ -86,6 +86,7 @@ export const rehearse = async (
   /** Writes an object, and handles the event of a document. Resolves to the reason if the API server or the function refuses it. */
   const take = async (object: KubernetesObject): Promise<string | undefined> => {
     try {
+      await requireSight(sender, object)
       messages.push(...(await write(object)))
       // the asker is the author of documents; the events that follow have no author
       for (const event of planned.events()) await (isDocument(event) ? asSender : asCluster)(event, {})
@@ -136,6 +137,12 @@ const isQuiet = async (steps: readonly ReportedStep[], look: () => Promise<void>
     if (steps.slice(before).every(({ status }) => isWithinMemory(status) || status === 'waiting')) return true
   }
   return false
+}
+
+/** Rejects with Refused, 400, for a Secret that the asker may not get: they could try values of it. */
+const requireSight = async (sender: Sender | undefined, object: KubernetesObject): Promise<void> => {
+  if (object.kind !== 'Secret' || sender === undefined || (await sender.mayGet(referenceTo(object)))) return
+  throw new Refused(400, 'you may not get it')
 }
 
 const isDocument = ({ extensions }: Event): boolean => extensions.kind === 'ConfigMap'

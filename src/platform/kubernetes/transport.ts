@@ -28,9 +28,12 @@ const within = async <T>(milliseconds: number, answer: Promise<T>): Promise<T> =
   return await Promise.race([answer, expiry]).finally(() => clearTimeout(timer))
 }
 
+/** Returns what the server is known by. A certificate of this process would count before the credentials of somebody else. */
+const withoutClient = ({ cert: _c, key: _k, ...server }: Tls): Tls => server
+
 /**
  * Sends requests over node:https with a keep-alive agent. `close` ends its idle connections. New TLS options get a new agent, because one agent for
- * several would build the name of a connection from all certificates, several times for each request.
+ * several would build the name of a connection from all certificates, several times for each request. A request with a header `authorization` has none of the credentials.
  */
 export const createTransport = ({ server, credentials }: ApiServerEndpoint): Transport & { close(): void } => {
   const secure = server.startsWith('https:')
@@ -49,11 +52,10 @@ export const createTransport = ({ server, credentials }: ApiServerEndpoint): Tra
     const { headers: authentication, ...tls } =
       given instanceof Promise ? await within(timeoutMilliseconds, given) : given
     return await sendHttpRequest(base + path, {
-      ...tls,
-      agent: agentFor(tls),
+      ...(headers.authorization === undefined
+        ? { ...tls, agent: agentFor(tls), headers: { ...headers, ...authentication } }
+        : { ...withoutClient(tls), headers }),
       method,
-      // a caller may ask with other credentials
-      headers: { ...authentication, ...headers },
       body,
       mostCharacters,
       timeoutMilliseconds: timeoutMilliseconds - (performance.now() - began),

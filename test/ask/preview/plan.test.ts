@@ -179,7 +179,9 @@ describe('a plan', () => {
     const place = await related3({ authenticate: async () => permitting(() => true) })
     const refused = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'No', namespace: 'shop' } }
     const { incomplete } = await place.plan({ objects: [refused] })
-    expect(incomplete).toEqual([expect.stringContaining('ConfigMap shop/No: 422')])
+    expect(incomplete).toEqual([
+      expect.stringContaining('ConfigMap shop/No is not planned: metadata.name: expected the name'),
+    ])
   })
 
   test('a plan refuses an object without a namespace', async () => {

@@ -313,3 +313,21 @@ test('credentials that never come, from a program that hangs, do not hold an ans
   expect(await outcome(kubernetes.find(REFERENCE))).toBeInstanceOf(Unavailable)
   expect(requests).toEqual([])
 })
+
+test('a request with credentials of somebody else has none of the process', async () => {
+  const seen: object[] = []
+  const { url } = await startServer((request, response) => {
+    const { authorization, 'impersonate-user': user } = request.headers
+    seen.push({ authorization, user })
+    ok(request, response)
+  })
+  const own = { authorization: 'Bearer process', 'impersonate-user': 'admin' }
+  const send = createTransport({ server: url, credentials: () => ({ headers: own, cert: 'c', key: 'k' }) })
+  onTestFinished(() => send.close())
+  const asking: Record<string, string>[] = [{}, { authorization: 'Bearer asker' }]
+  for (const headers of asking) await send({ method: 'GET', path: '/', headers, timeoutMilliseconds: 5_000 })
+  expect(seen).toEqual([
+    { authorization: 'Bearer process', user: 'admin' },
+    { authorization: 'Bearer asker', user: undefined },
+  ])
+})

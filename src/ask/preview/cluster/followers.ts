@@ -28,9 +28,12 @@ export const followersOf = async (
 ): Promise<Followers> => {
   const { kind, metadata } = (object ?? previous) as KubernetesObject
   const { namespace, name } = metadata
-  if (kind === 'StatefulSet' || kind === 'Deployment')
-    return podsAfter(previous, object, await cluster.read('Pod', namespace))
-  if (object === undefined) return { gone: await ownedBy(previous as KubernetesObject, cluster), put: [] }
+  const owned = object === undefined ? await ownedBy(previous as KubernetesObject, cluster) : []
+  if (kind === 'StatefulSet' || kind === 'Deployment') {
+    const { gone, put } = podsAfter(previous, object, await cluster.read('Pod', namespace))
+    return { gone: [...gone, ...owned], put }
+  }
+  if (object === undefined) return { gone: owned, put: [] }
   if (kind === 'Gateway' || kind === 'HorizontalPodAutoscaler') return await waypointOf(namespace, name, cluster)
   if (!cluster.isMarking) return NONE
   if (kind === 'Pod')
@@ -42,12 +45,20 @@ export const followersOf = async (
 const marked = (pods: readonly KubernetesObject[], home: KubernetesObject | undefined): KubernetesObject[] =>
   pods.map((pod) => withMark(pod, home?.metadata.labels))
 
-/** Lists what Istio makes for a Gateway: it goes with it. */
+/** Kinds that decide, or that make pods which do. */
+const OWNED = ['AuthorizationPolicy', 'PeerAuthentication', 'Gateway', 'Deployment', 'StatefulSet', 'Service'] as const
+
+/** Kinds that steps delete often, and that own nothing which decides. */
+const CHILDLESS = ['Pod', 'AuthorizationPolicy', 'HorizontalPodAutoscaler', 'PodDisruptionBudget']
+
+/** Lists what goes with a deleted object, as it has no other owner. */
 const ownedBy = async ({ kind, metadata }: KubernetesObject, { read }: Cluster): Promise<KubernetesObject[]> => {
-  if (kind !== 'Gateway') return []
-  const kinds = ['Deployment', 'Service', 'ServiceAccount'] as const
-  const all = await Promise.all(kinds.map((one) => read(one, metadata.namespace)))
-  return all.flat().filter((one) => one.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid))
+  const { uid, namespace } = metadata
+  if (uid === undefined || namespace === undefined || CHILDLESS.includes(kind)) return []
+  const all = await Promise.all(OWNED.map((one) => read(one, namespace)))
+  const isOwned = ({ metadata: { ownerReferences = [] } }: KubernetesObject) =>
+    ownerReferences.length > 0 && ownerReferences.every((owner) => owner.uid === uid)
+  return all.flat().filter(isOwned)
 }
 
 /** Returns the pods of a workload as its controller makes them, and the workload's status. New pods are as well as the earlier ones. */

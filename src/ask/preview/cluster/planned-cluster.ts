@@ -4,11 +4,12 @@ import type { Clock } from '../../../platform/base/clock.ts'
 import { Unavailable } from '../../../platform/base/errors.ts'
 import type { Event } from '../../../platform/cloudevents/cloud-event.ts'
 import { type ObjectEvent, sourceEvent } from '../../../platform/cloudevents/knative/source-event.ts'
-import { ApiError, ifPermitted, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
+import { ApiError, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
 import type { KubernetesObject as Json } from '../../../platform/kubernetes/apply/object.ts'
 import { ownersOf, sameOwners } from '../../../platform/kubernetes/apply/owners.ts'
 import { type Kubernetes, keptOf } from '../../../platform/kubernetes/client.ts'
 import { parseSelector, selects } from '../../../platform/kubernetes/label-selector.ts'
+import { listReadable } from '../../../platform/kubernetes/list-readable.ts'
 import {
   apiVersionOf,
   isClusterScoped,
@@ -26,6 +27,10 @@ import { applied, patched, updated } from './written.ts'
 export type PlannedCluster = {
   /** Reads each object of the cluster once, when it is first needed. Writes go to the plan alone. Dry runs go to the cluster. */
   readonly kubernetes: Kubernetes
+  /** Returns an object as it was read. */
+  before(reference: Reference): KubernetesObject | undefined
+  /** Stores an object as the API server says that it would. */
+  take(object: KubernetesObject): Promise<void>
   /** The events that sources of Knative would send of what was written since the last call. */
   events(): Event[]
   /** All objects that were read, and what became of them. */
@@ -79,6 +84,12 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     const previous = after.get(key)
     if (previous !== over) throw refusal('WRITE', referenceTo(object), 409, 'Conflict', MODIFIED)
     if (previous && isSame(previous, object)) return previous
+    if (previous && isAtItsEnd(object)) await drop(previous)
+    else await store(object, previous)
+    return after.get(key) ?? object
+  }
+
+  const store = async (object: KubernetesObject, previous: KubernetesObject | undefined): Promise<void> => {
     writes += 1
     const { metadata } = object
     const generation = generationOf(previous, object)
@@ -92,10 +103,9 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
         ...(generation !== undefined && { generation }),
       },
     }
-    after.set(key, written)
+    after.set(objectKey(written), written)
     events.push({ type: previous ? 'MODIFIED' : 'ADDED', object: written })
     await follow(previous, written)
-    return after.get(key) ?? written
   }
 
   const drop = async (object: KubernetesObject): Promise<void> => {
@@ -112,7 +122,8 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     previous: KubernetesObject | undefined,
     object: KubernetesObject | undefined,
   ): Promise<void> => {
-    const read = async (kind: Kind, namespace: string | undefined) => (await ifPermitted(list(kind, namespace))) ?? []
+    const read = async (kind: Kind, namespace: string | undefined) =>
+      (await listReadable(kubernetes, kind, namespace)) ?? []
     const { gone, put: made } = await followersOf(previous, object, { find, read, isMarking: isMarking() })
     for (const one of gone) if (after.has(objectKey(one))) await drop(one)
     for (const one of made) await put(one, after.get(objectKey(one)))
@@ -190,8 +201,7 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     remove: async (object) => {
       const live = await bound('DELETE', object)
       if (live === undefined) return
-      const { finalizers = [] } = live.metadata as { finalizers?: readonly string[] }
-      if (finalizers.length === 0) return await drop(live)
+      if (finalizersOf(live).length === 0) return await drop(live)
       const deletionTimestamp = live.metadata.deletionTimestamp ?? new Date(clock.now()).toISOString()
       await put({ ...live, metadata: { ...live.metadata, deletionTimestamp } }, live)
     },
@@ -199,6 +209,8 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
 
   return {
     kubernetes,
+    before: (reference) => before.get(nameOf(reference)),
+    take: async (object) => void (await put(object, after.get(objectKey(object)))),
     events: () => {
       const sent = events.flatMap((event) => sourceEvent(event) ?? [])
       events = []
@@ -207,6 +219,13 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
     objects: () => ({ before: [...before.values()], after: [...after.values()] }),
   }
 }
+
+const finalizersOf = ({ metadata: { finalizers } }: KubernetesObject): readonly unknown[] =>
+  Array.isArray(finalizers) ? finalizers : []
+
+/** Tells if a deleted object has lost its last finalizer. A pod has time to end. */
+const isAtItsEnd = (object: KubernetesObject): boolean =>
+  object.kind !== 'Pod' && object.metadata.deletionTimestamp !== undefined && finalizersOf(object).length === 0
 
 /** Tells if a write changes nothing. The time of an apply that changes nothing does not count. */
 const isSame = (one: KubernetesObject, other: KubernetesObject): boolean =>

@@ -17,11 +17,13 @@ export const shapeOf = (owned: readonly FieldSet[], values: readonly (Json | und
   if (lists.length > 0) {
     const keys = keysOf(owned, lists)
     const items = owned.flatMap((set) => Object.entries(set).flatMap(([key, below]) => (key === '.' ? [] : [below])))
-    return keys ? { type: 'list', keys, items: shapeOf(items, lists.flat()) } : { type: 'list' }
+    if (keys) return { type: 'list', keys, items: shapeOf(items, lists.flat()) }
+    const isSet = owned.some((set) => Object.keys(set).some((element) => element.startsWith('v:')))
+    return { type: 'list', ...(isSet && { set: true }) }
   }
   if (!values.some(isMap)) return { type: 'any' }
-  const isWhole = !OPEN.includes(name) && owned.some((set) => Object.keys(set).length === 0)
-  if (isWhole && owned.length > 0) return { type: 'map', atomic: true }
+  const isWhole = !OPEN.includes(name) && owned.length > 0 && owned.every((set) => Object.keys(set).length === 0)
+  if (isWhole) return { type: 'map', atomic: true }
   const names = new Set(values.flatMap((value) => (isMap(value) ? Object.keys(value) : [])))
   const fieldOf = (field: string): [string, Shape] => [
     field,
