@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import about from '../../../package.json' with { type: 'json' }
 import { Application } from '../../platform/base/names.ts'
 import { ownValue } from '../../platform/base/own-value.ts'
+import { parseJson } from '../../platform/base/structured-text.ts'
 import { DOCUMENT_SELECTOR } from '../../platform/cloudevents/knative/document.ts'
 import { ApiError, describeRefusal, isNotFound, isVersionConflict } from '../../platform/kubernetes/api-error.ts'
 import { isApplied } from '../../platform/kubernetes/applied.ts'
@@ -69,14 +70,10 @@ const isOurs = (object: KubernetesObject): boolean => listAppliers(object).inclu
 const applicationsIn = (parent: KubernetesObject | undefined, members: readonly KubernetesObject[]): string[] =>
   parent === undefined ? [...new Set(members.flatMap(({ data }) => data?.application ?? []))] : listIn(parent)
 
-const listIn = (parent: KubernetesObject | undefined): string[] => {
-  try {
-    const value: unknown = JSON.parse(parent?.data?.applications ?? '[]')
-    return Array.isArray(value) ? value.filter((name) => Application.safeParse(name).success) : []
-  } catch {
-    // an unreadable list is of nobody; the next round writes it anew
-    return []
-  }
+/** An unreadable list is of nobody. The next round writes it anew. */
+const listIn = ({ data }: KubernetesObject): string[] => {
+  const value = parseJson(data?.applications ?? '')
+  return Array.isArray(value) ? value.filter((name) => Application.safeParse(name).success) : []
 }
 
 /** Writes the parent with the applications and the UUID of the model, if it is not so already. Rejects with LostRace if it has changed since it was read. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../../platform/base/own-value.ts'
+import { parseJson } from '../../platform/base/structured-text.ts'
 import { type Event, InvalidEvent, readEvent, structuredEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { SendEvent } from '../../platform/cloudevents/sink.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
@@ -46,7 +47,7 @@ export const lettersInEvents = (objects: readonly KubernetesObject[]): DeadLette
 /** Reads dead letters from the log of the dead-letter sink, or from a file with one CloudEvent in JSON format on each line. */
 export const lettersInFile = (text: string): DeadLetters => {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
-  const values = lines.map((line) => ({ line, value: parsed(line) }))
+  const values = lines.map((line) => ({ line, value: parseJson(line) as Logged | null | undefined }))
   const letters = values.filter(({ value }) => value?.msg === undefined || value.msg === 'dead letter')
   return lettersIn(
     letters.map(({ line, value }) => {
@@ -56,13 +57,8 @@ export const lettersInFile = (text: string): DeadLetters => {
   )
 }
 
-const parsed = (line: string): { msg?: unknown; event?: unknown; isRedacted?: unknown } | undefined => {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
-}
+/** A line of the log, as far as it matters here. */
+type Logged = { readonly msg?: unknown; readonly event?: unknown; readonly isRedacted?: unknown }
 
 const lettersIn = (texts: readonly (string | undefined)[]): DeadLetters => {
   const read = texts.map((text) => (text === undefined ? undefined : letterIn(text)))

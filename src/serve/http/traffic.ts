@@ -8,6 +8,7 @@ import { maySee } from '../../core/access/visibility.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
+import { parseJson } from '../../platform/base/structured-text.ts'
 import { type ApplicationView, createApplications } from './applications.ts'
 import type { Settings } from './settings.ts'
 
@@ -77,12 +78,9 @@ const prometheusOf = (settings: Dependencies['settings']): PrometheusSettings =>
 }
 
 const readObserved = (body: Uint8Array): Observed => {
-  try {
-    return parseInput(ObservedBody, JSON.parse(new TextDecoder().decode(body)), 'body')
-  } catch (error) {
-    if (error instanceof SyntaxError) throw new Refused(400, 'body: expected JSON', { cause: error })
-    throw error
-  }
+  const given = parseJson(new TextDecoder().decode(body))
+  if (given === undefined) throw new Refused(400, 'body: expected JSON')
+  return parseInput(ObservedBody, given, 'body')
 }
 
 /** Events need no traffic, so it is loaded when it is asked for. */

@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono'
 import * as z from 'zod'
 import { readingLists } from '../../ask/views/listed.ts'
 import { parseInput } from '../../platform/base/issues.ts'
+import { parseJson } from '../../platform/base/structured-text.ts'
 import { subjectNamed } from '../../platform/base/subject.ts'
 import { readEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { ApplicationView } from '../http/applications.ts'
@@ -93,7 +94,12 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
       const sender = await nameSender(context)
       const asked = parseInput(
         Asked,
-        await intake.take(context.req.raw, async (body) => jsonIn(body), sender, await isReceived(context)),
+        await intake.take(
+          context.req.raw,
+          async (body) => parseJson(Buffer.from(body).toString()),
+          sender,
+          await isReceived(context),
+        ),
       )
       const told = 'event' in asked ? asked.event : await toldBy(asked, applications, authorization)
       const body = Buffer.from(eventOf(told, '/page'))
@@ -101,14 +107,6 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
       const planned = await preview({ events: [event], objects: [], expectations: [] }, { authorization })
       return answer(context, await plan(planned, told, story !== undefined))
     })
-}
-
-const jsonIn = (body: Uint8Array): unknown => {
-  try {
-    return JSON.parse(Buffer.from(body).toString())
-  } catch {
-    return undefined
-  }
 }
 
 const A_NAME = 'expected {namespace}/{application}'
