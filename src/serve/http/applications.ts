@@ -4,7 +4,7 @@ import { assess } from '../../ask/views/assess.ts'
 import { type PolicyView, policyViews } from '../../ask/views/policies.ts'
 import { type RelationView, relationViews } from '../../ask/views/relations.ts'
 import type { CheckAdmissionPolicy } from '../../core/access/admission-policy.ts'
-import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
+import type { Sender } from '../../core/access/authenticate.ts'
 import { type AuthorizeAuthor, type RefusedDocument, refusedDocuments } from '../../core/access/document-authors.ts'
 import { maySee } from '../../core/access/visibility.ts'
 import type { Features } from '../../core/feature/combine.ts'
@@ -89,16 +89,13 @@ export type Applications = {
 /** A page. `next` is the query for the following page. It is absent on the last page. */
 export type Page = { readonly items: readonly (ApplicationView | UnreadableView)[]; readonly next?: URLSearchParams }
 
-type Dependencies = {
+type Dependencies = Parameters<typeof createAnswerQuery>[0] & {
   features: Features
-  connect(deadline: number): Kubernetes
-  authenticate?: Authenticate | undefined
   checkAdmissionPolicy?: CheckAdmissionPolicy | undefined
   /** Without it, documents of any author are accepted. */
   authorizeAuthor?: AuthorizeAuthor | undefined
   clock: Clock
   environment: Environment
-  timeoutMilliseconds: number
 }
 
 const Named = z.object({ namespace: Namespace, application: Application })
@@ -109,17 +106,9 @@ const MOST_NAMESPACES = 8
 /** The limit of applications for which one request checks the sender's rights. */
 const MOST_ASKED = 500
 
-export const createApplications = ({
-  features,
-  connect,
-  authenticate,
-  checkAdmissionPolicy,
-  authorizeAuthor,
-  clock,
-  environment,
-  timeoutMilliseconds,
-}: Dependencies): Applications => {
-  const answerQuery = createAnswerQuery({ connect, authenticate, clock, timeoutMilliseconds })
+export const createApplications = (dependencies: Dependencies): Applications => {
+  const { features, checkAdmissionPolicy, authorizeAuthor, clock, environment } = dependencies
+  const answerQuery = createAnswerQuery(dependencies)
   const budget = createListBudget()
   const looking = <T>(
     authorization: string | undefined,

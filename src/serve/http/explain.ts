@@ -5,21 +5,10 @@ import { type ObservedCluster, observeForQuery } from '../../ask/authorization/o
 import { parseQuery, type Query } from '../../ask/authorization/query.ts'
 import { sideName } from '../../ask/authorization/side.ts'
 import { type Asker, createAnswerQuery } from '../../ask/views/answer-query.ts'
-import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
+import type { Sender } from '../../core/access/authenticate.ts'
 import type { Features } from '../../core/feature/combine.ts'
-import type { Clock } from '../../platform/base/clock.ts'
-import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 
-type Dependencies = {
-  features: Pick<Features, 'memories'>
-  /** Connects a client whose calls end at the deadline, in milliseconds since the epoch. */
-  connect(deadline: number): Kubernetes
-  /** Without it, anybody who reaches the process may ask. */
-  authenticate?: Authenticate | undefined
-  clock: Clock
-  /** The time limit of an answer. */
-  timeoutMilliseconds: number
-}
+type Dependencies = Parameters<typeof createAnswerQuery>[0] & { features: Pick<Features, 'memories'> }
 
 /** The decision, and the query with its defaults. Both sides are named as `{namespace}/{application}`. */
 export type Explanation = Decision & {

@@ -8,16 +8,15 @@ import { createFunctions } from '../../../functions/index.ts'
 import { createPreview, type Preview } from '../../ask/preview/preview.ts'
 import { createAccessReviews } from '../../core/access/access-reviews.ts'
 import { createAdmissionPolicyCheck } from '../../core/access/admission-policy.ts'
-import { type Authenticate, createAuthenticate } from '../../core/access/authenticate.ts'
-import { type AuthorizeAuthor, createAuthorizeAuthor } from '../../core/access/document-authors.ts'
+import { createAuthenticate } from '../../core/access/authenticate.ts'
+import { createAuthorizeAuthor } from '../../core/access/document-authors.ts'
 import type { EventFunction } from '../../core/events/event-function.ts'
 import { createHandler } from '../../core/events/handle.ts'
 import { createQueue } from '../../core/events/queue.ts'
-import type { Features } from '../../core/feature/combine.ts'
 import type { Environment } from '../../core/feature/feature.ts'
 import { createStep } from '../../core/reconcile/step.ts'
 import { features } from '../../features.ts'
-import { type Clock, systemClock as clock } from '../../platform/base/clock.ts'
+import { systemClock as clock } from '../../platform/base/clock.ts'
 import { ConfigurationError } from '../../platform/base/errors.ts'
 import type { Log } from '../../platform/base/log.ts'
 import { createMemo } from '../../platform/base/memo.ts'
@@ -93,15 +92,7 @@ export type Questions = {
   readonly hasTraffic: boolean
   /** Absent if no steps are taken. */
   readonly steps?: StepStream | undefined
-  readonly reading: {
-    readonly features: Features
-    connect(deadline: number): Kubernetes
-    readonly authenticate?: Authenticate | undefined
-    readonly authorizeAuthor?: AuthorizeAuthor | undefined
-    readonly clock: Clock
-    readonly environment: Environment
-    readonly timeoutMilliseconds: number
-  }
+  readonly reading: Parameters<typeof createApplications>[0]
 }
 
 /** The time limit of an event. It is shorter than the request timeout of any Knative hop. */
@@ -210,11 +201,7 @@ export const createService = ({
   }
 }
 
-type Access = {
-  readonly authenticate?: Authenticate
-  readonly authorizeAuthor?: AuthorizeAuthor
-  readonly checkAdmissionPolicy?: ReturnType<typeof createAdmissionPolicyCheck>
-}
+type Access = Pick<Questions['reading'], 'authenticate' | 'authorizeAuthor' | 'checkAdmissionPolicy'>
 
 /** Builds the checks of senders and authors, if an audience is set. A process that only reads has no right to read admission policies. */
 const accessOf = (

@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
+import type { createAnswerQuery } from '../../ask/views/answer-query.ts'
+import type { Sender } from '../../core/access/authenticate.ts'
 import { maySee } from '../../core/access/visibility.ts'
 import type { DoneStep } from '../../core/events/handle.ts'
 import { type Account, createBudget } from '../../platform/base/budget.ts'
@@ -8,7 +9,6 @@ import { Unavailable } from '../../platform/base/errors.ts'
 import { createExpiringCache, type ExpiringCache } from '../../platform/base/expiring-cache.ts'
 import { parseInput } from '../../platform/base/issues.ts'
 import { Namespace } from '../../platform/base/names.ts'
-import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { failureOf } from './failure.ts'
 
 /** The steps of this process, for watchers. */
@@ -25,12 +25,7 @@ export type StepStream = {
   close(): void
 }
 
-type Dependencies = {
-  connect(deadline: number): Kubernetes
-  authenticate?: Authenticate | undefined
-  clock: Clock
-  timeoutMilliseconds: number
-}
+type Dependencies = Parameters<typeof createAnswerQuery>[0] & { clock: Clock }
 
 const Query = z.strictObject({ namespace: z.array(Namespace) })
 

@@ -5,11 +5,9 @@ import { hasMarks } from '../../ask/authorization/observe.ts'
 import { accessAndHomes } from '../../ask/preview/access.ts'
 import { type Asker, createAnswerQuery } from '../../ask/views/answer-query.ts'
 import { graphOf } from '../../ask/views/graph.ts'
-import type { Authenticate, Sender } from '../../core/access/authenticate.ts'
-import type { AuthorizeAuthor } from '../../core/access/document-authors.ts'
+import type { Sender } from '../../core/access/authenticate.ts'
 import { visibleTo } from '../../core/access/visibility.ts'
 import type { Features } from '../../core/feature/combine.ts'
-import type { Environment } from '../../core/feature/feature.ts'
 import { memoryOwner } from '../../core/state/memory.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
@@ -34,15 +32,7 @@ export type Maps = (
   version?: string | undefined,
 ) => Promise<PageMap | undefined>
 
-type Dependencies = {
-  features: Features
-  connect(deadline: number): Kubernetes
-  authenticate?: Authenticate | undefined
-  /** Without it, documents of any author are accepted. */
-  authorizeAuthor?: AuthorizeAuthor | undefined
-  clock: Clock
-  environment: Environment
-  timeoutMilliseconds: number
+type Dependencies = Parameters<typeof createApplications>[0] & {
   /** The namespace to show if ConfigMaps of all namespaces may not be listed. */
   home?: string | undefined
   /** Lists the access of a client to an application. @default as the cluster's policies decide */
@@ -61,15 +51,8 @@ const MOST_ANSWERS = 20_000
 const SHARED_MILLISECONDS = 5_000
 
 export const createMaps = (dependencies: Dependencies): Maps => {
-  const {
-    features,
-    authorizeAuthor,
-    clock,
-    environment,
-    timeoutMilliseconds,
-    home,
-    accessTo = accessAndHomes,
-  } = dependencies
+  const { authenticate: _, home, accessTo = accessAndHomes, ...reading } = dependencies
+  const { features, clock } = reading
   const answerQuery = createAnswerQuery(dependencies, MOST_AT_ONCE)
   const openAnswers = createKeptAnswers(clock, MOST_ANSWERS)
   const share = createLatest<PageMap>(clock, SHARED_MILLISECONDS)
@@ -78,10 +61,7 @@ export const createMaps = (dependencies: Dependencies): Maps => {
     const viewsOf = (namespace: string) =>
       answers(`applications of ${namespace}`, async (recording, note) => {
         const near = withPolicies(recording, kubernetes, MANAGED_SELECTOR)
-        const views = await createApplications({
-          ...{ authorizeAuthor, features, clock, environment, timeoutMilliseconds },
-          connect: () => near,
-        })
+        const views = await createApplications({ ...reading, connect: () => near })
           .all({ namespace })
           .catch(noneIfMissing)
         await note(`policies of ${namespace}`, (client) => policiesIn(client, new Set([namespace])))
