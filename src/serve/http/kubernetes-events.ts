@@ -4,6 +4,7 @@ import { maySee } from '../../core/access/visibility.ts'
 import type { Feedback } from '../../core/events/handle.ts'
 import type { Handled } from '../../core/reconcile/outcome.ts'
 import { memoryName } from '../../core/state/memory.ts'
+import { createBoundedMap } from '../../platform/base/bounded-map.ts'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
 import type { Log } from '../../platform/base/log.ts'
@@ -41,7 +42,7 @@ const MOST_KEPT = 1_000
  */
 export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback => {
   /** For each message, the time of its last report and the repetitions since. */
-  const told = new Map<string, Counted>()
+  const told = createBoundedMap<Counted>(MOST_KEPT)
 
   /** Counts a message. Undefined if it was reported recently. */
   const count = (digest: string): Counted | undefined => {
@@ -49,9 +50,7 @@ export const createFeedback = ({ connect, clock, log }: Dependencies): Feedback 
     known.met += 1
     if (clock.now() - known.at < QUIET_MILLISECONDS) return undefined
     known.at = clock.now()
-    told.delete(digest)
-    told.set(digest, known)
-    for (const oldest of told.keys()) if (told.size > MOST_KEPT) told.delete(oldest)
+    told.set(digest, known, 1)
     return known
   }
 

@@ -1,5 +1,6 @@
 import { listedPolicies } from '../../core/policies/models.ts'
 import { Refused } from '../../platform/base/errors.ts'
+import { subjectName } from '../../platform/base/subject.ts'
 import type { ApplicationView } from '../http/applications.ts'
 
 export type Name = { readonly namespace: string; readonly application: string; readonly endpoint?: string }
@@ -37,7 +38,7 @@ export const relate = (views: readonly ApplicationView[], { own: first, remote: 
   const remoteEndpoint = remote.endpoint === undefined ? {} : { endpoint: remote.endpoint }
   return {
     type: 'relation-changed',
-    subject: subjectOf(own),
+    subject: subjectName(own),
     data: {
       relation: { id, endpoint, interface: asked.interface ?? ofTheMesh?.interface ?? 'http', role },
       remote: { application: remote.application, ...elsewhere, ...remoteEndpoint, data: {} },
@@ -106,7 +107,7 @@ const offeredBy = (views: readonly ApplicationView[], name: Name): string[] => {
 }
 
 const viewOf = (views: readonly ApplicationView[], name: Name): ApplicationView | undefined =>
-  views.find((view) => subjectOf(view) === subjectOf(name))
+  views.find((view) => subjectName(view) === subjectName(name))
 
 const configOf = (views: readonly ApplicationView[], name: Name): ApplicationView['config'] | undefined =>
   viewOf(views, name)?.config
@@ -128,24 +129,21 @@ export const unrelate = ({ relations }: Pick<ApplicationView, 'relations'>, { ow
   const found = relations.filter(
     (one) =>
       one.stands &&
-      one.remote === subjectOf(remote) &&
+      one.remote === subjectName(remote) &&
       (own.endpoint === undefined || one.endpoint === own.endpoint) &&
       (one.remoteEndpoint ?? remote.endpoint) === (remote.endpoint ?? one.remoteEndpoint) &&
       (id === undefined || one.id === id),
   )
   const [relation, ...others] = found
   if (relation === undefined)
-    throw new Refused(400, `${subjectOf(own)} has no such relation with ${remote.application}`)
+    throw new Refused(400, `${subjectName(own)} has no such relation with ${remote.application}`)
   if (others.length > 0)
     throw new Refused(
       400,
       `several relations match, name one of them: ${found.map(({ id: number, endpoint }) => `--id ${number} (${endpoint})`).join(', ')}`,
     )
-  return { type: 'relation-broken', subject: subjectOf(own), data: { relation: { id: relation.id } } }
+  return { type: 'relation-broken', subject: subjectName(own), data: { relation: { id: relation.id } } }
 }
-
-const subjectOf = ({ namespace, application }: Pick<Name, 'namespace' | 'application'>): string =>
-  `${namespace}/${application}`
 
 /** Returns the id of the existing relation, or the next unused number in the namespace. */
 const idFor = (views: readonly ApplicationView[], own: Name, endpoint: string, remote: Name): number => {
@@ -156,7 +154,7 @@ const idFor = (views: readonly ApplicationView[], own: Name, endpoint: string, r
       one.stands &&
       one.application === own.application &&
       one.endpoint === endpoint &&
-      one.remote === subjectOf(remote),
+      one.remote === subjectName(remote),
   )
   return same?.id ?? Math.max(0, ...all.map(({ id }) => id)) + 1
 }
