@@ -17,7 +17,7 @@ import { createIntake } from './body.ts'
 import type { Explain } from './explain.ts'
 import { failureOf, respond } from './failure.ts'
 import { checkHostAndOrigin } from './host-and-origin.ts'
-import { isReceived } from './incoming.ts'
+import { queryOf } from './incoming.ts'
 import type { Lint } from './lint.ts'
 import type { Propose } from './propose.ts'
 import { createRouter } from './router.ts'
@@ -42,7 +42,7 @@ export type AppOptions = {
   steps?: StepStream | undefined
   /** Answers `POST /plan`, and events of the extension `dryrun`. */
   preview?: Preview | undefined
-  /** Names the sender of a body before it is read. @default all senders count as one */
+  /** Names the sender of a body before it is read. @default the address */
   nameSender?: NameSender | undefined
   /** Allowed values of the Host header. @default any, so that a page of any host may send requests */
   hosts?: readonly string[] | undefined
@@ -68,20 +68,20 @@ export const createApp = ({
   propose,
   steps,
   preview,
-  nameSender = async () => '',
+  nameSender,
   hosts,
   clock,
   log,
   isStopping = () => false,
   newId = randomUUID,
 }: AppOptions): App => {
-  const intake = createIntake()
+  const intake = createIntake(nameSender)
+  const ofTraffic = { '/traffic': traffic, '/propose': propose }
   const take = async (context: Context): Promise<Response> => {
     if (isStopping()) throw new Unavailable('this process is stopping: another one takes the event')
     const headers = context.req.header()
     const only = context.req.param('function')
     if (handle === undefined) throw new Refused(400, 'this process takes no events: it only answers questions')
-    const sender = await nameSender(context)
     const read = async (body: Uint8Array): Promise<Response> => {
       const event = withTraceOf(readEvent({ headers, body }), headers)
       const { dryrun = 'false' } = event.extensions
@@ -90,7 +90,7 @@ export const createApp = ({
       const reply = writeEvent(replyTo(event, handled, newId(), new Date(clock.now())))
       return context.body(reply.body, 200, reply.headers)
     }
-    return await intake.take(context.req.raw, read, sender, await isReceived(context))
+    return await intake.take(context, read)
   }
 
   /** Plans an event instead of taking it. Throws Refused, 400, for any value but `true`, and if no plans are available, so that a dry run never acts. */
@@ -121,29 +121,25 @@ export const createApp = ({
       const plan = async (body: Uint8Array): Promise<Response> => {
         const headers = context.req.header()
         const proposal = await readProposal({ headers, body }, clock)
-        return context.json(await preview(proposal, readAsked(new URL(context.req.url).searchParams, headers)))
+        return context.json(await preview(proposal, readAsked(queryOf(context), headers)))
       }
-      const sender = await nameSender(context)
-      return await intake.take(context.req.raw, plan, sender, await isReceived(context))
+      return await intake.take(context, plan)
     })
-  for (const [path, question] of Object.entries({ '/traffic': traffic, '/propose': propose })) {
+  for (const [path, question] of Object.entries({ '/explain': explain, '/lint': lint, ...ofTraffic })) {
     if (question === undefined) continue
-    const ask = async (context: Context, body?: Uint8Array): Promise<Response> => {
-      const { searchParams } = new URL(context.req.url)
-      return context.json(await question(searchParams, context.req.header('authorization'), body))
-    }
-    app.get(path, (context) => ask(context))
+    app.get(path, async (context) =>
+      context.json(await question(queryOf(context), context.req.header('authorization'))),
+    )
+  }
+  for (const [path, question] of Object.entries(ofTraffic)) {
+    if (question === undefined) continue
     app.post(path, async (context) => {
-      const about = (body: Uint8Array) => ask(context, body)
-      return await intake.take(context.req.raw, about, await nameSender(context), await isReceived(context))
+      const ask = async (body: Uint8Array): Promise<Response> =>
+        context.json(await question(queryOf(context), context.req.header('authorization'), body))
+      return await intake.take(context, ask)
     })
   }
   app.post('/:function', take)
-  if (explain)
-    app.get('/explain', async (context) => {
-      const { searchParams } = new URL(context.req.url)
-      return context.json(await explain(searchParams, context.req.header('authorization')))
-    })
   app.get('/schemas/asyncapi.json', async (context) => context.json((await loadSchemas()).asyncApi()))
   app.get('/schemas/openapi.json', async (context) => context.json((await import('./open-api.ts')).openApi()))
   app.get('/schemas/:file', async (context) => {
@@ -156,33 +152,23 @@ export const createApp = ({
       )
     return context.json(schema())
   })
-  if (lint)
-    app.get('/lint', async (context) => {
-      const { searchParams } = new URL(context.req.url)
-      return context.json(await lint(searchParams, context.req.header('authorization')))
-    })
   if (steps)
     app.get('/steps', async (context) => {
-      const { searchParams } = new URL(context.req.url)
       const { authorization, 'last-event-id': last } = context.req.header()
-      return await steps.stream(searchParams, authorization, last)
+      return await steps.stream(queryOf(context), authorization, last)
     })
-  if (applications)
+  if (applications) {
     app.get('/applications', async (context) => {
-      const { searchParams } = new URL(context.req.url)
-      const { items, next } = await applications.everywhere(searchParams, context.req.header('authorization'))
+      const { items, next } = await applications.everywhere(queryOf(context), context.req.header('authorization'))
       return context.json(items, 200, next && { link: `<?${next}>; rel="next"` })
     })
-  if (applications)
-    app.get('/applications/:namespace', async (context) => {
-      const { namespace } = context.req.param()
-      return context.json(await applications.all({ namespace }, context.req.header('authorization')))
-    })
-  if (applications)
-    app.get('/applications/:namespace/:application', async (context) => {
-      const { namespace, application } = context.req.param()
-      return context.json(await applications.one({ namespace, application }, context.req.header('authorization')))
-    })
+    app.get('/applications/:namespace', async (context) =>
+      context.json(await applications.all(context.req.param(), context.req.header('authorization'))),
+    )
+    app.get('/applications/:namespace/:application', async (context) =>
+      context.json(await applications.one(context.req.param(), context.req.header('authorization'))),
+    )
+  }
   app.options('/', handshake)
   app.options('/:function', handshake)
   app.notFound((context) =>

@@ -1,5 +1,8 @@
+import type { Context } from 'hono'
 import { createBudget, within } from '../../platform/base/budget.ts'
 import { Refused, Unavailable } from '../../platform/base/errors.ts'
+import { addressOf, isReceived } from './incoming.ts'
+import type { NameSender } from './sender-name.ts'
 
 /** The largest body: an event with a ConfigMap of 1 MiB, and its envelope. */
 const MAXIMUM_BYTES = 2 * 1024 * 1024
@@ -20,20 +23,27 @@ const MOST_AWAITED = 7
 export type Intake = {
   /**
    * Reads a body and passes it to `use`. The bytes are released when `use` ends. Rejects with Refused for a body that is compressed (415), too large (413)
-   * or cut off (400), and with Unavailable (429) if too many bytes are in work, or too many bodies are incomplete, in total or for this `sender`. A body
-   * that is already complete, `isReceived`, does not count as incomplete.
+   * or cut off (400), and with Unavailable (429) if too many bytes are in work, or too many bodies are incomplete, in total or for this sender. A body
+   * that is already complete does not count as incomplete.
    */
-  take<T>(request: Request, use: (body: Uint8Array) => Promise<T>, sender?: string, isReceived?: boolean): Promise<T>
+  take<T>(context: Context, use: (body: Uint8Array) => Promise<T>): Promise<T>
 }
 
-export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
+/** Creates limits. Senders are told apart before their bodies are read: by default by their addresses. */
+export const createIntake = (
+  nameSender: NameSender = async (context) => addressOf(context),
+  maximumBytesHeld = MAXIMUM_BYTES_HELD,
+): Intake => {
   const budget = createBudget(maximumBytesHeld, 'too many requests are in progress here: send it again in a moment')
   const awaited = createBudget(
     MOST_AWAITED,
     'too many requests are still being received here: send it again in a moment',
   )
   return {
-    take: async (request, use, sender = '', isReceived = true) => {
+    take: async (context, use) => {
+      const sender = await nameSender(context)
+      const isComplete = await isReceived(context)
+      const request = context.req.raw
       const { headers } = request
       refuseCompressed(headers)
       const announced = Number(headers.get('content-length') ?? 0)
@@ -48,7 +58,7 @@ export const createIntake = (maximumBytesHeld = MAXIMUM_BYTES_HELD): Intake => {
       try {
         hold(announced)
         const read = () => readBody(request, hold)
-        return await use(await (isReceived ? read() : within(awaited, sender, read)))
+        return await use(await (isComplete ? read() : within(awaited, sender, read)))
       } finally {
         account.close()
       }

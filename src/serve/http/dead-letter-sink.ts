@@ -5,7 +5,6 @@ import { createIntake } from './body.ts'
 import { loggedLetter } from './dead-letter-records.ts'
 import { failureOf, respond } from './failure.ts'
 import { checkHostAndOrigin } from './host-and-origin.ts'
-import { addressOf, isReceived } from './incoming.ts'
 import { createRouter } from './router.ts'
 
 type Options = {
@@ -38,7 +37,7 @@ export const createDeadLetterSink = ({ log, hosts, record = async () => undefine
       )
       return context.body(null, 204)
     }
-    return await intake.take(context.req.raw, take, addressOf(context), await isReceived(context))
+    return await intake.take(context, take)
   })
   app.onError((error, context) => {
     // the event is lost after this answer, so everything readable is logged

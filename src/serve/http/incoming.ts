@@ -13,6 +13,9 @@ export const isReceived = async (context: Context): Promise<boolean> => {
 /** Returns the address of the sender, or '' if it is unknown. */
 export const addressOf = (context: Context): string => incomingOf(context)?.socket.remoteAddress ?? ''
 
+/** Returns the query of a request. */
+export const queryOf = ({ req }: Context): URLSearchParams => new URL(req.url).searchParams
+
 /** Returns Node's request object, by the name that Hono's servers use. Returns undefined on other servers. */
-export const incomingOf = ({ env }: Context): IncomingMessage | undefined =>
+const incomingOf = ({ env }: Context): IncomingMessage | undefined =>
   (env as { incoming?: IncomingMessage } | undefined)?.incoming

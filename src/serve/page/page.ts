@@ -7,7 +7,7 @@ import { subjectNamed } from '../../platform/base/subject.ts'
 import { readEvent } from '../../platform/cloudevents/cloud-event.ts'
 import type { ApplicationView } from '../http/applications.ts'
 import { createIntake } from '../http/body.ts'
-import { isReceived } from '../http/incoming.ts'
+import { queryOf } from '../http/incoming.ts'
 import type { Questions } from '../http/server.ts'
 import type { Assets } from './assets.ts'
 import { createMaps } from './map.ts'
@@ -46,7 +46,7 @@ const SECURITY = {
 export const mountPage = (app: Hono, questions: Questions, { assets, story, home, audience }: Options): void => {
   const { explain, applications, preview, nameSender, reading, hasTraffic } = questions
   const hasSteps = questions.steps !== undefined
-  const intake = createIntake()
+  const intake = createIntake(nameSender)
   const maps = createMaps({
     ...reading,
     connect: (deadline) => readingLists(reading.connect(deadline)),
@@ -70,9 +70,8 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
   })
 
   app.get('/map', async (context) => {
-    const { searchParams } = new URL(context.req.url)
     const version = context.req.header('if-none-match')?.replaceAll('"', '')
-    const map = await maps(searchParams, context.req.header('authorization'), version)
+    const map = await maps(queryOf(context), context.req.header('authorization'), version)
     const headers = { 'cache-control': 'no-cache', etag: `"${map?.version ?? version}"` }
     return map === undefined ? context.body(null, 304, headers) : context.json(map, 200, headers)
   })
@@ -83,24 +82,15 @@ export const mountPage = (app: Hono, questions: Questions, { assets, story, home
   })
 
   app.get('/page/explain', async (context) => {
-    const { searchParams } = new URL(context.req.url)
-    const explained = await explain(searchParams, context.req.header('authorization'))
+    const explained = await explain(queryOf(context), context.req.header('authorization'))
     return answer(context, await why(explained))
   })
 
   if (preview)
     app.post('/page/plan', async (context) => {
       const authorization = context.req.header('authorization')
-      const sender = await nameSender(context)
-      const asked = parseInput(
-        Asked,
-        await intake.take(
-          context.req.raw,
-          async (body) => parseJson(Buffer.from(body).toString()),
-          sender,
-          await isReceived(context),
-        ),
-      )
+      const given = await intake.take(context, async (body) => parseJson(Buffer.from(body).toString()))
+      const asked = parseInput(Asked, given)
       const told = 'event' in asked ? asked.event : await toldBy(asked, applications, authorization)
       const body = Buffer.from(eventOf(told, '/page'))
       const event = readEvent({ headers: { 'content-type': 'application/cloudevents+json' }, body })

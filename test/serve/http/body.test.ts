@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { createConnection } from 'node:net'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createIntake } from '../../../src/serve/http/body.ts'
 import { listen } from '../../../src/serve/http/server.ts'
 
-const post = (body: string | ReadableStream, headers: Record<string, string> = {}): Request =>
-  new Request('http://localhost/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+const post = (body: string | ReadableStream, headers: Record<string, string> = {}): Context => {
+  const raw = new Request('http://localhost/', { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+  return { req: { raw } } as unknown as Context
+}
 
 const stream = (...parts: string[]): ReadableStream => ReadableStream.from(parts.map((part) => Buffer.from(part)))
 
@@ -28,7 +30,7 @@ describe('a body is refused', () => {
     'a body is refused with 429 while too many bytes are worked on, %s, and fits when they are not',
     async (_, request) => {
       const { promise: done, resolve: finish } = Promise.withResolvers<void>()
-      const intake = createIntake(100)
+      const intake = createIntake(undefined, 100)
       const first = intake.take(post('x'.repeat(50), { 'content-length': '50' }), () => done)
       await expect(intake.take(request(), length)).rejects.toMatchObject({ status: 429, retryAfterSeconds: 1 })
       finish()
@@ -38,7 +40,7 @@ describe('a body is refused', () => {
   )
 
   test('a body that is refused, or whose step fails, holds no bytes', async () => {
-    const intake = createIntake(100)
+    const intake = createIntake(undefined, 100)
     for (let times = 0; times < 5; times += 1) {
       await expect(
         intake.take(post('x'.repeat(90)), async () => {
@@ -50,7 +52,7 @@ describe('a body is refused', () => {
   })
 
   test('a body that is larger than what is worked on at a time is taken by itself', async () => {
-    expect(await createIntake(100).take(post(stream('x'.repeat(90), 'x'.repeat(90))), length)).toBe(180)
+    expect(await createIntake(undefined, 100).take(post(stream('x'.repeat(90), 'x'.repeat(90))), length)).toBe(180)
   })
 })
 
@@ -59,7 +61,7 @@ test.each([
   ['a body', 'POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nx'],
 ])('a sender that does not get on with %s is answered 408 and cut off', async (_, text) => {
   const app = new Hono()
-  app.post('/', (context) => createIntake().take(context.req.raw, async (body) => context.text(`${body}`)))
+  app.post('/', (context) => createIntake().take(context, async (body) => context.text(`${body}`)))
   const { port, close } = await listen(app, 0, { idle: 5_000, headers: 500, request: 500, interval: 50, linger: 0 })
   onTestFinished(close)
   const socket = createConnection({ host: '127.0.0.1', port })

@@ -1,5 +1,5 @@
 import * as http from 'node:http'
-import { Hono } from 'hono'
+import { type Context, Hono } from 'hono'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { startEmbeddedApi } from '../../../src/embedded/api/server.ts'
@@ -144,25 +144,24 @@ describe('where a token is asked for', () => {
 })
 
 describe('of the bytes that are worked on', () => {
-  const post = (bytes: number): Request =>
-    new Request('http://localhost/', {
-      method: 'POST',
-      body: 'x'.repeat(bytes),
-      headers: { 'content-length': `${bytes}` },
-    })
+  const post = (bytes: number, sender: string): Context => {
+    const headers = { 'content-length': `${bytes}` }
+    const raw = new Request('http://localhost/', { method: 'POST', body: 'x'.repeat(bytes), headers })
+    return { req: { raw }, env: { sender } } as unknown as Context
+  }
   const never = () => new Promise<void>(() => undefined)
 
   test.each([
     ['many bodies', [25, 25, 25]],
     ['one that is larger than all', [180]],
   ])('one sender, and two of them, leave room to others, with %s', async (_, sizes) => {
-    const intake = createIntake(100)
-    for (const size of sizes) void intake.take(post(size), never, 'flood')
-    await expect(intake.take(post(10), async () => 'taken', 'flood')).rejects.toMatchObject({ status: 429 })
-    await expect(intake.take(post(25), async () => 'taken', 'other')).rejects.toMatchObject({ status: 429 })
-    expect(await intake.take(post(18), async () => 'taken', 'other')).toBe('taken')
-    void intake.take(post(18), never, 'other flood')
-    expect(await intake.take(post(5), async () => 'taken', 'other')).toBe('taken')
+    const intake = createIntake(async ({ env }) => env.sender, 100)
+    for (const size of sizes) void intake.take(post(size, 'flood'), never)
+    await expect(intake.take(post(10, 'flood'), async () => 'taken')).rejects.toMatchObject({ status: 429 })
+    await expect(intake.take(post(25, 'other'), async () => 'taken')).rejects.toMatchObject({ status: 429 })
+    expect(await intake.take(post(18, 'other'), async () => 'taken')).toBe('taken')
+    void intake.take(post(18, 'other flood'), never)
+    expect(await intake.take(post(5, 'other'), async () => 'taken')).toBe('taken')
   })
 
   test('each address has a share where no token is asked for', async () => {
