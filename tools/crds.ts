@@ -1,16 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { parse } from 'yaml'
-
-type Node = { readonly [key: string]: unknown }
-
-const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isRecord } from '../src/platform/base/own-value.ts'
 
 /** A schema without its sentences; a property may be called description. */
 const facts = (value: unknown, isMapOfSchemas = false): unknown => {
   if (Array.isArray(value)) return value.map((item) => facts(item))
-  if (!isNode(value)) return value
+  if (!isRecord(value)) return value
   const kept = Object.entries(value).filter(
-    ([key, member]) => isMapOfSchemas || key !== 'description' || isNode(member),
+    ([key, member]) => isMapOfSchemas || key !== 'description' || isRecord(member),
   )
   return Object.fromEntries(kept.map(([key, member]) => [key, facts(member, !isMapOfSchemas && key === 'properties')]))
 }

@@ -1,7 +1,4 @@
-import { type Heading, placeOf, wayTo } from './markdown.ts'
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+import { escapeHtml, type Heading, placeOf, wayTo } from './markdown.ts'
 
 export type Layout = {
   readonly page: string

@@ -3,6 +3,8 @@ import MarkdownIt, { type Token } from 'markdown-it'
 import { anchorsOf } from './anchors.ts'
 import { draw } from './diagram.ts'
 
+export const { escapeHtml } = new MarkdownIt().utils
+
 export type Heading = { readonly level: number; readonly text: string; readonly anchor: string }
 
 /** A heading and the text below it, up to the next one. */
@@ -81,7 +83,7 @@ export const renderMarkdown = (page: string, text: string): Rendered => {
     if (token?.info !== 'mermaid') return fence?.(...given) ?? ''
     const name = `${placeOf(page).replace(/\.html$/, '')}-${Object.keys(diagrams).length + 1}.svg`
     diagrams[name] = draw(token.content)
-    const source = markdown.utils.escapeHtml(token.content)
+    const source = escapeHtml(token.content)
     return `<figure><img src="${wayTo(page, name)}" alt="A diagram; its text is below"><details><summary>Diagram as text</summary><pre><code>${source}</code></pre></details></figure>\n`
   }
   // wide tables scroll by themselves

@@ -4,12 +4,10 @@ import { packTar, unpackTar } from 'modern-tar'
 /** Files by path, as text or bytes. */
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
-const inOrder = (one: string, other: string): number => (one < other ? -1 : 1)
-
 /** Packs files into a tar that depends on nothing but them and the moment: in order, owned by nobody, readable by all. All may run `program`. */
 export const archive = async (files: Files, moment: Date, program?: string): Promise<Uint8Array> => {
   const entries = Object.keys(files)
-    .toSorted(inOrder)
+    .toSorted()
     .map((name) => {
       const body = Buffer.from(files[name] ?? '')
       return {

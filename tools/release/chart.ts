@@ -106,11 +106,9 @@ const templateOf = async (
  */
 const templatesOf = async (order: readonly string[]): Promise<Files> => {
   const choose = createRenderer(order)
-  const pairs = order.flatMap((one) => order.flatMap((other) => (goTogether(one, other) ? [{ one, other }] : [])))
-  const contexts = [
-    ...order.map((one) => ({ one, beside: [] as string[] })),
-    ...pairs.map(({ one, other }) => ({ one, beside: [other] })),
-  ]
+  const contexts = order.flatMap((one) =>
+    [[], ...order.filter((other) => goTogether(one, other)).map((other) => [other])].map((beside) => ({ one, beside })),
+  )
   const compared = await pMap(
     contexts,
     async ({ one, beside }) => ({ one, with: await choose([...beside, one]), without: await choose(beside) }),
