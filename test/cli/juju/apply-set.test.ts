@@ -3,13 +3,11 @@ import { applySetId, MANAGER, PARENT } from '../../../src/cli/juju/apply-set.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { FORBIDDEN, NAMESPACE } from '../../helpers/world.ts'
 import { type Followed, followed } from './followed.ts'
-import { createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
+import { app, appOf, createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
 
 const bookinfo = (): StandInModel => ({
   ...emptyModel('b00'),
-  applications: Object.fromEntries(
-    ['details', 'productpage', 'reviews'].map((charm) => [charm, { charm, revision: 1, units: [0] }]),
-  ),
+  applications: { details: app('details'), productpage: app('productpage'), reviews: app('reviews') },
   relations: [
     {
       id: 1,
@@ -43,12 +41,6 @@ const configMap = (name: string, more: Partial<KubernetesObject['metadata']> = {
 
 const make = (one: Followed, object: KubernetesObject): void =>
   one.world.api.seed([object], { manager: 'kubectl-create' })
-
-const appOf = ({ applications }: StandInModel, name: string) => {
-  const found = applications[name]
-  if (found === undefined) throw new Error(`there is no ${name}`)
-  return found
-}
 
 const remoteOf = (one: Followed, id: number): unknown =>
   JSON.parse(String(one.world.object('ConfigMap', `juju-relation-${id}`)?.data?.remote))

@@ -4,12 +4,10 @@ import { askJuju } from '../../../src/cli/juju/ask.ts'
 import type { Remotes } from '../../../src/cli/juju/cross-model.ts'
 import { deriveDocuments } from '../../../src/cli/juju/documents.ts'
 import { runStandIn } from './followed.ts'
-import { createStandIn, emptyModel, type StandInModel, type World } from './stand-in.ts'
+import { app, createStandIn, emptyModel, type StandInModel, type World } from './stand-in.ts'
 
 const ALIAS = 'remote-38811d7f76ad47ac84be46b165e53828'
 const SECOND = 'remote-0123456789abcdef0123456789abcdef'
-
-const app = (charm: string) => ({ charm, revision: 1, units: [0] })
 
 const hub = { application: 'gateway', endpoint: 'mesh', interface: 'service_mesh', role: 'provider' } as const
 

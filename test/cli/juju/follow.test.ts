@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NAMESPACE } from '../../helpers/world.ts'
 import { type Followed, followed } from './followed.ts'
-import { createStandIn, emptyModel, type World as Juju, type Rel, type StandInModel } from './stand-in.ts'
+import { app, appOf, createStandIn, emptyModel, type World as Juju, type Rel, type StandInModel } from './stand-in.ts'
 import { tenCharms } from './ten.ts'
 
 /** The relations that a model has, by their sides; those of other models with the real name of the peer. */
@@ -78,12 +78,6 @@ const between = (id: number, kind: string, provider: string, requirer: string): 
 
 const without = (model: StandInModel, ...ids: number[]): void => {
   model.relations = model.relations.filter(({ id }) => !ids.includes(id))
-}
-
-const appOf = (model: StandInModel, name: string) => {
-  const found = model.applications[name]
-  if (found === undefined) throw new Error(`there is no ${name}`)
-  return found
 }
 
 /** Removes an application without any hook: it and its relations are gone at once. */
@@ -170,7 +164,7 @@ const CHANGES: readonly Change[] = [
   {
     name: 'an offer is consumed by another model',
     change: (model, juju) => {
-      const foo = { ...emptyModel('f00'), applications: { trfk: { charm: 'traefik-k8s', revision: 125, units: [0] } } }
+      const foo = { ...emptyModel('f00'), applications: { trfk: app('traefik-k8s', 125) } }
       foo.saas = {
         alertmanager: {
           url: `admin/${NAMESPACE}.alertmanager`,
@@ -265,7 +259,7 @@ const CHANGES: readonly Change[] = [
     name: 'the application is deployed again under its name',
     change: (model, juju) => {
       juju.instead = {}
-      model.applications.loki = { charm: 'loki-k8s', revision: 85, units: [0] }
+      model.applications.loki = app('loki-k8s', 85)
       model.relations.push(joining(61, 'loki'))
     },
   },

@@ -2,11 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { type Crossed, identityRelations } from '../../../src/cli/juju/identities.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { type Followed, followed } from './followed.ts'
-import { createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
+import { app, createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
 
 const ALIAS = 'remote-38811d7f76ad47ac84be46b165e53828'
-
-const app = (charm: string) => ({ charm, revision: 1, units: [0] })
 
 /** `db` is on the mesh, and the model `far` consumes its offer. */
 const shop = (): StandInModel => ({

@@ -63,6 +63,16 @@ export const emptyModel = (uuid: string, type: StandInModel['type'] = 'caas'): S
   ...{ uuid, type, applications: {}, relations: [], crossRelations: [], offers: {}, saas: {} },
 })
 
+/** An application of one unit. */
+export const app = (charm: string, revision = 1): App => ({ charm, revision, units: [0] })
+
+/** Finds an application of a model. */
+export const appOf = ({ applications }: StandInModel, name: string): App => {
+  const found = applications[name]
+  if (found === undefined) throw new Error(`there is no ${name}`)
+  return found
+}
+
 export const createStandIn = (
   models: Record<string, StandInModel>,
   { version = '3.6.4' }: { version?: string } = {},

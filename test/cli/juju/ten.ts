@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readModels } from '../../../src/cli/juju/parse-output.ts'
-import { type App, emptyModel, type Rel, type StandInModel } from './stand-in.ts'
+import { type App, app, emptyModel, type Rel, type StandInModel } from './stand-in.ts'
 
 const read = (...paths: string[]) =>
   readModels(paths.map((path) => ({ path, text: readFileSync(`test/fixtures/juju/recorded/${path}`, 'utf8') })))[0]
@@ -50,8 +50,6 @@ const cosLite = (): { applications: Record<string, App>; relations: Rel[] } => {
   }
 }
 
-const charm = (name: string, revision: number): App => ({ charm: name, revision, units: [0] })
-
 /**
  * A model of ten public charms: those of the recorded cos-lite, three of the recorded openstack with two of their relations, and a beacon. The name of the
  * model, the ids of the relations of the last four, and the databags are made up.
@@ -62,10 +60,10 @@ export const tenCharms = (): StandInModel => {
     ...emptyModel('b9d3db4c-49c9-4802-8269-a9b03216fc34'),
     applications: {
       ...applications,
-      mysql: charm('mysql-k8s', 85),
-      keystone: charm('keystone-k8s', 114),
-      'keystone-mysql-router': charm('mysql-router-k8s', 46),
-      beacon: charm('istio-beacon-k8s', 1),
+      mysql: app('mysql-k8s', 85),
+      keystone: app('keystone-k8s', 114),
+      'keystone-mysql-router': app('mysql-router-k8s', 46),
+      beacon: app('istio-beacon-k8s'),
     },
     relations: [
       ...relations,
