@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { observe } from '../ask/traffic/observe.ts'
 import { createPrometheus } from '../ask/traffic/prometheus.ts'
 import { PrometheusUrl } from '../ask/traffic/prometheus-url.ts'
 import { secondsIn } from '../ask/traffic/time.ts'
 import type { TrafficView } from '../ask/traffic/traffic.ts'
 import { Failure } from './failure.ts'
+import { parserOf } from './options.ts'
 import { ErrorAnswer, type Query, type Server, withQuery } from './server.ts'
 
 /** The options that `withPrometheus` adds. */
@@ -21,7 +22,7 @@ export const withPrometheus = (command: Command): Command =>
     .addOption(
       new Option('--prometheus <url>', 'the Prometheus to ask for traffic; else the functions ask theirs')
         .env('PROMETHEUS_URL')
-        .argParser(parseUrl),
+        .argParser(parserOf(PrometheusUrl)),
     )
     .addOption(new Option('--prometheus-token-file <path>', 'a bearer token for it').env('PROMETHEUS_TOKEN_FILE'))
     .addOption(
@@ -30,12 +31,6 @@ export const withPrometheus = (command: Command): Command =>
       ),
     )
     .addOption(new Option('--prometheus-ca-file <path>', 'certificates of its authority').env('PROMETHEUS_CA_FILE'))
-
-const parseUrl = (given: string): string => {
-  const parsed = PrometheusUrl.safeParse(given)
-  if (parsed.success) return parsed.data
-  throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
-}
 
 type Asked = { readonly namespace: string; readonly window: string }
 

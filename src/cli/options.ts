@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type * as z from 'zod'
 import { Window } from '../ask/traffic/window.ts'
 import type { Name } from '../serve/page/relating.ts'
 import { Failure } from './failure.ts'
@@ -55,7 +56,7 @@ export const programOptions = (command: Command): Option[] => {
 }
 
 /** Runs a command with a connection, and closes it afterwards. */
-export const withServer = async (command: Command, run: (settings: Settings) => Promise<void>): Promise<void> => {
+export const withServer = async <T>(command: Command, run: (settings: Settings) => Promise<T>): Promise<T> => {
   const { server: url, target, ...given } = command.optsWithGlobals<Given>()
   const format = OF_THEIR_OWN.includes(command.name()) ? JSON_FORMAT : formatOf(command)
   const cluster = clusterOf(command)
@@ -65,7 +66,7 @@ export const withServer = async (command: Command, run: (settings: Settings) => 
     cluster: cluster && { ...cluster, isQuestion: QUESTIONS.includes(command.name()) },
   })
   try {
-    await run({ namespace, format, server })
+    return await run({ namespace, format, server })
   } finally {
     server.close()
   }
@@ -152,12 +153,18 @@ export const parseAddress = (given: string): string => {
   return given
 }
 
-/** Parses the time to look back. For an invalid one commander names the option, and exits with 1. */
-export const parseWindow = (given: string): string => {
-  const parsed = Window.safeParse(given)
-  if (parsed.success) return parsed.data
-  throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
-}
+/** Creates a parser for what a schema takes. For anything else commander names the option, and exits with 1. */
+export const parserOf =
+  <T>(schema: z.ZodType<T>) =>
+  (given: string): T => {
+    const parsed = schema.safeParse(given)
+    if (parsed.success) return parsed.data
+    throw new InvalidArgumentError(parsed.error.issues.map(({ message }) => message).join(', '))
+  }
+
+/** The option for the time to look back. */
+export const windowOption = (usual: string): Option =>
+  new Option('--window <duration>', 'the time to look back, from 1m to 7d').argParser(parserOf(Window)).default(usual)
 
 /** `[namespace/]application` */
 export const parseApplication = (given: string, namespace: string): Name => {

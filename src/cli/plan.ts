@@ -7,7 +7,7 @@ import { accessLines } from './plan-access.ts'
 
 export type FailOn = 'lose' | 'used' | 'widen' | 'none'
 
-const SIGNS = { created: '+', changed: '~', removed: '-' } as const
+export const SIGNS = { created: '+', changed: '~', removed: '-' } as const
 
 /** The limit of reasons on stderr. The JSON output has all. */
 const MOST_REASONS = 10
@@ -94,6 +94,10 @@ export const whilePlanning = async <T>(making: Promise<T>): Promise<T> => {
   }
 }
 
+/** Writes a line for each expectation. */
+export const expectationLines = (expectations: Plan['expectations']): string[] =>
+  expectations.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`)
+
 const planText = ({ outcomes, objects, access, expectations }: JudgedPlan, isDiffed: boolean): string => {
   const brief = ({ object, change }: Plan['objects'][number]) => `${SIGNS[change]} ${object}`
   const messages = outcomes.flatMap(({ messages: said }) => said.map((one) => `! ${one}`))
@@ -102,9 +106,7 @@ const planText = ({ outcomes, objects, access, expectations }: JudgedPlan, isDif
     // a diff is empty if the sender may not read the object
     ...objects.map((one) => (isDiffed && one.diff.trimEnd()) || brief(one)),
     ...(access.length > 0 ? ['', 'access', ...accessLines(access)] : []),
-    ...(expectations.length > 0
-      ? ['', 'expectations', ...expectations.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`)]
-      : []),
+    ...(expectations.length > 0 ? ['', 'expectations', ...expectationLines(expectations)] : []),
     ...(messages.length > 0 ? ['', ...new Set(messages)] : []),
   ]
   return parts.join('\n')

@@ -59,14 +59,11 @@ const flagsOf = (program: Command, command: Command): string[] =>
   [...command.options, ...(command === program ? [] : programOptions(command))].flatMap(({ long }) => long ?? [])
 
 /** Lists the applications of the namespace, as far as they can be asked for. */
-const namesKnown = async (command: Command): Promise<string[]> => {
-  const names: string[] = []
-  await withServer(command, async ({ server, namespace }) => {
+const namesKnown = (command: Command): Promise<string[]> =>
+  withServer(command, async ({ server, namespace }) => {
     const views = await server.get<readonly ApplicationView[]>(`/applications/${namespace}`)
-    names.push(...views.map(({ application }) => application))
-  }).catch(() => undefined)
-  return names
-}
+    return views.map(({ application }) => application)
+  }).catch(() => [])
 
 const BASH = `_meshstep() {
   local line directive=0

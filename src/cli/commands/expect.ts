@@ -4,6 +4,7 @@ import { Failure } from '../failure.ts'
 import { readDocuments } from '../input.ts'
 import { autoAllowWaypoint, withServer } from '../options.ts'
 import { printAs, say } from '../output.ts'
+import { expectationLines } from '../plan.ts'
 import { located } from '../problem-places.ts'
 import { withQuery } from '../server.ts'
 
@@ -27,9 +28,7 @@ export const expect = (program: Command): void => {
           documents,
         )
         if (expectations.length === 0) throw new Failure(`${file.join(', ')}: expected an \`expect\` list, got none`)
-        printAs(format, expectations, (all) =>
-          all.map(({ met, sentence }) => `${met ? 'met' : 'NOT MET'}: ${sentence}`).join('\n'),
-        )
+        printAs(format, expectations, (all) => expectationLines(all).join('\n'))
         for (const one of incomplete) say(one)
         const unmet = expectations.filter(({ met }) => !met).length
         if (unmet > 0) throw new Failure(`${unmet} of ${expectations.length} expectations are not met`, 2)

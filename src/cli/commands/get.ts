@@ -68,22 +68,20 @@ const viewsEverywhere = async ({ server }: Settings, name: string | undefined): 
   return await server.getAll('/applications')
 }
 
-const placeOf = ({ namespace }: Settings, name: string | undefined, { allNamespaces }: Options): Place => {
-  if (allNamespaces) return { words: 'in the namespaces that you may see', isEverywhere: true }
-  return { words: name === undefined ? `in the namespace ${namespace}` : `of ${name}`, isEverywhere: false }
+const placeOf = ({ namespace }: Settings, name: string | undefined, { allNamespaces }: Options): string => {
+  if (allNamespaces) return 'in the namespaces that you may see'
+  return name === undefined ? `in the namespace ${namespace}` : `of ${name}`
 }
-
-type Place = { readonly words: string; readonly isEverywhere: boolean }
 
 const show = (
   what: What,
   format: Format,
   views: ApplicationView[],
-  { words, isEverywhere }: Place,
-  { all }: Options,
+  place: string,
+  { all, allNamespaces }: Options,
 ): void => {
   const print = <T>(data: T[], columns: readonly Column<T>[], nameOf: (one: T) => string): void => {
-    if (isForPeople(format) && data.length === 0) say(`no ${NOUNS[what]} is known ${words}`)
+    if (isForPeople(format) && data.length === 0) say(`no ${NOUNS[what]} is known ${place}`)
     else
       printAs(
         format,
@@ -95,7 +93,7 @@ const show = (
   if (what === 'applications')
     print(
       views as Row[],
-      isEverywhere ? [NAMESPACE, ...APPLICATIONS] : APPLICATIONS,
+      allNamespaces ? [NAMESPACE, ...APPLICATIONS] : APPLICATIONS,
       (one) => `application/${one.application}`,
     )
   else if (what === 'relations')

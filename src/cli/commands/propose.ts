@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import type { Proposed } from '../../ask/propose/proposal.ts'
 import { askAbout, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
 import { Failure } from '../failure.ts'
-import { outputOf, parseApplication, parseWindow, withServer } from '../options.ts'
+import { outputOf, parseApplication, windowOption, withServer } from '../options.ts'
 import { print, printList, say } from '../output.ts'
 import { listedLines, proposedYaml } from '../propose.ts'
 
@@ -16,7 +16,7 @@ export const propose = (program: Command): void => {
       'Writes documents with relations and policies, with which all traffic that was seen stays allowed, and other traffic to these applications is refused. Each has its evidence as a comment. What looks like an attack, a probe or a scan is not let in, but listed on stderr and at the end.',
     )
     .argument('[application...]', '[namespace/]application; all of the namespace if none is named')
-    .option('--window <duration>', 'the time to look back, from 1m to 7d', parseWindow, '24h')
+    .addOption(windowOption('24h'))
     .option('--audit', 'write the policies as dry runs')
   withPrometheus(command)
     .addHelpText(

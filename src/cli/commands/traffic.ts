@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { askTraffic, type PrometheusOptions, withPrometheus } from '../ask-traffic.ts'
-import { formatOf, parseWindow, withServer } from '../options.ts'
+import { formatOf, windowOption, withServer } from '../options.ts'
 import { isForPeople, print, printAs, say } from '../output.ts'
 import { trafficMermaid, trafficTable } from '../traffic.ts'
 
@@ -11,7 +11,7 @@ export const traffic = (program: Command): void => {
     .description(
       'Shows who talked to the applications of a namespace, how much, and how often they were refused, and if a relation and policies stand for it. Prometheus tells, by what the proxies of the mesh count. They name no port: a class is about all ports of a target.',
     )
-    .option('--window <duration>', 'the time to look back, from 1m to 7d', parseWindow, '1h')
+    .addOption(windowOption('1h'))
   withPrometheus(command)
     .addHelpText('after', '\nExample:\n  meshstep -n bookinfo traffic --window 24h')
     .action((options: PrometheusOptions & { window: string }, command: Command) => {

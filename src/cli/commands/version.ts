@@ -17,11 +17,8 @@ export const version = (program: Command): void => {
     })
 }
 
-const versionOfServer = async (command: Command): Promise<string | undefined> => {
-  let found: string | undefined
-  await withServer(command, async ({ server }) => {
+const versionOfServer = (command: Command): Promise<string> =>
+  withServer(command, async ({ server }) => {
     const { info } = await server.get<{ info: { version: string } }>('/schemas/asyncapi.json')
-    found = info.version
+    return info.version
   })
-  return found
-}

@@ -2,6 +2,7 @@ import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { eventOf } from '../../serve/page/relating.ts'
 import { Failure } from '../failure.ts'
 import { type Format, printAs, say } from '../output.ts'
+import { SIGNS } from '../plan.ts'
 import type { Round, RoundPlan } from './round.ts'
 
 /** Builds the event of the end of an application. */
@@ -20,8 +21,6 @@ export const proposalOf = ({ namespace, plan, gone }: RoundPlan): string[] => {
   const documents = [...going, ...plan.apply.map(({ desired }) => desired)]
   return [...documents.map((one) => JSON.stringify(one)), ...gone.map((application) => endOf(namespace, application))]
 }
-
-const SIGNS = { created: '+', changed: '~', removed: '-' } as const
 
 /**
  * Prints the effect of a round. Throws Failure with exit code 1 if something could not be done, and with 2 if a relation cannot be derived.
