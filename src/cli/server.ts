@@ -117,18 +117,23 @@ const inCluster = async (
 }
 
 /** Answers questions in this process, by what the user of a kubeconfig may read. Rejects if there is no such cluster. */
-const askDirectly = async ({ kubeconfig = kubeconfigFiles(), context }: Cluster): Promise<Connection> => {
-  const { kubeconfigEndpoint } = await import('../platform/kubernetes/kubeconfig.ts')
-  const { createTransport } = await import('../platform/kubernetes/transport.ts')
+const askDirectly = async (cluster: Cluster): Promise<Connection> => {
   const { createService } = await import('../serve/http/server.ts')
   const { readSettings } = await import('../serve/http/settings.ts')
-  const transport = createTransport(kubeconfigEndpoint(kubeconfig, context))
+  const transport = await transportTo(cluster)
   const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
   const { app } = createService({ settings: readSettings({}), names: [], transport, log: silent, isReading: true })
   return {
     send: async (path, init) => await app.fetch(new Request(`http://localhost${path}`, init)),
     close: () => transport.close(),
   }
+}
+
+/** Connects to the API server of a cluster, with the rights of the user. Rejects if there is no such cluster. */
+export const transportTo = async ({ kubeconfig = kubeconfigFiles(), context }: Cluster) => {
+  const { kubeconfigEndpoint } = await import('../platform/kubernetes/kubeconfig.ts')
+  const { createTransport } = await import('../platform/kubernetes/transport.ts')
+  return createTransport(kubeconfigEndpoint(kubeconfig, context))
 }
 
 /** Returns the namespace of a context, which is `default` if it names none, or is not known. */
@@ -138,7 +143,7 @@ export const namespaceOf = async ({ kubeconfig = kubeconfigFiles(), context }: C
 }
 
 /** Returns the files that kubectl reads. */
-export const kubeconfigFiles = (): string => process.env.KUBECONFIG || join(homedir(), '.kube', 'config')
+const kubeconfigFiles = (): string => process.env.KUBECONFIG || join(homedir(), '.kube', 'config')
 
 /** https://www.rfc-editor.org/rfc/rfc8288 */
 const nextPage = ({ headers }: Response): string | undefined =>

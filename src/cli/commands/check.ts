@@ -4,7 +4,7 @@ import { judge } from '../../ask/check/judge.ts'
 import { Failure } from '../failure.ts'
 import { clusterOf, formatOf, namespaceIn } from '../options.ts'
 import { printAs } from '../output.ts'
-import { kubeconfigFiles } from '../server.ts'
+import { transportTo } from '../server.ts'
 
 export const check = (program: Command): void => {
   program
@@ -16,12 +16,10 @@ export const check = (program: Command): void => {
     .option('--account <name>', 'the ServiceAccount of the functions', 'meshstep')
     .addHelpText('after', '\nExample:\n  meshstep -n shop check\n  kubectl meshstep check --context staging')
     .action(async ({ account }: { account: string }, command: Command) => {
-      const { kubeconfigEndpoint } = await import('../../platform/kubernetes/kubeconfig.ts')
-      const { createTransport } = await import('../../platform/kubernetes/transport.ts')
-      const { kubeconfig = kubeconfigFiles(), context } = clusterOf(command) ?? {}
-      const transport = createTransport(kubeconfigEndpoint(kubeconfig, context))
+      const cluster = clusterOf(command) ?? {}
+      const transport = await transportTo(cluster)
       try {
-        const namespace = await namespaceIn(command, { kubeconfig, context })
+        const namespace = await namespaceIn(command, cluster)
         const checks = judge(await readFacts(transport, namespace, account))
         printAs(formatOf<never>(command), checks, (all) => ({
           titles: ['RESULT', 'CHECK', 'MESSAGE'],
