@@ -1,10 +1,8 @@
 import { isSecret } from '../../core/workload/secrets.ts'
+import { DEEPEST } from '../../platform/base/depth.ts'
 import { isRecord } from '../../platform/base/own-value.ts'
 
 const HIDDEN = '…'
-
-/** The limit of levels in logged values. */
-const DEEPEST = 64
 
 /** Keys of a config that may hold secret values, if it, or a part of it, is text. */
 const HOLDERS = ['podSpec', 'containers', 'env', 'envConfig', 'secrets']

@@ -1,7 +1,6 @@
 import { isRecord } from '../../platform/base/own-value.ts'
+import type { JsonSchema } from './convert.ts'
 import type { Meanings } from './meanings.ts'
-
-type JsonSchema = Readonly<Record<string, unknown>>
 
 /**
  * Adds a description to each place of a JSON Schema. Where the schema takes an object of any form, it adds the keys that have a meaning. Throws for a

@@ -1,6 +1,4 @@
-import { PORT_TEXT } from './convert.ts'
-
-type JsonSchema = { readonly [key: string]: unknown }
+import { type JsonSchema, PORT_TEXT } from './convert.ts'
 
 /** A place in the data, and the values that it may have. */
 type Row = {
@@ -15,8 +13,6 @@ const membersOf = (schema: JsonSchema): readonly JsonSchema[] => {
   const members = schema.anyOf ?? schema.oneOf
   return Array.isArray(members) ? members : []
 }
-
-const isNull = ({ type }: JsonSchema): boolean => type === 'null'
 
 const code = (value: unknown): string => `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
 
@@ -80,7 +76,7 @@ const rowsOf = (path: string, schema: JsonSchema, isRequired: boolean): Row[] =>
 
 /** Lists the places below one: its keys, those of its members, and those of its possible forms. */
 const below = (path: string, schema: JsonSchema): Row[] => {
-  const members = membersOf(schema).filter((member) => !isNull(member))
+  const members = membersOf(schema).filter(({ type }) => type !== 'null')
   const forms = members.flatMap((member) => below(members.length > 1 ? `${path}${formOf(member)}` : path, member))
   const required = (schema.required ?? []) as readonly string[]
   const keys = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([key, value]) =>
