@@ -18,12 +18,10 @@ export const element = (tag, attributes = {}, ...children) => {
 
 /**
  * Finds the element with an id.
- * @template {HTMLElement} [T=HTMLElement]
  * @param {string} id
- * @returns {T}
  */
 export const byId = (id) => {
   const found = document.getElementById(id)
   if (found === null) throw new Error(`there is no #${id}`)
-  return /** @type {T} */ (found)
+  return found
 }

@@ -3,7 +3,7 @@ import { byId, element } from './html.js'
 import { createLayout, labelBox } from './layout.js'
 import { follow, Refusal } from './live.js'
 import { createGraph, MOST_LABELS } from './map.js'
-import { counted, namespaceOf } from './names.js'
+import { counted, namespaceOf, passing } from './names.js'
 import { openIn, viewOf } from './namespaces.js'
 import { markRows, showRows } from './rows.js'
 import { svg } from './svg.js'
@@ -341,7 +341,7 @@ const showConnections = (from, to) => {
           'li',
           {},
           element('button', { type: 'button', class: 'link', 'data-pair': `${one.from} ${one.to}` }, one.id),
-          ` ${one.access === 'none' ? 'nothing passes' : one.label.replaceAll('\n', '; ')}`,
+          ` ${passing(one)}`,
         ),
       ),
     ),
@@ -609,10 +609,7 @@ const tellChanges = (before, after) => {
   const edges = before.edges.filter(({ from, to }) => isShown(from) && isShown(to))
   const changes = [
     ...differences(nodes, after.nodes, ({ id, caption }) => [id, caption]),
-    ...differences(edges, after.edges, ({ id, access, label }) => [
-      id,
-      access === 'none' ? 'nothing passes' : label.replaceAll('\n', '; '),
-    ]),
+    ...differences(edges, after.edges, (edge) => [edge.id, passing(edge)]),
   ]
   if (changes.length === 0) return
   const more = changes.length - MOST_CHANGES

@@ -1,5 +1,5 @@
 import { byId, element } from './html.js'
-import { closedId, counted, namespaceOf } from './names.js'
+import { closedId, counted, namespaceOf, passing } from './names.js'
 import { rateText } from './traffic.js'
 
 /** @typedef {import('../page-map.ts').PageMap} PageMap */
@@ -105,7 +105,7 @@ const rowOf = (node, edges, openToAll) => {
 
 /** @param {import('./traffic.js').SeenEdge} edge */
 const reach = ({ from, to, access, label, isTelemetry, seen }) => {
-  const what = access === 'none' ? 'nothing passes' : label.replaceAll('\n', '; ')
+  const what = passing({ access, label })
   const more = [what, access === 'open' && 'open to anybody', isTelemetry && 'telemetry', seen && rateText(seen)]
   const text = more.filter((one) => one !== false && one !== undefined && one !== '').join(', ')
   return element(
