@@ -6,24 +6,11 @@ import type { Classified } from '../../../src/ask/traffic/classify.ts'
 import type { TrafficView } from '../../../src/ask/traffic/traffic.ts'
 import type { EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { createEmbeddedApi } from '../../../src/embedded/api/api.ts'
-import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import type { MapNode, PageTraffic } from '../../../src/serve/page/page-map.ts'
 import { serveExample, until } from '../../process/helpers.ts'
 import { chromiumProgram } from './chromium.ts'
 import { largeMap } from './large-map.ts'
-import {
-  bookinfo,
-  copies,
-  deployed,
-  holding,
-  kept,
-  type Options,
-  REGIONS,
-  settled,
-  shop,
-  startPage,
-  tell,
-} from './world.ts'
+import { bookinfo, copies, deployed, holding, kept, REGIONS, serve, settled, shop, startPage, tell } from './world.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -84,16 +71,6 @@ const hurried = async (page: Page): Promise<void> => {
 const drawn = async (page: Page): Promise<Record<string, string>> =>
   await page.evaluate(`Object.fromEntries(document.getElementById('graph')._cyreg.cy.elements().toArray()
     .filter((one) => one.isEdge() || one.is('.app, .closed')).map((one) => [one.id(), one.classes().toSorted().join(' ')]))`)
-
-const start = async (api: EmbeddedApi, port = 0, options: Options = {}) => {
-  const istio = startIstio({ api })
-  const server = await startPage(api, { port, ...options })
-  onTestFinished(async () => {
-    istio.stop()
-    await server.stop()
-  })
-  return server
-}
 
 const loaded = async (page: Page, applications: number): Promise<void> => {
   await until(
@@ -189,7 +166,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test('a relation is planned in a form, and sent from there', async () => {
-    const page = await open((await start((await five).copy())).url)
+    const page = await open((await serve((await five).copy())).url)
     await loaded(page, 5)
     await page.locator('#plan-form [name=kind]').selectOption('unrelate')
     await page.locator('#plan-form [name=own]').fill('bookinfo/ratings')
@@ -207,7 +184,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test('keys alone are enough: to search, to choose two, to ask, and to leave it again', async () => {
-    const page = await open((await start((await five).copy())).url)
+    const page = await open((await serve((await five).copy())).url)
     await loaded(page, 5)
     await page.keyboard.press('/')
     await page.keyboard.type('reviews')
@@ -229,7 +206,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test('the page says that it reads the map until it is drawn', async () => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     const held = Promise.withResolvers<void>()
     const prepare = (page: Page) =>
       page.route('**/map', async (route) => {
@@ -247,7 +224,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   test('the buttons of the example are there only where its applications are', async () => {
     const api = createEmbeddedApi()
     api.seed(deployed('shop', 'web'))
-    const page = await open((await start(api)).url, { prepare: hurried })
+    const page = await open((await serve(api)).url, { prepare: hurried })
     await loaded(page, 1)
     expect(await page.locator('#story').isVisible()).toBe(false)
     api.seed(['details', 'productpage'].flatMap((name) => deployed('bookinfo', name, 9080)))
@@ -255,7 +232,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test('a beacon has a line to each application that is related to it, and the list names it', async () => {
-    const page = await open((await start((await five).copy())).url)
+    const page = await open((await serve((await five).copy())).url)
     await loaded(page, 5)
     const members = async () =>
       Object.keys(await drawn(page)).flatMap((id) =>
@@ -269,7 +246,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test.each(['light', 'dark'] as const)('axe finds nothing wrong with it when it is %s', async (colorScheme) => {
-    const page = await open((await start((await five).copy())).url)
+    const page = await open((await serve((await five).copy())).url)
     await page.emulateMedia({ colorScheme })
     await loaded(page, 5)
     expect(await violations(page)).toEqual([])
@@ -285,7 +262,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   test('what is said with evil intent is text, however long it is', async () => {
     const api = createEmbeddedApi()
     api.seed([...deployed('shop', 'web'), ...deployed('shop', `${'long-'.repeat(12)}db`)])
-    const { url } = await start(api)
+    const { url } = await serve(api)
     const evil = `<script>alert(1)</script><img src=x onerror="alert(2)">'"`
     await tell(url, 'config-changed', 'shop/web', { config: { settings: { evil } } })
     await tell(url, 'relation-changed', 'shop/web', {
@@ -311,7 +288,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await until('a step is shown', async () => (await entries('resync details')) === 1)
     await first.stop()
     await has(page, '#live', 'reconnecting')
-    const second = await start(api, port)
+    const second = await serve(api, { port })
     await tell(second.url, 'resync', 'bookinfo/ratings', {})
     await has(page, '#live', 'live')
     await until('what was missed is shown', async () => (await entries('resync ratings')) === 1)
@@ -337,7 +314,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   }
 
   test('seven pages share one stream of steps, so that all load, their buttons work, and one goes on when another is closed', async () => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     const context = await newContext()
     const streams = watchStreams(context)
     const pages: Page[] = []
@@ -362,7 +339,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test('a hidden page holds no stream, and is up to date again as soon as it is seen', async () => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     const context = await newContext()
     const streams = watchStreams(context)
     const page = await open(url, { given: context })
@@ -388,7 +365,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     const api = createEmbeddedApi()
     const names = Array.from({ length: 300 }, (_, index) => `team-${'with-a-long-name-'.repeat(3)}${index}`)
     api.seed(names.flatMap((name) => deployed(name, 'web')))
-    const { url } = await start(api)
+    const { url } = await serve(api)
     const page = await open(url)
     await loaded(page, 300)
     await has(page, '#live', 'live')
@@ -400,7 +377,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     [503, '{"message":"the server is stopping"}', 'There are no steps here: the server is stopping'],
     [431, '', 'There are no steps here: 431 Request Header Fields Too Large'],
   ])('steps that are refused with %s are said with the reason, until they come', async (status, body, text) => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     let isRefused = true
     const prepare = (page: Page) =>
       page.route('**/steps*', (route) => (isRefused ? route.fulfill({ status, body }) : route.continue()))
@@ -414,7 +391,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test('a namespace where nothing is, and a search that finds nothing, are said in words', async () => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     const page = await open(`${url}/?namespace=nosuch`, { base: url })
     await has(page, '#empty', 'Nothing runs in the namespace nosuch, and no event has come for it. Is that its name?')
     expect(await violations(page)).toEqual([])
@@ -435,12 +412,12 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     await has(page, '#problem', 'The server does not answer: does it run? The page asks again every five seconds.')
     await row(page, 'bookinfo/details').click()
     await has(page, '#detail', 'The server does not answer')
-    await start(api, Number(new URL(first.url).port))
+    await serve(api, { port: Number(new URL(first.url).port) })
     await until('nothing is wrong any more', async () => !(await page.locator('#problem').isVisible()), 30_000)
   })
 
   test('the address names what is selected and what was asked, and shows it to whoever gets it', async () => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     const page = await open(url)
     await loaded(page, 5)
     const address = () => Object.fromEntries(new URL(page.url()).searchParams)
@@ -468,7 +445,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   })
 
   test('what was asked, and what was opened to be read, stays when something else changes', async () => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     const asked = 'from=bookinfo/productpage&to=bookinfo/details&port=9080&method=POST&path=/details/0'
     const page = await open(`${url}/?${asked}`, { base: url })
     await has(page, '#detail .verdict', 'Not allowed')
@@ -487,7 +464,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
 
   test('what other hands change in the cluster is on the map a little later', async () => {
     const api = (await five).copy()
-    const page = await open((await start(api)).url, { prepare: hurried })
+    const page = await open((await serve(api)).url, { prepare: hurried })
     await loaded(page, 5)
     const targetRefs = [{ group: '', kind: 'Service', name: 'details' }]
     api.seed([
@@ -531,7 +508,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     // 60 are drawn below, and a picture is wanted of 50
     for (const [number, objects, boxes] of worlds.filter(([number]) => number !== 50 || SCREENSHOTS !== undefined)) {
       const api = SCREENSHOTS === undefined ? holding(objects) : await settled(objects)
-      const page = await open((await start(api)).url)
+      const page = await open((await serve(api)).url)
       await loaded(page, number)
       const counted = async () => {
         const classes = Object.values(await drawn(page)).map((one) => one.split(' '))
@@ -551,7 +528,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
     size: Parameters<typeof largeMap>[0],
     { query = '', expected = [], isHurried = false }: { query?: string; isHurried?: boolean } & Opening = {},
   ) => {
-    const { url } = await start((await five).copy())
+    const { url } = await serve((await five).copy())
     const told = { map: largeMap(size) }
     const prepare = async (page: Page) => {
       if (isHurried) await hurried(page)
@@ -795,7 +772,7 @@ describe.skipIf(chromiumProgram === undefined)('the page in a browser (skipped w
   const told: PageTraffic = seen()
 
   const openSeen = async (query = '', answer: object = { json: told }, expected: readonly string[] = []) => {
-    const { url } = await start((await five).copy(), 0, { prometheus: 'http://127.0.0.1:1' })
+    const { url } = await serve((await five).copy(), { prometheus: 'http://127.0.0.1:1' })
     const prepare = (page: Page) =>
       page.route(
         ({ pathname }) => pathname === '/traffic',

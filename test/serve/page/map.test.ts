@@ -3,22 +3,16 @@ import { accessAndHomes } from '../../../src/ask/preview/access.ts'
 import { readingLists } from '../../../src/ask/views/listed.ts'
 import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { example, istioConfig } from '../../../src/embedded/demo/example.ts'
-import { startIstio } from '../../../src/embedded/demo/istio.ts'
 import { subjectName } from '../../../src/platform/base/subject.ts'
 import { startServer } from '../../../src/serve/http/server.ts'
 import { readSettings } from '../../../src/serve/http/settings.ts'
 import { createMaps, type Maps } from '../../../src/serve/page/map.ts'
 import type { PageMap } from '../../../src/serve/page/page-map.ts'
 import { story } from '../../../src/serve/page/story.ts'
-import { bookinfo, copies, deployed, holding, kept, type Options, startPage, tell } from './world.ts'
+import { bookinfo, copies, deployed, holding, kept, serve, tell } from './world.ts'
 
-const start = async (api: EmbeddedApi = createEmbeddedApi(), options: Options = {}) => {
-  const istio = startIstio({ api })
-  const server = await startPage(api, options)
-  onTestFinished(async () => {
-    istio.stop()
-    await server.stop()
-  })
+const start = async (api: EmbeddedApi) => {
+  const server = await serve(api)
   const map = async (query = '') => (await (await fetch(`${server.url}/map${query}`)).json()) as PageMap
   return { api, url: server.url, map }
 }

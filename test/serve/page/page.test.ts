@@ -5,15 +5,10 @@ import type { PageMap } from '../../../src/serve/page/page-map.ts'
 import { story } from '../../../src/serve/page/story.ts'
 import { accessAskedBy, accessOf, isGranted } from '../../knative/access.ts'
 import { buildCombination, cannotBuild } from '../../knative/builds.ts'
-import { deployed, type Options, startPage, tell } from './world.ts'
+import { deployed, type Options, serve, startPage, tell } from './world.ts'
 
 const start = async (options: Options = {}, api = createEmbeddedApi()) => {
-  const istio = startIstio({ api })
-  const server = await startPage(api, options)
-  onTestFinished(async () => {
-    istio.stop()
-    await server.stop()
-  })
+  const server = await serve(api, options)
   const ask = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) =>
     fetch(`${server.url}${path}`, { ...init, headers })
   return { ...server, ask, api }

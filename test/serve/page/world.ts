@@ -1,4 +1,5 @@
 import pMap from 'p-map'
+import { onTestFinished } from 'vitest'
 import { createEmbeddedApi, type EmbeddedApi } from '../../../src/embedded/api/api.ts'
 import { istioConfig } from '../../../src/embedded/demo/example.ts'
 import { startIstio } from '../../../src/embedded/demo/istio.ts'
@@ -36,6 +37,17 @@ export const startPage = async (
     mount: (app, questions) =>
       mountPage(app, questions, { assets: findAssets(), audience, ...(isReading ? { home: 'shop' } : { story }) }),
   })
+
+/** The same beside Istio, until the end of the test. */
+export const serve = async (api: EmbeddedApi, options?: Options): Promise<RunningServer> => {
+  const istio = startIstio({ api })
+  const server = await startPage(api, options)
+  onTestFinished(async () => {
+    istio.stop()
+    await server.stop()
+  })
+  return server
+}
 
 /** An application off the mesh, as Juju deploys it. */
 export const deployed = (namespace: string, name: string, port = 8080): KubernetesObject[] => {
