@@ -3,7 +3,7 @@ import { applySetId, MANAGER, PARENT } from '../../../src/cli/juju/apply-set.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
 import { FORBIDDEN, NAMESPACE } from '../../helpers/world.ts'
 import { type Followed, followed } from './followed.ts'
-import { app, appOf, createStandIn, emptyModel, type StandInModel } from './stand-in.ts'
+import { app, appOf, createStandIn, emptyModel, type StandInModel, statusWith } from './stand-in.ts'
 
 const bookinfo = (): StandInModel => ({
   ...emptyModel('b00'),
@@ -315,13 +315,7 @@ describe('the end of an application', () => {
     const { model, juju, one } = start()
     await one.round()
     const status = { 'status-error': 'not found' }
-    juju.instead.status = {
-      ...{ code: 0, stderr: '' },
-      stdout: JSON.stringify({
-        model: { name: NAMESPACE, type: 'caas', version: '3.6.4', controller: 'mk8scloud' },
-        applications: { details: status, productpage: {}, reviews: {} },
-      }),
-    }
+    juju.instead.status = statusWith(NAMESPACE, { details: status, productpage: {}, reviews: {} })
     juju.instead['show-unit'] = undefined
     model.relations = []
     const { ended, unknown } = await one.round()
@@ -333,17 +327,11 @@ describe('the end of an application', () => {
   test('the relations of an application that Juju cannot read stand, and are taken for none to another model', async () => {
     const { juju, one } = start()
     await one.round()
-    juju.instead.status = {
-      ...{ code: 0, stderr: '' },
-      stdout: JSON.stringify({
-        model: { name: NAMESPACE, type: 'caas', version: '3.6.4', controller: 'mk8scloud' },
-        applications: {
-          details: { 'status-error': 'not found' },
-          productpage: { units: { 'productpage/0': { leader: true } } },
-          reviews: { units: { 'reviews/0': { leader: true } } },
-        },
-      }),
-    }
+    juju.instead.status = statusWith(NAMESPACE, {
+      details: { 'status-error': 'not found' },
+      productpage: { units: { 'productpage/0': { leader: true } } },
+      reviews: { units: { 'reviews/0': { leader: true } } },
+    })
     const { unknown, writes } = await one.round()
     expect([unknown, writes]).toEqual([['shop/details: Juju says not found'], []])
   })

@@ -3,7 +3,7 @@ import { askJuju } from '../../../src/cli/juju/ask.ts'
 import { takeRound } from '../../../src/cli/juju/round.ts'
 import { NAMESPACE } from '../../helpers/world.ts'
 import { type Followed, followed, runStandIn } from './followed.ts'
-import { createStandIn, emptyModel, type StandInModel, type World } from './stand-in.ts'
+import { createStandIn, emptyModel, type StandInModel, statusWith, type World } from './stand-in.ts'
 
 const OPTION = 'meshstep-config'
 
@@ -70,13 +70,7 @@ test('an option whose text is no YAML keeps the last config, is said, and stops 
 test('the config of an application that Juju cannot read stands', async () => {
   const { juju, one } = start()
   await one.round()
-  juju.instead.status = {
-    ...{ code: 0, stderr: '' },
-    stdout: JSON.stringify({
-      model: { name: NAMESPACE, type: 'caas', version: '3.6.4', controller: 'mk8scloud' },
-      applications: { reviews: { 'status-error': 'not found' } },
-    }),
-  }
+  juju.instead.status = statusWith(NAMESPACE, { reviews: { 'status-error': 'not found' } })
   expect((await one.round()).writes).toEqual([{ document: 'ConfigMap shop/juju-config-details', change: 'removed' }])
 })
 

@@ -76,12 +76,16 @@ details:website       productpage:backend       http          regular
 details:peers         details:peers             details       peer
 `
 
+const modelsIn = (parts: readonly (Json | string)[]) =>
+  readModels(
+    parts.map((part, index) => ({
+      path: `${index}`,
+      text: typeof part === 'string' ? part : JSON.stringify(part),
+    })),
+  )
+
 const run = (parts: readonly (Json | string)[], withPeers = false) => {
-  const inputs = parts.map((part, index) => ({
-    path: `${index}`,
-    text: typeof part === 'string' ? part : JSON.stringify(part),
-  }))
-  const models = readModels(inputs)
+  const models = modelsIn(parts)
   const derived = models.map((model) => deriveDocuments(model, models, { withPeers }))
   return {
     documents: derived
@@ -112,6 +116,16 @@ const DETAILS = unit(
   { id: 1, endpoint: 'service-mesh', other: 'mesh', data: { labels: '{"a":"b"}' }, units: ['beacon/0'] },
   { id: 3, endpoint: 'website', other: 'backend', data: { password: 'hunter2' }, units: ['productpage/0'] },
 )
+
+/** A relation whose jobs the provider tells, and the output of the provider alone. */
+const SCRAPED = [
+  status('bookinfo', {
+    db: application('db', { metrics: [related('prometheus', 'prometheus_scrape')] }),
+    prometheus: application('prometheus', { scrape: [related('db', 'prometheus_scrape')] }),
+  }),
+  TABLE.replace(/beacon:mesh .*/, 'db:metrics  prometheus:scrape  prometheus_scrape  regular'),
+  unit('db/0', { id: 4, endpoint: 'metrics', other: 'scrape', units: ['prometheus/0'] }),
+]
 
 const refusal = (...parts: (Json | string)[]): string => {
   try {
@@ -181,16 +195,9 @@ describe('relation documents out of Juju', () => {
   })
 
   test('relation documents out of Juju tell who scrapes what to scrape, and nothing else of that databag', () => {
-    const model = status('bookinfo', {
-      db: application('db', { metrics: [related('prometheus', 'prometheus_scrape')] }),
-      prometheus: application('prometheus', { scrape: [related('db', 'prometheus_scrape')] }),
-    })
-    const table = TABLE.replace(/beacon:mesh .*/, 'db:metrics  prometheus:scrape  prometheus_scrape  regular')
     const data = { scrape_jobs: '[]', alert_rules: '{}', password: 'hunter2' }
     const { documents } = run([
-      model,
-      table,
-      unit('db/0', { id: 4, endpoint: 'metrics', other: 'scrape', units: ['prometheus/0'] }),
+      ...SCRAPED,
       unit('prometheus/0', { id: 4, endpoint: 'scrape', other: 'metrics', data, units: ['db/0'] }),
     ])
     expect(documents).toMatchObject([
@@ -204,16 +211,7 @@ describe('relation documents out of Juju', () => {
   })
 
   test('relation documents out of Juju say nothing of a scrape relation whose requirer no output knows: its jobs would be lost', () => {
-    const model = status('bookinfo', {
-      db: application('db', { metrics: [related('prometheus', 'prometheus_scrape')] }),
-      prometheus: application('prometheus', { scrape: [related('db', 'prometheus_scrape')] }),
-    })
-    const table = TABLE.replace(/beacon:mesh .*/, 'db:metrics  prometheus:scrape  prometheus_scrape  regular')
-    const { documents, unknown } = run([
-      model,
-      table,
-      unit('db/0', { id: 4, endpoint: 'metrics', other: 'scrape', units: ['prometheus/0'] }),
-    ])
+    const { documents, unknown } = run(SCRAPED)
     expect({ documents, unknown }).toEqual({
       documents: [],
       unknown: [expect.stringContaining('add juju show-unit --format json prometheus/0')],
@@ -221,12 +219,7 @@ describe('relation documents out of Juju', () => {
   })
 
   test('relation documents out of Juju name who applies them, where that is said', () => {
-    const models = readModels(
-      [BOOKINFO, TABLE, DETAILS].map((text, index) => ({
-        path: String(index),
-        text: typeof text === 'string' ? text : JSON.stringify(text),
-      })),
-    )
+    const models = modelsIn([BOOKINFO, TABLE, DETAILS])
     const authors = (author?: string) =>
       models.flatMap((model) =>
         deriveDocuments(model, models, { withPeers: false, author }).documents.map(

@@ -83,6 +83,10 @@ export const createStandIn = (
 const refusal = (message: string): Answer => ({ code: 1, stdout: '', stderr: `ERROR ${message}\n` })
 const json = (value: unknown): Answer => ({ code: 0, stdout: JSON.stringify(value), stderr: '' })
 
+/** What `juju status` prints of a model, in place of what it has. */
+export const statusWith = (name: string, applications: object): Answer =>
+  json({ model: { name, type: 'caas', version: '3.6.4', controller: 'mk8scloud' }, applications })
+
 const isFour = ({ version }: World): boolean => version.startsWith('4.')
 
 /** Juju 4 showed none of the other side until 4.0.5. */
