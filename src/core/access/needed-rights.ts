@@ -4,7 +4,7 @@ import type { RemoteName, Subject } from '../../platform/base/subject.ts'
 import type { Features } from '../feature/combine.ts'
 import type { Effect, Use } from '../feature/feature.ts'
 import type { Config } from '../state/config.ts'
-import type { State } from '../state/state.ts'
+import { configsIn, type State } from '../state/state.ts'
 import type { About } from './access-reviews.ts'
 
 /** The parts of a state that may affect other applications. */
@@ -40,13 +40,13 @@ const ofConfigs = (
 ): About[] => {
   if (before.config === after.config && before.pending === after.pending) return []
   const partsOf = (config: Config) => features.effects(subject, config)
-  const known = presentConfigs(before).flatMap(partsOf)
+  const known = configsIn(before).flatMap(partsOf)
   const isNew = (config: Config, effect: Effect): boolean =>
     partsOf(config).some(
       ({ [effect]: part }) =>
         part !== undefined && !known.some(({ [effect]: other }) => isDeepStrictEqual(other, part)),
     )
-  const asked = presentConfigs(after)
+  const asked = configsIn(after)
   // a sender that changes pods of an account can act as that account
   const uses: Use[] = asked.flatMap((config) => (isNew(config, 'workload') ? features.uses(subject, config) : []))
   return [
@@ -57,9 +57,6 @@ const ofConfigs = (
     ...uses.map((use) => ({ ...subject, use })),
   ]
 }
-
-const presentConfigs = ({ config, pending }: Said): Config[] =>
-  [config, ...(pending ?? []).map(({ data }) => data.config)].filter((one) => one !== undefined)
 
 const otherSides = (before: Said, after: Said): string[] => {
   const isRemoved = after.removed !== undefined && after.removed !== before.removed

@@ -11,8 +11,11 @@ const A_HOST = 'expected a host: a string that is not empty'
 const fromDigits = (value: unknown): unknown =>
   typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : value
 
+/** The number of a port. */
+export const PortNumber = z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT)
+
 /** A port. As in the charm library, a string of digits counts as the number. A boolean does not. */
-export const Port = z.preprocess(fromDigits, z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT))
+export const Port = z.preprocess(fromDigits, PortNumber)
 
 /** An HTTP method. Case matters: `get` is not `GET`. */
 export const Method = z.enum(METHODS, A_METHOD)

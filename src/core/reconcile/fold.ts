@@ -4,7 +4,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
 import type { Document } from '../relations/told/documents.ts'
 import type { Config } from '../state/config.ts'
-import type { State } from '../state/state.ts'
+import { configsIn, type State } from '../state/state.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
 import { withOwnFiles } from '../workload/names.ts'
 import { type Conceal, createSecretStore } from '../workload/secret-store.ts'
@@ -77,8 +77,7 @@ const unguardedIn = async (
 ): Promise<string | undefined> => (documents.found.length > 0 ? await checkAdmissionPolicy?.(namespace) : undefined)
 
 /** Lists the workloads that may come to run: that of the config, and those of configs that wait for a leader. */
-const workloadsIn = ({ config, pending }: State): PodWorkload[] =>
-  [config, ...(pending ?? []).map(({ data }) => data.config)].flatMap((one) => ownWorkload(one) ?? [])
+const workloadsIn = (state: State): PodWorkload[] => configsIn(state).flatMap((one) => ownWorkload(one) ?? [])
 
 const withOwnNames = ({ application }: Subject, config: Config): Config => {
   const workload = ownWorkload(config)

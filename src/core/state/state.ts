@@ -180,6 +180,10 @@ export const withData = (state: State, data: ApplicationData, document?: string)
   return defined({ ...others, document, ...data })
 }
 
+/** Lists the configs of a state: the one in effect, and those that wait for a leader. */
+export const configsIn = ({ config, pending = [] }: Pick<State, 'config' | 'pending'>): Config[] =>
+  [config, ...pending.map(({ data }) => data.config)].filter((one) => one !== undefined)
+
 export const emptyState = (): State => ({ version: VERSION, relations: {}, units: noUnits() })
 
 /** The word of a memory on a relation: it counts, it waits because another relation has its id, or it is over. */

@@ -9,7 +9,7 @@ import { workloadTargets } from './label-targets.ts'
 import { isOwnAccount, isOwnName, usedBy } from './names.ts'
 import { ownedWorkloadKinds, secretObjects, workloadObjects } from './objects.ts'
 import { workloadConfig, workloadState } from './schema.ts'
-import { secretWarnings, storeName } from './secrets.ts'
+import { secretWarnings, storeReference } from './secrets.ts'
 import { givenProblems } from './sent-problems.ts'
 
 /** The feature for the workload of an application: one of another owner, or one that meshstep deploys by its pod spec. */
@@ -69,9 +69,3 @@ const namedObjects = ({ namespace, application }: Subject, { workload: given, se
   ...(given && 'name' in given && !isOwnName(application, given.name) ? [{ ...given, namespace }] : []),
   ...(service && !isOwnName(application, service) ? [{ kind: 'Service' as const, namespace, name: service }] : []),
 ]
-
-const storeReference = ({ namespace, application }: Subject): Reference => ({
-  kind: 'Secret',
-  namespace,
-  name: storeName(application),
-})

@@ -3,6 +3,7 @@ import type { Subject } from '../../platform/base/subject.ts'
 import { truncateLabelValue } from '../../platform/kubernetes/label-values.ts'
 import { apiVersionOf, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
+import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import {
   accountNamed,
   accountOf,
@@ -57,7 +58,7 @@ export const workloadObjects = (subject: Subject, workload: PodWorkload): Kubern
 }
 
 /** The labels by which a Service and a workload select the pods. */
-const podLabels = (application: string) => ({ 'app.kubernetes.io/name': application })
+const podLabels = (application: string) => ({ [NAME_LABEL]: application })
 
 const metadata = ({ namespace, application }: Subject, name = application) => ({
   name,
@@ -89,12 +90,10 @@ export const secretObjects = (
   kept: Values,
 ): { objects: KubernetesObject[]; unknown: string[] } => {
   const isKept = (keys: Values) => Object.values(keys).every((key) => Object.hasOwn(kept, key))
-  const [whole, lost] = [true, false].map((wanted) =>
-    Object.entries(secrets).filter(([, keys]) => isKept(keys) === wanted),
-  )
+  const sorted = Map.groupBy(Object.entries(secrets), ([, keys]) => isKept(keys))
   return {
-    objects: (whole ?? []).map(([name, keys]) => secret(subject, name, keys, kept)),
-    unknown: (lost ?? []).map(([name]) => nameOf({ kind: 'Secret', namespace: subject.namespace, name })),
+    objects: (sorted.get(true) ?? []).map(([name, keys]) => secret(subject, name, keys, kept)),
+    unknown: (sorted.get(false) ?? []).map(([name]) => nameOf({ kind: 'Secret', namespace: subject.namespace, name })),
   }
 }
 

@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import { DNS_LABEL } from '../../platform/base/names.ts'
 import { printValue } from '../../platform/base/printed.ts'
+import { PortNumber } from '../policies/endpoint.ts'
 import { type NamedServicePort, servicePorts } from './service-ports.ts'
 
 const A_NAME = 'expected a name: at most 63 lower-case letters, digits and hyphens, at the ends no hyphen'
 const A_PORT_NAME =
   'expected the name of a port: at most 15 lower-case letters, digits and single hyphens, a letter among them'
-const A_PORT = 'expected a port: an integer from 1 to 65535'
-const A_PROTOCOL = 'expected a protocol, one of TCP UDP SCTP'
 const A_VARIABLE = 'expected the name of an environment variable: printable ASCII without ='
 const AN_IMAGE = 'expected an image: a string that is not empty'
 
@@ -30,11 +29,13 @@ export const PartName = z.string(A_NAME).regex(DNS_LABEL, A_NAME)
 /** The name of a container's or a Service's port. */
 export const PortName = z.string(A_PORT_NAME).regex(/^(?=.{1,15}$)(?=.*[a-z])[a-z0-9]+(-[a-z0-9]+)*$/, A_PORT_NAME)
 
+/** The protocol of a port. @default TCP */
+export const Protocol = z.enum(['TCP', 'UDP', 'SCTP'], 'expected a protocol, one of TCP UDP SCTP').optional()
+
 const ContainerPort = z.looseObject({
-  containerPort: z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT),
+  containerPort: PortNumber,
   name: PortName.optional(),
-  /** @default TCP */
-  protocol: z.enum(['TCP', 'UDP', 'SCTP'], A_PROTOCOL).optional(),
+  protocol: Protocol,
 })
 
 const Variable = z

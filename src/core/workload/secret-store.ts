@@ -9,7 +9,7 @@ import type { Config } from '../state/config.ts'
 import { createIn } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
 import { ownWorkload } from './config.ts'
-import { concealed, findKey, newKey, rememberedKeys, storeName, type Values } from './secrets.ts'
+import { concealed, findKey, newKey, rememberedKeys, storeReference, type Values } from './secrets.ts'
 
 /** Replaces the secret values of a config by their keys in the Secret. */
 export type Conceal = (config: Config) => Config
@@ -35,8 +35,7 @@ type Dependencies = {
 }
 
 export const createSecretStore = ({ kubernetes, subject, state, now }: Dependencies): SecretStore => {
-  const { namespace, application } = subject
-  const reference = { kind: 'Secret', namespace, name: storeName(application) } as const
+  const { application } = subject
   const remembered = rememberedKeys(state, application)
   const added = new Map<string, string>()
   const reused = new Set<string>()
@@ -71,7 +70,7 @@ export const createSecretStore = ({ kubernetes, subject, state, now }: Dependenc
     },
     read: async () => {
       if (!isNeeded || kept !== undefined) return false
-      const read = await orRefusal(kubernetes.find(reference))
+      const read = await orRefusal(kubernetes.find(storeReference(subject)))
       found = read instanceof Error ? undefined : read
       problem = read instanceof Error ? read : found && foreignProblem(subject, found)
       kept = found && problem === undefined ? decodeValues(found) : {}
@@ -128,27 +127,23 @@ const write = async (
   found: KubernetesObject | undefined,
   values: Values,
 ): Promise<void> => {
-  const { namespace, application } = subject
-  const name = storeName(application)
+  const manager = fieldManager(subject.application)
+  const { kind, namespace, name } = storeReference(subject)
   const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, encoded(value)]))
   if (found === undefined) {
     const metadata = { name, namespace, labels: ownerLabels(subject) }
-    await createIn(
-      kubernetes,
-      { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', data },
-      fieldManager(application),
-    )
+    await createIn(kubernetes, { apiVersion: 'v1', kind, metadata, type: 'Opaque', data }, manager)
     return
   }
   await kubernetes.patch(
-    { kind: 'Secret', namespace, name },
+    { kind, namespace, name },
     [
       ...seen(found),
       ...claimed(found),
       ...(found.data === undefined ? [{ op: 'add' as const, path: '/data', value: {} }] : []),
       ...Object.entries(data).map(([key, value]) => ({ op: 'add' as const, path: `/data/${key}`, value })),
     ],
-    fieldManager(application),
+    manager,
   )
 }
 

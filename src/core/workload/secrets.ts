@@ -1,10 +1,16 @@
+import type { Subject } from '../../platform/base/subject.ts'
+import type { Reference } from '../../platform/kubernetes/objects.ts'
+import { configsIn, type State } from '../state/state.ts'
 import { ownWorkload, type PodWorkload } from './config.ts'
 import type { Container } from './pod-spec.ts'
 import { hasReferences, holdsSecret, namesSecret } from './secret-look.ts'
-import { heldConfig, type Slowed } from './slowed.ts'
+import { heldConfig } from './slowed.ts'
 
 /** Names the Secret with an application's secret values. The memory only holds their keys. */
 export const storeName = (application: string): string => `meshstep-${application}-secrets`
+
+export const storeReference = ({ namespace, application }: Subject) =>
+  ({ kind: 'Secret', namespace, name: storeName(application) }) as const satisfies Reference
 
 /** Values by key, as text. */
 export type Values = Readonly<Record<string, string>>
@@ -94,7 +100,7 @@ const prefixOf = (kind: 'env' | 'secret', ...names: string[]): string =>
 
 /** Finds the key that already has the value. */
 export const findKey = (values: Values, prefix: string, value: string): string | undefined =>
-  Object.keys(values).findLast((key) => parseVersion(key, prefix) !== undefined && values[key] === value)
+  Object.keys(values).findLast((key) => isVersionOf(key, prefix) && values[key] === value)
 
 /** Returns an unused key. Versions follow the clock, because a lost store has no count. */
 export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number): string => {
@@ -104,8 +110,8 @@ export const newKey = (taken: ReadonlySet<string>, prefix: string, now: number):
   }
 }
 
-const parseVersion = (key: string, prefix: string): string | undefined =>
-  key.startsWith(`${prefix}.`) && !key.slice(prefix.length + 1).includes('.') ? key.slice(prefix.length + 1) : undefined
+const isVersionOf = (key: string, prefix: string): boolean =>
+  key.startsWith(`${prefix}.`) && !key.slice(prefix.length + 1).includes('.')
 
 /** Names the Secrets with values under these keys. */
 export const secretsKept = (keys: readonly string[]): string[] => [
@@ -124,34 +130,25 @@ export const secretWarnings = ({ podSpec: { containers, initContainers = [] }, s
   )
 
 /** Lists the keys of the store that a workload refers to. */
-export const referredKeys = (workload: PodWorkload | undefined, application: string): string[] => {
-  if (workload === undefined) return []
-  const { podSpec, secrets = {} } = workload
-  return [
-    ...[...podSpec.containers, ...(podSpec.initContainers ?? [])].flatMap(({ env = [] }) =>
-      env.flatMap((variable) => storedKey(variable, storeName(application)) ?? []),
-    ),
-    ...Object.values(secrets).flatMap((keys) => Object.values(keys)),
-  ]
-}
+const referredKeys = ({ podSpec, secrets = {} }: PodWorkload, application: string): string[] => [
+  ...[...podSpec.containers, ...(podSpec.initContainers ?? [])].flatMap(({ env = [] }) =>
+    env.flatMap((variable) => storedKey(variable, storeName(application)) ?? []),
+  ),
+  ...Object.values(secrets).flatMap((keys) => Object.values(keys)),
+]
 
 const storedKey = ({ valueFrom }: Variable, store: string): string | undefined => {
   const { secretKeyRef }: { secretKeyRef?: { name?: unknown; key?: unknown } } = valueFrom ?? {}
   return secretKeyRef?.name === store && typeof secretKeyRef.key === 'string' ? secretKeyRef.key : undefined
 }
 
-type Asked = { readonly data: Pick<Memory, 'config'> }
-
-type Memory = {
-  readonly config?: { readonly workload?: object | null | undefined } | undefined
-  readonly pending?: readonly Asked[] | undefined
-  readonly slowed?: Slowed | undefined
-}
-
 /**
  * Lists the keys of the store that a memory refers to: in the current workload, in those that wait for a leader, and in one that is slowed.
  */
-export const rememberedKeys = ({ config, pending, slowed }: Memory, application: string): Set<string> => {
-  const configs = [config, heldConfig(slowed), ...(pending ?? []).map(({ data }) => data.config)]
-  return new Set(configs.flatMap((one) => referredKeys(ownWorkload(one), application)))
+export const rememberedKeys = (
+  { slowed, ...state }: Pick<State, 'config' | 'pending' | 'slowed'>,
+  application: string,
+): Set<string> => {
+  const workloads = [...configsIn(state), heldConfig(slowed)].flatMap((one) => ownWorkload(one) ?? [])
+  return new Set(workloads.flatMap((one) => referredKeys(one, application)))
 }

@@ -1,31 +1,27 @@
 import * as z from 'zod'
-import { PartName, PortName } from './pod-spec.ts'
+import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
+import { PortNumber } from '../policies/endpoint.ts'
+import { DataKey } from '../units/leader-settings.ts'
+import { PartName, PortName, Protocol } from './pod-spec.ts'
 
 const TEXTS = 'expected texts by their keys; quote a number'
 const Texts = z.record(z.string(), z.string(TEXTS), TEXTS)
 
-/** The label by which a Service and a workload select the pods. */
-const SELECTOR = 'app.kubernetes.io/name'
-
 const Labels = Texts.refine(
-  (labels) => !Object.hasOwn(labels, SELECTOR),
-  `${SELECTOR} is set already: it selects the pods`,
+  (labels) => !Object.hasOwn(labels, NAME_LABEL),
+  `${NAME_LABEL} is set already: it selects the pods`,
 )
 
 export const PodMetadata = z.strictObject({ labels: Labels.optional(), annotations: Texts.optional() })
 
-const A_PORT = 'expected a port: an integer from 1 to 65535'
-const Port = z.int(A_PORT).min(1, A_PORT).max(65535, A_PORT)
-
 /** A port of a Service, with Kubernetes' fields. One of several needs a name. */
 const ChosenPort = z
   .strictObject({
-    port: Port,
+    port: PortNumber,
     name: PortName.optional(),
     /** A number, or the name of a port of a container. @default port */
-    targetPort: z.union([Port, PortName], 'expected the number of a port, or the name of one').optional(),
-    /** @default TCP */
-    protocol: z.enum(['TCP', 'UDP', 'SCTP'], 'expected a protocol, one of TCP UDP SCTP').optional(),
+    targetPort: z.union([PortNumber, PortName], 'expected the number of a port, or the name of one').optional(),
+    protocol: Protocol,
     appProtocol: z.string('expected a text').min(1).optional(),
   })
   .transform(({ port, name, targetPort, protocol, ...others }) => ({
@@ -44,8 +40,7 @@ export const ServiceSettings = z.strictObject({
 
 export const ServiceAccount = z.strictObject({ name: PartName.optional(), annotations: Texts.optional() })
 
-const A_KEY = 'expected a key: at most 253 letters, digits, - _ and .'
-const Files = z.record(z.string().regex(/^(?!\.{1,2}$|\.\.)[-._a-zA-Z0-9]{1,253}$/, A_KEY), z.string(TEXTS))
+const Files = z.record(DataKey, z.string(TEXTS))
 
 /** Texts by key, for each ConfigMap by its name. */
 export const ConfigMaps = z.record(PartName, Files, 'expected ConfigMaps by their names')

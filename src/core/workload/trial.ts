@@ -13,10 +13,9 @@ import {
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { listAppliers } from '../../platform/kubernetes/field-managers.ts'
 import { type KubernetesObject, objectKey, referenceTo } from '../../platform/kubernetes/objects.ts'
-import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { accountOf, isAccountOurs, type PodWorkload } from './config.ts'
 import { nameProblem } from './names.ts'
-import { WORKLOAD_KINDS, workloadManager, workloadObjects } from './objects.ts'
+import { managerOf, workloadManager, workloadObjects } from './objects.ts'
 import { explainRefusal } from './refusal.ts'
 
 /** The result of a dry run: the API server's refusal, or a note for the sender. */
@@ -76,8 +75,7 @@ const tryObject = async (
   workload: PodWorkload,
   object: KubernetesObject,
 ): Promise<TrialResult> => {
-  const isWorkload = WORKLOAD_KINDS.some((kind) => kind === object.kind)
-  const manager = (isWorkload ? workloadManager : fieldManager)(subject.application)
+  const manager = managerOf(subject, object.kind)
   try {
     await kubernetes.apply(object, manager, { force: true, dryRun: true })
     return undefined

@@ -3,7 +3,7 @@ import { ownWorkload } from '../../workload/config.ts'
 import { isAvailable } from '../../workload/health.ts'
 import { isWorkload } from '../../workload/objects.ts'
 import { isStoreOf } from '../../workload/secret-store.ts'
-import { rememberedKeys, storeName } from '../../workload/secrets.ts'
+import { rememberedKeys, storeReference } from '../../workload/secrets.ts'
 import { type Operation, type Plan, writeOf } from './operation.ts'
 import type { Situation } from './situation.ts'
 
@@ -59,5 +59,5 @@ const isHeld = ({ state, observed: { running } }: Situation, key: string): boole
   return readers.some(({ spec }) => JSON.stringify(spec ?? {}).includes(JSON.stringify(key)))
 }
 
-const lostMessage = ({ subject: { namespace, application } }: Situation, lost: readonly string[]): string =>
-  `${nameOf({ kind: 'Secret', namespace, name: storeName(application) })}: it no longer has ${lost.slice(0, 5).join(', ')}, which the config refers to. Send the config again; what runs stays`
+const lostMessage = ({ subject }: Situation, lost: readonly string[]): string =>
+  `${nameOf(storeReference(subject))}: it no longer has ${lost.slice(0, 5).join(', ')}, which the config refers to. Send the config again; what runs stays`

@@ -18,7 +18,7 @@ import type { State } from '../../state/state.ts'
 import { ownWorkload } from '../../workload/config.ts'
 import { managerOf } from '../../workload/objects.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
-import { secretsKept, storeName } from '../../workload/secrets.ts'
+import { secretsKept, storeReference } from '../../workload/secrets.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import { observeRunning, type Running } from './units.ts'
 
@@ -221,17 +221,15 @@ const observeSecrets = async (
   subject: Subject,
   { config }: State,
 ): Promise<{ store: Read; kinds: readonly Listed[] }> => {
-  const { namespace, application } = subject
-  const reference = (name: string) => ({ kind: 'Secret', namespace, name }) as const
-  const store = await read(kubernetes, reference(storeName(application)))
+  const store = await read(kubernetes, storeReference(subject))
   const kept = 'object' in store ? secretsKept(Object.keys(store.object?.data ?? {})) : []
   const names = [...new Set([...Object.keys(ownWorkload(config)?.secrets ?? {}), ...kept])]
   if (names.length === 0) return { store, kinds: [] }
-  const reads = await Promise.all(names.map((name) => read(kubernetes, reference(name))))
+  const reads = await Promise.all(names.map((name) => read(kubernetes, { ...storeReference(subject), name })))
   const problem = reads.flatMap((one) => ('problem' in one ? one.problem : []))[0]
   const found = reads.flatMap((one) => ('object' in one ? (one.object ?? []) : []))
   const live =
-    problem === undefined ? found.filter((object) => isOwnedBy(object, fieldManager(application))) : undefined
+    problem === undefined ? found.filter((object) => isOwnedBy(object, fieldManager(subject.application))) : undefined
   return { store, kinds: [{ kind: 'Secret', live, library: [], ...(problem !== undefined && { problem }) }] }
 }
 
