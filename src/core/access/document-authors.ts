@@ -1,11 +1,10 @@
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused, Unavailable } from '../../platform/base/errors.ts'
-import { defined } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { AUTHOR, type Author } from '../../platform/cloudevents/knative/document.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { Features } from '../feature/combine.ts'
-import { type Document, listDocuments, STAYS } from '../relations/told/documents.ts'
+import { type Document, listDocuments, STAYS, titleOf } from '../relations/told/documents.ts'
 import { type About, type AccessReviews, createAccessReviews } from './access-reviews.ts'
 import { NOTHING_SAID, neededRights, type Said } from './needed-rights.ts'
 
@@ -54,9 +53,6 @@ export const asAuthorsMay = async (
     )
   return judged
 }
-
-const titleOf = ({ name, application }: Document): Pick<Document, 'name' | 'application'> =>
-  defined({ name, application })
 
 /** A document that is not in effect, with the reason. */
 export type RefusedDocument = { readonly name: string; readonly application?: string; readonly problem: string }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Refused } from '../../platform/base/errors.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import type { CheckAdmissionPolicy } from '../access/admission-policy.ts'
-import type { Document } from '../relations/told/documents.ts'
+import { type Document, titleOf } from '../relations/told/documents.ts'
 import type { Config } from '../state/config.ts'
 import { configsIn, type State } from '../state/state.ts'
 import { ownWorkload, type PodWorkload } from '../workload/config.ts'
@@ -96,16 +96,14 @@ const judge =
     const workload = 'config' in document ? ownWorkload(document.config) : undefined
     const verdict = workload && verdictOn(workload)
     if (!verdict || !('refused' in verdict)) return document
-    const { name, application } = document
-    return { name, ...(application !== undefined && { application }), problem: verdict.refused }
+    return { ...titleOf(document), problem: verdict.refused }
   }
 
-const concealedIn = ({ name, application }: Document, config: Config, conceal: Conceal): Document => {
-  const named = { name, ...(application !== undefined && { application }) }
+const concealedIn = (document: Document, config: Config, conceal: Conceal): Document => {
   try {
-    return { ...named, config: conceal(config) }
+    return { ...titleOf(document), config: conceal(config) }
   } catch (error) {
-    return { ...named, problem: (error as Error).message }
+    return { ...titleOf(document), problem: (error as Error).message }
   }
 }
 

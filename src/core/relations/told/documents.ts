@@ -3,6 +3,7 @@ import { Refused } from '../../../platform/base/errors.ts'
 import { describeIssues } from '../../../platform/base/issues.ts'
 import { Application } from '../../../platform/base/names.ts'
 import { suggestKeys } from '../../../platform/base/nearest-name.ts'
+import { defined } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import {
   type Author,
@@ -37,6 +38,10 @@ const RelationDocument = z.strictObject({ ...Fields.shape, relation: RelationIde
 export const configDocument = (config: z.ZodType<Config>) => z.strictObject({ ...Fields.shape, config })
 
 export type ConfigDocument = ReturnType<typeof configDocument>
+
+/** Returns the name of a document, and its application if that can be read. */
+export const titleOf = ({ name, application }: Document): Pick<Document, 'name' | 'application'> =>
+  defined({ name, application })
 
 /** Tells if a document is about the application. It may be the other side of the document's relation. */
 export const isAbout = (subject: Subject, document: Document): boolean =>
