@@ -1,5 +1,5 @@
 import type { Condition } from '../../platform/base/condition.ts'
-import { type Memory, memoryVersion, savedAt } from '../state/memory.ts'
+import { findMemory, type Memory, savedAt } from '../state/memory.ts'
 import { type Execution, execute, isFailed, type Report, skipAll } from './apply/execute.ts'
 import type { AttemptProgress, ObjectWrite } from './attempts.ts'
 import type { Context } from './context.ts'
@@ -56,7 +56,7 @@ const isGathering = ({ clock }: Context, { wasOvertaken, memory }: Decision): bo
 const confirmCurrent = async (context: Context, decision: Decision, { stored }: Memory): Promise<boolean> => {
   const { kubernetes, clock, subject } = context
   if (isGathering(context, decision)) await clock.sleep(GATHERING_MILLISECONDS)
-  return (await memoryVersion(kubernetes, subject)) === stored?.metadata.resourceVersion
+  return (await findMemory(kubernetes, subject))?.metadata.resourceVersion === stored?.metadata.resourceVersion
 }
 
 /** Executes the early operations, observes their effects, plans again, and executes the rest of the new plan. */

@@ -5,7 +5,7 @@ import { isForbidden } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ownership-labels.ts'
-import { memoryName, readPublicState } from '../state/memory.ts'
+import { findMemory, memoryName, readPublicState } from '../state/memory.ts'
 import { relationsIn } from '../state/relation.ts'
 import type { PublicState, State } from '../state/state.ts'
 import { isOfAlias } from './databags/cross-model.ts'
@@ -25,6 +25,10 @@ export type Peer = { readonly subject: Subject } & (
       readonly isGone?: true
     }
 )
+
+/** Returns the public state of a peer, if its memory can be read. */
+export const stateOf = (peer: Peer | undefined): PublicState | undefined =>
+  peer && 'state' in peer ? peer.state : undefined
 
 /** Other applications by `{namespace}/{application}`. */
 export type Peers = ReadonlyMap<string, Peer>
@@ -69,8 +73,7 @@ export const readPeers = async (kubernetes: Kubernetes, remotes: readonly Subjec
 }
 
 const readPeer = async (kubernetes: Kubernetes, subject: Subject): Promise<Peer> => {
-  const { namespace, application } = subject
-  const found = await errorIfForbidden(kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))
+  const found = await errorIfForbidden(findMemory(kubernetes, subject))
   if (found instanceof Error) return unreadablePeer(subject, found)
   kubernetes.keep(found?.data?.state?.length ?? 0)
   return found === undefined ? missingPeer(subject) : parsePeer(subject, found, kubernetes.memo)

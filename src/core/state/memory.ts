@@ -44,12 +44,12 @@ export const memoryOwner = ({ kind, namespace, name = '' }: Reference): Subject 
 export const memoryObject = ({ namespace, application }: Subject): string =>
   nameOf({ kind: 'ConfigMap', namespace, name: memoryName(application) })
 
-/** Returns the current resourceVersion of the memory. Undefined if there is none. */
-export const memoryVersion = async (
-  kubernetes: Kubernetes,
+/** Reads the memory's ConfigMap. Undefined if there is none. */
+export const findMemory = async (
+  kubernetes: Pick<Kubernetes, 'find'>,
   { namespace, application }: Subject,
-): Promise<string | undefined> =>
-  (await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) }))?.metadata.resourceVersion
+): Promise<KubernetesObject | undefined> =>
+  await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
 
 /** Returns the time of the memory's last write, in milliseconds since the epoch. Undefined if the API server does not have it. */
 export const savedAt = ({ stored }: Memory): number | undefined => {
@@ -80,8 +80,8 @@ export const createMemories = (parts: StateParts): Memories => {
   const isNothing = ({ state, labels }: Content): boolean =>
     isEmptyState(parts, state) && Object.keys(labels).length === 0
   return {
-    load: async (kubernetes, { namespace, application }) => {
-      const stored = await kubernetes.find({ kind: 'ConfigMap', namespace, name: memoryName(application) })
+    load: async (kubernetes, subject) => {
+      const stored = await findMemory(kubernetes, subject)
       return stored
         ? parseMemory(stored, text, kubernetes.memo)
         : { state: emptyState(), labels: {}, stored: undefined }
@@ -227,11 +227,6 @@ const DEPTH_OF_ENTRIES = 2
 export const measureContent = ({ state, labels }: Content): number =>
   'labels'.length + Buffer.byteLength(pythonJson(labels)) + 'state'.length + jsonBytes(state, DEPTH_OF_ENTRIES)
 
-const dataOf = ({ state, labels }: Content) => ({
-  labels: pythonJson(labels),
-  state: JSON.stringify(state),
-})
-
 const dataBytes = ({ data = {} }: KubernetesObject): number =>
   Object.entries(data).reduce((sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text), 0)
 
@@ -268,7 +263,7 @@ const write = async (
       ...base.metadata,
       labels: { ...base.metadata.labels, ...memoryLabels(application) },
     },
-    data: { ...base.data, ...dataOf({ state, labels }) },
+    data: { ...base.data, labels: pythonJson(labels), state: JSON.stringify(state) },
   }
   const bytes = dataBytes(object)
   if (bytes > MAXIMUM_BYTES) throw new Refused(413, tooLarge(application, bytes))

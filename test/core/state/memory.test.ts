@@ -4,12 +4,12 @@ import {
   createIn,
   createMemories,
   FULL_BYTES,
+  findMemory,
   hasRoom,
   isInherited,
   type Memory,
   measureContent,
   memoryName,
-  memoryVersion,
   readPublicState,
   savedAt,
 } from '../../../src/core/state/memory.ts'
@@ -136,11 +136,13 @@ describe('a memory that is saved', () => {
     const stored = () => api.objects().find(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === NAME)
     const first = await memories.save(kubernetes, SUBJECT, await memories.load(kubernetes, SUBJECT), content())
     expect(JSON.parse(stored()?.data?.state ?? '')).toEqual(content().state)
-    expect(await memoryVersion(kubernetes, SUBJECT)).toBe(first.stored?.metadata.resourceVersion)
+    expect((await findMemory(kubernetes, SUBJECT))?.metadata.resourceVersion).toBe(
+      first.stored?.metadata.resourceVersion,
+    )
     const second = await memories.save(kubernetes, SUBJECT, first, content({ labels: { a: 'b' } }))
     expect(stored()?.data?.labels).toBe('{"a": "b"}')
     const third = await memories.save(kubernetes, SUBJECT, second, nothing)
-    expect([stored(), third.stored, await memoryVersion(kubernetes, SUBJECT)]).toEqual([
+    expect([stored(), third.stored, (await findMemory(kubernetes, SUBJECT))?.metadata.resourceVersion]).toEqual([
       undefined,
       undefined,
       undefined,

@@ -1,7 +1,7 @@
 import { isSameSubject, type Subject } from '../../../platform/base/subject.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { hasWorkload } from '../../../platform/kubernetes/workloads.ts'
-import { isRelatedTo, type Peer } from '../../relations/peers.ts'
+import { isRelatedTo, type Peer, stateOf } from '../../relations/peers.ts'
 import type { Change } from '../change.ts'
 import type { FoldedObservation, Observation } from '../observe.ts'
 import { isDeployed } from './cluster.ts'
@@ -50,4 +50,4 @@ const isNamed = ({ namespace: own }: Subject, { subject }: Peer, changes: readon
   )
 
 /** Tells if an application does not know, after its memory was lost, whose labels it carries. The end may be that of their relation. */
-const isRecovering = (peer: Peer): boolean => 'state' in peer && peer.state.lost?.labels === true
+const isRecovering = (peer: Peer): boolean => stateOf(peer)?.lost?.labels === true

@@ -1,11 +1,11 @@
 import { type Condition, waitFor } from '../../../platform/base/condition.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
-import { type Relation, relationsWith } from '../../state/relation.ts'
+import { type Relation, type RelationEntry, relationsWith } from '../../state/relation.ts'
 import type { EffectiveState, State } from '../../state/state.ts'
 import { ENROLMENT_LABEL } from '../mesh-labels.ts'
 import { remoteSubject } from '../peer-entry.ts'
 import { peerView } from '../peer-view.ts'
-import type { Peer, Peers } from '../peers.ts'
+import { type Peer, type Peers, stateOf } from '../peers.ts'
 import { desiredMeshLabels, offersLabels, runsProvider, takesLabels } from '../requested-labels.ts'
 import type { ResolvedRelations } from '../resolve-relations.ts'
 
@@ -52,24 +52,25 @@ export const awaitedByBeacon = (
   resolved: ResolvedRelations,
   peers: Peers,
 ): Condition[] => {
-  const beacons = Object.values(state.relations).filter(
-    (entry) => entry.interface === 'service_mesh' && takesLabels(entry),
-  )
-  const isAwaited = beacons.some((entry) => awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))))
-  if (!isAwaited) return []
+  const isOfBeacon = (entry: RelationEntry) => entry.interface === 'service_mesh' && takesLabels(entry)
+  if (!isAwaitedByProvider(subject, state, peers, isOfBeacon)) return []
   return workersAwaited(subject, state, resolved, peers).map((worker) =>
     waitFor([worker], 'PeerLags', 'the labels of the namespace', `waiting for ${worker} to carry labels of the mesh`),
   )
 }
 
 /** Tells if a provider waits until its labels are carried, by all pods. */
-export const isAwaitedByProvider = (subject: Subject, state: State, peers: Peers): boolean =>
+export const isAwaitedByProvider = (
+  subject: Subject,
+  state: State,
+  peers: Peers,
+  isMeant: (entry: RelationEntry) => boolean = takesLabels,
+): boolean =>
   Object.values(state.relations).some(
-    (entry) => takesLabels(entry) && awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))),
+    (entry) => isMeant(entry) && awaitsLabels(peers.get(subjectName(remoteSubject(subject, entry)))),
   )
 
-const awaitsLabels = (peer: Peer | undefined): boolean =>
-  peer !== undefined && 'state' in peer && peer.state.awaiting === 'labels-applied'
+const awaitsLabels = (peer: Peer | undefined): boolean => stateOf(peer)?.awaiting === 'labels-applied'
 
 /** An interface of provided relations, and a test for peers that carry their labels. */
 type Provided = { readonly interface: string; readonly isDone: (peer: Peer | undefined) => boolean }

@@ -6,7 +6,7 @@ import { type RelationEntry, relationName, relationsIn } from '../../state/relat
 import { type PublicState, publishedIn, type State, stands } from '../../state/state.ts'
 import { oppositeIdentity, remoteSubject } from '../peer-entry.ts'
 import { hadMemory, peerView } from '../peer-view.ts'
-import { type Peers, type ReadablePeer, remoteTest } from '../peers.ts'
+import { type Peers, remoteTest, stateOf } from '../peers.ts'
 import { takesLabels } from '../requested-labels.ts'
 import { withEntries } from '../told/entries.ts'
 import { contentHash, versionOf } from './published-version.ts'
@@ -56,26 +56,20 @@ export const nudgesDue = (subject: Subject, state: State, peers: Peers, occasion
  */
 export const withSending = (subject: Subject, state: State, peers: Peers): State => {
   const isRemote = remoteTest(subject, state)
-  const isUntold = (key: string, entry: RelationEntry): boolean => {
+  return withEntries(state, (entry, key) => {
     const remote = remoteSubject(subject, entry)
-    const isSettled = entry.peer?.sent === null || !isRemote(remote) || readableOf(peers, remote) !== undefined
-    return !isSettled && dueTo(subject, state, key, entry, peers, NO_RESYNC) !== undefined
-  }
-  const sending = relationsIn(state).filter(({ key, ...entry }) => isUntold(key, entry))
-  return sending.reduce((before, { key }) => noteSent(before, key, null), state)
+    const isSettled =
+      entry.peer?.sent === null || !isRemote(remote) || stateOf(peers.get(subjectName(remote))) !== undefined
+    const isUntold = !isSettled && dueTo(subject, state, key, entry, peers, NO_RESYNC) !== undefined
+    return isUntold ? { peer: { ...entry.peer, sent: null } } : undefined
+  })
 }
 
-/** Records the version that was sent to a peer without a memory. Null while it is on its way. */
-export const noteSent = (state: State, to: string, sent: string | null): State =>
+/** Records the version that was sent to a peer without a memory. */
+export const noteSent = (state: State, to: string, sent: string): State =>
   withEntries(state, (entry, key) => (key === to ? { peer: { ...entry.peer, sent } } : undefined))
 
 const NO_RESYNC = { isResync: false, isNamespaceResync: false }
-
-/** Returns the peer's memory, if it is readable. */
-const readableOf = (peers: Peers, remote: Subject): ReadablePeer | undefined => {
-  const peer = peers.get(subjectName(remote))
-  return peer !== undefined && 'state' in peer ? peer : undefined
-}
 
 type Due = { readonly isRemembered: boolean }
 
@@ -92,10 +86,10 @@ const dueTo = (
   // across namespaces, each platform announces relations to its own side
   if (!isSame && entry.published?.digest === undefined && !protocolOf(entry.interface)) return undefined
   const isForced = isResync && !(isNamespaceResync && isSame)
-  const peer = readableOf(peers, remote)
+  const peer = stateOf(peers.get(subjectName(remote)))
   const { entry: theirs } = peerView(subject, state, key, peers)
-  if (isAnswer) return peer && isBehind(subject, state, entry, theirs, peer.state) ? { isRemembered: false } : undefined
-  const isDue = peer ? isUnseen(subject, state, entry, theirs, peer.state) : isUnsent(state, entry)
+  if (isAnswer) return peer && isBehind(subject, state, entry, theirs, peer) ? { isRemembered: false } : undefined
+  const isDue = peer ? isUnseen(subject, state, entry, theirs, peer) : isUnsent(state, entry)
   return isForced || isDue ? { isRemembered: peer === undefined } : undefined
 }
 

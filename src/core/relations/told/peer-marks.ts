@@ -2,7 +2,7 @@ import type { Mark } from '../../../platform/base/event-order.ts'
 import { isSameSubject, type Subject, subjectName } from '../../../platform/base/subject.ts'
 import type { PublicState } from '../../state/state.ts'
 import { isBetween, remoteSubject } from '../peer-entry.ts'
-import type { Peer, Peers } from '../peers.ts'
+import { type Peer, type Peers, stateOf } from '../peers.ts'
 import type { KnownMarks } from './announcements.ts'
 import { tombstoneOf } from './tombstones.ts'
 
@@ -48,6 +48,6 @@ export const marksOf = (subject: Subject, peers: Peers): KnownMarks => {
 
 /** Returns the place of the removal of a peer. Sequences are left out: they order the events of one application. */
 const removalOf = (peer: Peer | undefined): Mark[] => {
-  const removal = peer && 'state' in peer ? peer.state.marks?.application : undefined
+  const removal = stateOf(peer)?.marks?.application
   return removal === undefined ? [] : [{ at: removal.at }]
 }
