@@ -171,13 +171,13 @@ export type Relation = RelationIdentity & {
   readonly requirer?: Requirer | undefined
 }
 
-/** Changes the published data of an entry. */
-export const withPublished = (
+/** Returns the published data of an entry with changes, for the entry. */
+export const publishedWith = (
   entry: RelationEntry,
   changes: Partial<NonNullable<RelationEntry['published']>>,
-): RelationEntry => {
+): Pick<RelationEntry, 'published'> => {
   const published = changed(entry.published ?? {}, changes)
-  return changed(entry, { published: Object.keys(published).length === 0 ? undefined : published })
+  return { published: Object.keys(published).length === 0 ? undefined : published }
 }
 
 /** Selects relations, sorted by id, so independent of the order of events. */

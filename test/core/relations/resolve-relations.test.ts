@@ -8,7 +8,7 @@ import { isRelatedTo, listRemotes, type Peer, type Peers, remoteTest } from '../
 import { resolveRelations } from '../../../src/core/relations/resolve-relations.ts'
 import { assignIds, sharedIds } from '../../../src/core/relations/told/ids.ts'
 import { protocolOf } from '../../../src/core/state/interfaces.ts'
-import { type RelationEntry, relationKey, relationsIn, withPublished } from '../../../src/core/state/relation.ts'
+import { publishedWith, type RelationEntry, relationKey, relationsIn } from '../../../src/core/state/relation.ts'
 import type { State } from '../../../src/core/state/state.ts'
 import { features } from '../../../src/features.ts'
 import { entryOf, peersOf, stateOf } from '../../helpers/states.ts'
@@ -407,8 +407,8 @@ describe('what identifies a relation', () => {
   })
 
   test('published data without fields are left out', () => {
-    expect(withPublished(entryOf({ published: { digest: 'a' } }), { digest: undefined })).toEqual(entryOf())
-    expect(withPublished(entryOf({ published: { version: '1' } }), { digest: 'a' }).published).toEqual({
+    expect(publishedWith(entryOf({ published: { digest: 'a' } }), { digest: undefined })).toEqual({})
+    expect(publishedWith(entryOf({ published: { version: '1' } }), { digest: 'a' }).published).toEqual({
       digest: 'a',
       version: '1',
     })

@@ -8,14 +8,15 @@ import { spokenVersions } from '../../relations/databags/protocol-versions.ts'
 import { isVersioned, publishable } from '../../relations/databags/relation-data.ts'
 import { contentHash } from '../../relations/offers/published-version.ts'
 import { withCarried } from '../../relations/resolve-relations.ts'
+import { withEntries } from '../../relations/told/entries.ts'
 import { protocolOf } from '../../state/interfaces.ts'
 import { FULL_BYTES, hasRoom, type Memory, measureContent } from '../../state/memory.ts'
 import {
   type PublishedData,
+  publishedWith,
   type Relation,
   type RelationEntry,
   relationName,
-  withPublished,
 } from '../../state/relation.ts'
 import { publishedIn, type State } from '../../state/state.ts'
 
@@ -41,11 +42,7 @@ export const publicationsIn = (features: Features, input: FeatureInput): Publica
  * Computes the state with the application's current databag in each relation. A databag stays unchanged if it depends on something unknown,
  * or if the application has no config and so cannot withdraw anything.
  */
-export const publishDatabags = (
-  features: Features,
-  { subject, resolved, state, content }: PublishInput,
-  isMeant: (entry: RelationEntry) => boolean = () => true,
-): State => {
+export const publishDatabags = (features: Features, { subject, resolved, state, content }: PublishInput): State => {
   const next = (key: string, entry: RelationEntry): PublishedData | undefined => {
     const before = publishedIn(state, entry)
     const relation = ownValue(resolved.state.relations, key)
@@ -61,13 +58,13 @@ export const publishDatabags = (
     return versioned(relation, said === undefined ? withCompleteness(resolved, relation, all) : all, state.config)
   }
   const published: Record<string, PublishedData> = {}
-  const relations = Object.entries(state.relations).map(([key, entry]) => {
-    const said = isMeant(entry) ? next(key, entry) : publishedIn(state, entry)
+  const publishing = withEntries(state, (entry, key) => {
+    const said = next(key, entry)
     const hash = said && contentHash(said)
     if (said && hash) published[hash] = ownValue(state.published, hash) ?? said
-    return [key, withDigest(entry, hash)] as const
+    return digestOf(entry, hash)
   })
-  return publishing(state, Object.fromEntries(relations), published)
+  return withDatabags(publishing, published)
 }
 
 /** Marks a databag with only custom data as incomplete, while its protocol data are still to come with the config. */
@@ -77,16 +74,14 @@ const withCompleteness = (
   all: PublishedData,
 ): PublishedData => (unknown.config && protocolOf(relation.interface) ? { ...all, partial: true } : all)
 
-/** Returns the state with other relations and databags. */
-const publishing = (
-  { published: _, ...state }: State,
-  relations: State['relations'],
-  published: NonNullable<State['published']>,
-): State => ({ ...state, relations, ...(Object.keys(published).length > 0 && { published }) })
+const withDatabags = ({ published: _, ...state }: State, published: NonNullable<State['published']>): State => ({
+  ...state,
+  ...(Object.keys(published).length > 0 && { published }),
+})
 
-/** Changes the published data of an entry. Other data have a version of their own, from the next save on. */
-const withDigest = (entry: RelationEntry, digest: string | undefined): RelationEntry =>
-  entry.published?.digest === digest ? entry : withPublished(entry, { digest, version: undefined })
+/** Returns the change of the published data of an entry. Other data have a version of their own, from the next save on. */
+const digestOf = (entry: RelationEntry, digest: string | undefined): Partial<RelationEntry> =>
+  entry.published?.digest === digest ? {} : publishedWith(entry, { digest, version: undefined })
 
 /**
  * Limits new databags to the room in the memory. A databag that does not fit stays as it was in `before`, and a problem reports it.
@@ -125,12 +120,10 @@ const bytesIn = (state: State, key: string): number => {
 /** Returns the state, with the databags of `before` in the relations `keys`. */
 export const sayingAsIn = (state: State, before: State, keys: readonly string[]): State => {
   const kept = new Set(keys)
-  const relations = Object.entries(state.relations).map(
-    ([key, entry]) => [key, kept.has(key) ? withDigest(entry, hashIn(before, key)) : entry] as const,
-  )
-  const hashes = new Set(relations.flatMap(([, entry]) => entry.published?.digest ?? []))
+  const saying = withEntries(state, (entry, key) => (kept.has(key) ? digestOf(entry, hashIn(before, key)) : undefined))
+  const hashes = new Set(Object.values(saying.relations).flatMap((entry) => entry.published?.digest ?? []))
   const published = Object.entries({ ...before.published, ...state.published }).filter(([hash]) => hashes.has(hash))
-  return publishing(state, Object.fromEntries(relations), Object.fromEntries(published))
+  return withDatabags(saying, Object.fromEntries(published))
 }
 
 const noRoomFor = ({ relations }: State, key: string, bytes: number): Condition => {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { defined } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { Derivation } from '../../feature/feature.ts'
 import { lastReadableValues } from '../../relations/databags/last-readable.ts'
+import { withEntries } from '../../relations/told/entries.ts'
 import { type ApplicationData, type State, withData, withPending } from '../../state/state.ts'
 import { type Resolution, resolvePending } from '../../units/leader.ts'
 import { withSlowed } from '../../workload/slowed.ts'
@@ -47,9 +47,5 @@ const withResolved = (subject: Subject, state: State): State => {
 const withLastReadable = ({ config: former }: State, state: State): State => {
   const [before, versions] = [former?.versions, state.config?.versions]
   if (isDeepStrictEqual(before, versions)) return state
-  const relations = Object.entries(state.relations).map(([key, { lastReadable, ...entry }]) => [
-    key,
-    defined({ ...entry, lastReadable: lastReadableValues({ ...entry, lastReadable }, entry, versions, before ?? {}) }),
-  ])
-  return { ...state, relations: Object.fromEntries(relations) }
+  return withEntries(state, (entry) => ({ lastReadable: lastReadableValues(entry, entry, versions, before ?? {}) }))
 }

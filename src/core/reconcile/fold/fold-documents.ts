@@ -10,6 +10,7 @@ import {
   markNow,
 } from '../../relations/told/announcements.ts'
 import { type Document, rememberedDocuments } from '../../relations/told/documents.ts'
+import { withEntries } from '../../relations/told/entries.ts'
 import { isSameRelation, isToldLast, type RelationEntry, relationName } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
 
@@ -126,12 +127,8 @@ const withDocument = (state: State, document: Document, now: Date, known: KnownM
  * document before and after the event, only the later one can save then.
  */
 export const withDocumentEvent = (state: State, document: string, id: string): State => ({
-  ...state,
-  relations: Object.fromEntries(
-    Object.entries(state.relations).map(([key, entry]) => [
-      key,
-      entry.document === document ? { ...entry, position: withEvent(entry.position, id) } : entry,
-    ]),
+  ...withEntries(state, (entry) =>
+    entry.document === document ? { position: withEvent(entry.position, id) } : undefined,
   ),
   ...(state.document === document &&
     state.marks?.config && { marks: { ...state.marks, config: withEvent(state.marks.config, id) } }),

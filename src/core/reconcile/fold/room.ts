@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { defined, ownValue } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
-import type { Document } from '../../relations/told/documents.ts'
+import { type Document, titleOf } from '../../relations/told/documents.ts'
+import { withEntries } from '../../relations/told/entries.ts'
 import { hasRoom, type Memory, measureContent, tooLarge } from '../../state/memory.ts'
 import { relationName } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'
@@ -44,7 +45,7 @@ export const withRoomFor = (
   return { found, unread, state }
 }
 
-const leftOut = ({ name, application }: Document): Document => defined({ name, application, problem: '' }) as Document
+const leftOut = (document: Document): Document => ({ ...titleOf(document), problem: '' })
 
 export const NOT_REMEMBERED: ChangeResult = {
   message: 'the memory is full: this event is not remembered',
@@ -69,20 +70,13 @@ export const isLess = (before: State, after: State): boolean => {
 
 /** Returns `after` with the databags of `before`, and the names of the relations whose databags differ. */
 export const withDataOf = (before: State, after: State): { state: State; refused: string[] } => {
-  const changed = Object.entries(after.relations).filter(([key, { remote }]) => {
-    const { data, units } = ownValue(before.relations, key)?.remote ?? {}
-    return !isDeepStrictEqual([remote.data, remote.units], [data, units])
-  })
-  const entries = changed.map(([key, { lastReadable: _, ...entry }]) => {
+  const refused: string[] = []
+  const state = withEntries(after, ({ remote, ...entry }, key) => {
     const { remote: told, lastReadable } = ownValue(before.relations, key) ?? {}
-    const { data: _data, units: _units, ...remote } = entry.remote
-    return [
-      key,
-      defined({ ...entry, lastReadable, remote: defined({ ...remote, data: told?.data, units: told?.units }) }),
-    ]
+    const [data, units] = [told?.data, told?.units]
+    if (isDeepStrictEqual([remote.data, remote.units], [data, units])) return undefined
+    refused.push(`${relationName(entry)} with ${remote.application}`)
+    return { lastReadable, remote: defined({ ...remote, data, units }) }
   })
-  return {
-    state: { ...after, relations: { ...after.relations, ...Object.fromEntries(entries) } },
-    refused: changed.map(([, { remote, ...entry }]) => `${relationName(entry)} with ${remote.application}`),
-  }
+  return { state, refused }
 }

@@ -2,9 +2,10 @@ import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Content, Memories, Memory } from '../../state/memory.ts'
-import { type RelationEntry, withPublished } from '../../state/relation.ts'
+import { publishedWith, type RelationEntry } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'
 import { SCRAPE, SCRAPE_JOBS } from '../databags/scrape-jobs.ts'
+import { withEntries } from '../told/entries.ts'
 
 /** Hashes content into a short text. */
 export const contentHash = (content: unknown): string =>
@@ -42,15 +43,15 @@ export const withVersions = ({ state: before, stored }: Memory, next: Content): 
   const isShownAlike = (known: RelationEntry, entry: RelationEntry) =>
     known.published?.version !== undefined &&
     ((isKept && known === entry) || isDeepStrictEqual(shownIn(before, known), shownIn(next.state, entry)))
-  const relations = Object.entries(next.state.relations).map(([key, entry]) => {
+  const state = withEntries(next.state, (entry, key) => {
     const known = ownValue(before.relations, key)
     const version =
       known && isShownAlike(known, entry)
         ? known.published?.version
         : contentHash([resourceVersion, ...shownIn(next.state, entry)])
-    return [key, withPublished(entry, { version })]
+    return publishedWith(entry, { version })
   })
-  return { ...next, state: { ...next.state, relations: Object.fromEntries(relations) } }
+  return { ...next, state }
 }
 
 /** Saves memories with the versions of what they show. */

@@ -18,7 +18,7 @@ export const withEntry = (state: State, key: string, entry: RelationEntry): Stat
   return { ...state, relations: Object.fromEntries(relations.map(({ key: own, ...one }) => [own, one])) }
 }
 
-/** Merges changes into the entries of known relations. */
+/** Merges changes into the entries of known relations. It is the same state if nothing changes. */
 export const withEntries = (
   state: State,
   change: (entry: RelationEntry, key: string) => Partial<RelationEntry> | undefined,
@@ -27,7 +27,8 @@ export const withEntries = (
     const changes = change(entry, key)
     return [key, changes ? changed(entry, changes) : entry] as const
   })
-  return { ...state, relations: Object.fromEntries(entries) }
+  const isSame = entries.every(([key, entry]) => entry === state.relations[key])
+  return isSame ? state : { ...state, relations: Object.fromEntries(entries) }
 }
 
 /** Ends a relation, if it is known. */

@@ -2,7 +2,7 @@ import { advance, compareMarks, isAfter, type Mark, type Position } from '../../
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { RelationEntry } from '../../state/relation.ts'
 import type { State } from '../../state/state.ts'
-import { type AnnouncementResult, ended, toldAt, withEntry } from './entries.ts'
+import { type AnnouncementResult, ended, toldAt, withEntries, withEntry } from './entries.ts'
 
 /**
  * Ends the relations that were announced before the removal, except those of documents. Relations of documents, or known only to peers,
@@ -15,18 +15,8 @@ export const endOnRemoval = (state: State, position: Position, now: Date): Annou
   const marks = [...Object.values(state.marks ?? {}), ...Object.values(state.relations).map((entry) => entry.position)]
   const mark =
     position.time === undefined ? { ...advanced, at: Math.max(advanced.at, 1 + latest(marks, position)) } : advanced
-  const relations = Object.entries(state.relations).map(([key, entry]) => [
-    key,
-    afterRemoval(entry, position, mark, now),
-  ])
-  return {
-    state: {
-      ...state,
-      removed: now.toISOString(),
-      marks: { ...state.marks, application: mark },
-      relations: Object.fromEntries(relations),
-    },
-  }
+  const left = withEntries(state, (entry) => afterRemoval(entry, position, mark, now))
+  return { state: { ...left, removed: now.toISOString(), marks: { ...state.marks, application: mark } } }
 }
 
 /** Ends a relation announced before the removal. Later ones stay, and so do those of documents. */
