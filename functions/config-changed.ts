@@ -92,7 +92,6 @@ const findNews = (state: State, told: ApplicationData, position: Position): { ma
 
 /** Drops pending data that the new data replace, unless they wait for a later epoch than the sender's. */
 const withoutPending = (state: State, data: ApplicationData, unit: string | undefined): State => {
-  if (state.pending === undefined) return state
   const left = (state.pending ?? []).map((pending) => {
     if (unit !== undefined && pending.epoch !== undefined) return pending
     return {

@@ -55,7 +55,9 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     entry,
     rival,
     labels,
-    published: publishedOf(peer, entry, isSame && own.status === 'established'),
+    // data from before an end do not count: the peer has yet to observe that the relation was announced here again
+    published:
+      isSame && own.status === 'established' && entry.status === 'ended' ? undefined : publishedIn(peer.state, entry),
     word,
     mayCarry: entry.claim !== undefined,
     ...(isEnrolledBy(entry, peer) && { isEnrolled: true }),
@@ -64,16 +66,6 @@ export const peerView = (subject: Subject, state: State, key: string, peers: Pee
     },
   }
 }
-
-/**
- * Returns the data that the peer publishes. If the relation was announced again here, data from before its end do not count: the peer has
- * yet to observe the announcement.
- */
-const publishedOf = (
-  { state }: Pick<ReadablePeer, 'state'>,
-  entry: RelationEntry,
-  isEstablished: boolean,
-): PublishedData | undefined => (isEstablished && entry.status === 'ended' ? undefined : publishedIn(state, entry))
 
 /** Returns the word of a peer's memory, where no other relation has the id. Within the namespace the own status counts, as both are merged. */
 const wordAt = (state: PublicState, entry: RelationEntry | undefined, isSame: boolean): Word =>

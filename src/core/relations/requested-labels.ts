@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ownValue } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { protocolOf } from '../state/interfaces.ts'
-import { type Databag, type Relation, type RelationEntry, relationsWith } from '../state/relation.ts'
+import { Databag, type Relation, type RelationEntry, relationsWith } from '../state/relation.ts'
 import type { EffectiveState, State } from '../state/state.ts'
 import { readValue } from './databags/databag.ts'
 import { ENROLMENT_LABEL, foreignProblem, MESH_KEYS } from './mesh-labels.ts'
@@ -25,15 +25,13 @@ export const offersLabels = (entry: Pick<RelationEntry, 'interface' | 'role'>): 
 export const runsProvider = ({ config }: Pick<State, 'config'>, entry: Pick<RelationEntry, 'interface'>): boolean =>
   Boolean(config?.[labelsOf(entry)?.by ?? 'mesh'])
 
-const Labels = z.record(z.string(), z.unknown())
-
 export const labelsKey = (relation: Pick<Relation, 'interface'>): string => labelsOf(relation)?.key ?? 'labels'
 
 /** Returns the labels that a relation requests of its requirer. */
 export const requestedLabels = (
   relation: Pick<Relation, 'interface'> & { readonly remote: Pick<Relation['remote'], 'data'> },
 ): Readonly<Record<string, unknown>> => {
-  const labels = readValue(relation.remote.data, labelsKey(relation), Labels)
+  const labels = readValue(relation.remote.data, labelsKey(relation), Databag)
   return 'value' in labels ? (labels.value ?? {}) : {}
 }
 

@@ -2,8 +2,6 @@ import { ownValue } from '../../platform/base/own-value.ts'
 
 /** The protocol of an interface. */
 type Protocol = {
-  /** The supported versions. */
-  readonly versions: readonly (0 | 1)[]
   /** The keys of its databags, besides those of every protocol. */
   readonly keys: readonly string[]
   /** Its provider offers labels in this key. The part `by` of the config makes an application the provider. */
@@ -24,7 +22,6 @@ const protocols = <Name extends string>(known: Readonly<Record<Name, Protocol>>)
 /** The interfaces for which meshstep has a protocol: both sides publish data. */
 export const INTERFACES = protocols({
   service_mesh: {
-    versions: [0, 1],
     keys: [
       ...['labels', 'labels_elsewhere', 'mesh_type', 'guard', 'default_policies', 'service_account', 'policies'],
       ...['enforcement', 'offer'],
@@ -33,13 +30,11 @@ export const INTERFACES = protocols({
     isOfMesh: true,
   },
   cross_model_mesh: {
-    versions: [0, 1],
     keys: ['cmr_data'],
     isOfMesh: true,
     endpoints: ['provide-cmr-mesh', 'require-cmr-mesh'],
   },
   cluster: {
-    versions: [0, 1],
     keys: [
       ...['role', 'juju_topology', 'address', 'worker_config', 'worker_ports', 'worker_labels'],
       ...['loki_endpoints', 'charm_tracing_receivers', 'workload_tracing_receivers', 'remote_write_endpoints'],
@@ -47,7 +42,7 @@ export const INTERFACES = protocols({
     ],
     labels: { key: 'worker_labels', by: 'coordinator' },
   },
-  'k8s-service': { versions: [0, 1], keys: ['service-name', 'service-port', 'name', 'port'] },
+  'k8s-service': { keys: ['service-name', 'service-port', 'name', 'port'] },
 })
 
 export type InterfaceName = keyof typeof INTERFACES

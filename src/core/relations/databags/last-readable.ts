@@ -1,7 +1,6 @@
-import * as z from 'zod'
 import { ownValue } from '../../../platform/base/own-value.ts'
 import type { Versions } from '../../state/config.ts'
-import type { Databag, RelationEntry } from '../../state/relation.ts'
+import { Databag, type RelationEntry } from '../../state/relation.ts'
 import { ELSEWHERE_KEY } from '../requested-labels.ts'
 import { readCrossModelIdentity } from './cross-model.ts'
 import { readValue } from './databag.ts'
@@ -9,16 +8,14 @@ import { readPolicies } from './policies-databag.ts'
 import { readData } from './relation-data.ts'
 import { readScrapeJobs, SCRAPE, SCRAPE_JOBS } from './scrape-jobs.ts'
 
-const Labels = z.record(z.string(), z.unknown())
-
 type Reader = (databag: Databag) => object
 
 /** The keys whose loss would revoke something, by interface. */
 const READERS: Readonly<Record<string, Readonly<Record<string, Reader>>>> = {
   service_mesh: {
     policies: readPolicies,
-    labels: (databag) => readValue(databag, 'labels', Labels),
-    [ELSEWHERE_KEY]: (databag) => readValue(databag, ELSEWHERE_KEY, Labels),
+    labels: (databag) => readValue(databag, 'labels', Databag),
+    [ELSEWHERE_KEY]: (databag) => readValue(databag, ELSEWHERE_KEY, Databag),
   },
   cross_model_mesh: { cmr_data: readCrossModelIdentity },
   [SCRAPE]: { [SCRAPE_JOBS]: readScrapeJobs },

@@ -4,7 +4,6 @@ import { isRecord, ownValue } from '../../../platform/base/own-value.ts'
 import { printValue } from '../../../platform/base/printed.ts'
 import { parseJson, readText } from '../../../platform/base/structured-text.ts'
 import type { Interface, Version, Versions } from '../../state/config.ts'
-import { INTERFACES } from '../../state/interfaces.ts'
 import type { Databag } from '../../state/relation.ts'
 import type { DatabagValue } from './databag.ts'
 
@@ -41,9 +40,12 @@ export const isLeftBehind = (document: Record<string, unknown>, databag: Databag
   return flat.length > 0 && !isDeepStrictEqual(Object.fromEntries(meant), document)
 }
 
+/** The versions of every protocol. */
+const BOTH: readonly Version[] = [0, 1]
+
 /** Returns the versions of `name` that an application supports. */
 export const spokenVersions = (name: Interface, config: Versions = {}): readonly Version[] =>
-  ownValue(config, name) ?? INTERFACES[name].versions
+  ownValue(config, name) ?? BOTH
 
 /** The common version of both sides, or the reason why there is none: `incompatible` needs a person, `unreadable` may pass. */
 export type Agreement = { version: Version } | { incompatible: string } | { unreadable: string }
@@ -66,7 +68,7 @@ const FLAT: Spoken = { versions: [0] }
 
 const spokenBy = (remote: Databag): Spoken => {
   const published = publishedBy(remote)
-  if ('unreadable' in published || ![0, 1].every((version) => published.versions.includes(version))) return published
+  if ('unreadable' in published || !BOTH.every((version) => published.versions.includes(version))) return published
   const document = documentIn(remote)
   const isDowngraded = 'value' in document && document.value !== undefined && isLeftBehind(document.value, remote)
   return isDowngraded ? FLAT : published
