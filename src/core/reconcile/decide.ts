@@ -62,23 +62,27 @@ export type Occasion = {
   readonly witnesses?: readonly KubernetesObject[]
 }
 
+/** The application, and the dependencies of a decision. */
+export type Deciding = Pick<Context, 'subject' | 'features' | 'kubernetes' | 'environment' | 'recall'> & {
+  readonly clock: Pick<Clock, 'yieldTurn'>
+}
+
 /**
  * Decides on the next memory and the plan, from the folded state and the cluster. Reads the objects that the plan needs in addition. A step carries the
  * decision out; the status of an application tells of it.
  */
 export const decide = async (
-  context: Pick<Context, 'subject' | 'features' | 'kubernetes' | 'environment' | 'recall'> & {
-    readonly clock: Pick<Clock, 'yieldTurn'>
-  },
+  context: Deciding,
   {
     memory,
     found: { peers },
     now,
   }: Pick<Observation, 'memory' | 'now'> & { readonly found: Pick<Surroundings, 'peers'> },
   { state, resolved, observed }: FoldedObservation,
-  { isWhole, isResync = false, fence, wasOvertaken = false, witnesses = [] }: Occasion,
+  occasion: Occasion,
 ): Promise<Decision> => {
   const { subject, features, clock, environment, recall } = context
+  const { isWhole, isResync = false, wasOvertaken = false } = occasion
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()
   const publishable = recall('published', (given: PublishInput) => publishDatabags(features, given), {
@@ -92,10 +96,7 @@ export const decide = async (
   const again = resolvedAgain(subject, resolved, state, said, peers)
   const awaited = withWaits(features.mesh, subject, said, again, peers, observed)
   const about = { memory, resolved: awaited, peers, observed, isWhole }
-  const situation = await readSituation(context, {
-    ...about,
-    ...{ next: said, subject, fence, witnesses },
-  })
+  const situation = await readSituation(context, { ...about, next: said }, occasion)
   // each of these takes tens of milliseconds for large states, so other work has a turn in between
   await clock.yieldTurn()
   const planned = recall('plan', plan, { situation, failed: NOTHING_FAILED })

@@ -64,16 +64,6 @@ export const objectOf = (operation: Operation): KubernetesObject => {
 /** Returns the object of an operation's id. */
 export const objectIn = (id: string): string => id.slice(id.indexOf(' ') + 1)
 
-/** Selects the operations of a plan that can be executed although those in `failed` cannot. */
-export const withoutFailed = (operations: readonly Operation[], failed: ReadonlySet<string>): Operation[] => {
-  const left = new Set(failed)
-  return operations.filter(({ id, needs }) => {
-    const isDue = !left.has(id) && !needs.some((one) => left.has(one))
-    if (!isDue) left.add(id)
-    return isDue
-  })
-}
-
 /** Tells if the operation restarts pods. */
 export const isRolling = (operation: Operation): boolean => {
   if (operation.verb === 'apply') return ['Deployment', 'StatefulSet'].includes(operation.desired.kind)

@@ -1,7 +1,7 @@
 import { listProblems } from '../../../platform/kubernetes/lookups.ts'
 import type { State } from '../../state/state.ts'
 import { isWorkload } from '../../workload/objects.ts'
-import { applyOf, type Operation, type Plan, withoutFailed } from './operation.ts'
+import { applyOf, type Operation, type Plan } from './operation.ts'
 import { type Order, ordered, orderOf } from './order.ts'
 import { planLabels } from './plan-labels.ts'
 import { namespaceWait, planNamespace } from './plan-namespace.ts'
@@ -72,11 +72,17 @@ const planWithout = (before: Situation, order: Order, failed: ReadonlySet<string
 }
 
 /** Lists the ids of applies that cannot be done from the outset. */
-export const blockedIn = ({ blocked }: Plan): string[] => blocked.map(({ object }) => applyOf(object))
+export const blockedIn = ({ blocked }: Pick<Plan, 'blocked'>): string[] => blocked.map(({ object }) => applyOf(object))
 
 /** Selects the operations of a plan that can be executed although those in `failed` cannot. */
-export const dueIn = (planned: Plan, failed: Iterable<string> = []): Operation[] =>
-  withoutFailed(planned.operations, new Set([...blockedIn(planned), ...failed]))
+export const dueIn = (planned: Pick<Plan, 'operations' | 'blocked'>, failed: Iterable<string> = []): Operation[] => {
+  const left = new Set([...blockedIn(planned), ...failed])
+  return planned.operations.filter(({ id, needs }) => {
+    const isDue = !left.has(id) && !needs.some((one) => left.has(one))
+    if (!isDue) left.add(id)
+    return isDue
+  })
+}
 
 const awaited = ({ awaiting }: Situation['desired'], isKept: boolean, isHeld: boolean): State['awaiting'] => {
   if (isKept) return 'labels-applied'

@@ -1,46 +1,23 @@
-import type { Clock } from '../../../platform/base/clock.ts'
 import { defined } from '../../../platform/base/own-value.ts'
-import type { Subject } from '../../../platform/base/subject.ts'
-import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { FeatureInput } from '../../feature/feature.ts'
 import { keptFor, labelsAwaited, lateConsumers } from '../../relations/offers/awaited-peers.ts'
-import type { Peers } from '../../relations/peers.ts'
-import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
-import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
-import type { Context } from '../context.ts'
+import type { Deciding, Decision, Occasion } from '../decide.ts'
 import { meshConfigs, toBeTaken } from '../observe/accepted-objects.ts'
-import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
+import { findNamesakes, seenIn } from '../observe/cluster.ts'
 import { forgottenConsumers } from '../observe/forgotten-consumers.ts'
 import { ledConsumers } from '../observe/led-consumers.ts'
 import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
 import { desiredState } from './desired-state.ts'
 import type { Planned, Situation } from './situation.ts'
 
-type Dependencies = Pick<Context, 'features' | 'kubernetes' | 'environment' | 'recall'> & {
-  readonly clock: Pick<Clock, 'yieldTurn'>
-}
-
-type Input = {
-  readonly subject: Subject
-  /** The memory as it was read. `next` is the memory to be saved. */
-  readonly memory: Memory
-  readonly next: State
-  readonly resolved: ResolvedRelations
-  readonly peers: Peers
-  readonly observed: Observed
-  /** Objects of other owners that show if the mesh reports acceptance. */
-  readonly witnesses?: readonly KubernetesObject[] | undefined
-  /** Everything is observed, as in a resync. */
-  readonly isWhole: boolean
-  /** The write token of another step, whose late writes are to be fenced. */
-  readonly fence?: string | undefined
-}
+type Input = Pick<Decision, 'memory' | 'next' | 'resolved' | 'peers' | 'observed'>
 
 /** Reads the objects that a plan needs besides the observed cluster, and joins all inputs of the plan. */
 export const readSituation = async (
-  { features, kubernetes, clock, environment, recall }: Dependencies,
-  { subject, memory, next, resolved, peers, observed, witnesses = [], isWhole, fence }: Input,
+  { subject, features, kubernetes, clock, environment, recall }: Deciding,
+  { memory, next, resolved, peers, observed }: Input,
+  { isWhole, fence, witnesses = [] }: Occasion,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }
   await clock.yieldTurn()

@@ -1,9 +1,7 @@
 import type { Subject } from '../../../platform/base/subject.ts'
 import { describeRefusal, isForbidden } from '../../../platform/kubernetes/api-error.ts'
-import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
-import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake } from '../../../platform/kubernetes/ownership-labels.ts'
 import { selectedPods } from '../../../platform/kubernetes/pods.ts'
@@ -15,13 +13,7 @@ import { ownWorkload } from '../../workload/config.ts'
 import { deployedAs } from '../../workload/deployed-as.ts'
 import { isAvailable } from '../../workload/health.ts'
 import { workloadManager } from '../../workload/objects.ts'
-
-/** The application's workload as found: its label places, undefined if it does not exist, or the problem of reading it. */
-type Found = {
-  readonly target: LabelTarget
-  readonly places: readonly LabelLocation[] | undefined
-  readonly problem?: string
-}
+import type { Found } from './cluster.ts'
 
 /** The running application: its workload and live pods. Undefined if they are not known. */
 export type Running = {

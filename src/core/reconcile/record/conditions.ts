@@ -47,17 +47,17 @@ export const judge = (
       const why = reason === 'WorkloadFailing' && type === 'Waiting' ? 'PodsUnavailable' : reason
       return type === undefined ? [] : [condition(type, why, name, message)]
     })
-  const [failed, waits] = [true, false].map((isError) => held.filter(({ type }) => (type === 'Error') === isError))
+  const { failed = [], waits = [] } = Object.groupBy(held, ({ type }) => (type === 'Error' ? 'failed' : 'waits'))
   const isOver = isGone(memory, running)
   const conditions = [
-    ...(failed ?? []),
+    ...failed,
     ...(isOver ? [] : told('WorkloadFailing', reportHealth(workload, pods))),
     ...(namesake === undefined ? [] : [namesakeOf(objectKey(namesake))]),
     ...resolved.blocked.map((why) => condition('Blocked', 'NoVersionInCommon', name, why)),
     ...(isOver ? [] : told('Reported', reports)),
     ...(desired.labels.refused ?? []).map((why) => condition('Blocked', 'LabelRefused', name, why)),
     ...pending.slice(-1).map((asked) => leaderless(name, asked)),
-    ...(waits ?? []),
+    ...waits,
     ...desired.unserved
       .filter((why) => !resolved.blocked.includes(why))
       .map((why) => condition('Waiting', 'DataUnserved', name, why)),

@@ -10,8 +10,8 @@ import {
   type Operation,
   objectIn,
   type Plan,
-  withoutFailed,
 } from '../../../../src/core/reconcile/decide/operation.ts'
+import { dueIn } from '../../../../src/core/reconcile/decide/plan.ts'
 import type { Found } from '../../../../src/core/reconcile/observe/cluster.ts'
 import { finalMemory, withOwnedKinds, withRefusals } from '../../../../src/core/reconcile/record/final-memory.ts'
 import type { Memory } from '../../../../src/core/state/memory.ts'
@@ -192,10 +192,10 @@ describe('operations', () => {
   const ids = (operations: readonly Operation[]) => operations.map(({ id }) => id)
 
   test('operations that depend on a failed one are left out, and those that depend on them', () => {
-    const all = [one('a'), one('b', 'a'), one('d', 'other'), one('c', 'b')]
-    expect(ids(withoutFailed(all, new Set()))).toEqual(['a', 'b', 'd', 'c'])
-    expect(ids(withoutFailed(all, new Set(['a'])))).toEqual(['d'])
-    expect(ids(withoutFailed(all, new Set(['b'])))).toEqual(['a', 'd'])
+    const planned = { operations: [one('a'), one('b', 'a'), one('d', 'other'), one('c', 'b')], blocked: [] }
+    expect(ids(dueIn(planned))).toEqual(['a', 'b', 'd', 'c'])
+    expect(ids(dueIn(planned, ['a']))).toEqual(['d'])
+    expect(ids(dueIn(planned, ['b']))).toEqual(['a', 'd'])
   })
 
   test('operations have the name of their verb and their object', () => {
