@@ -10,7 +10,6 @@ import type { Change } from '../reconcile/change.ts'
 import type { Outbox } from '../reconcile/outbox.ts'
 import { type Delivered, type FollowedStep, isWithinMemory, type Outcome } from '../reconcile/outcome.ts'
 import { type Nudge, noteSent } from '../relations/offers/nudges.ts'
-import type { State } from '../state/state.ts'
 import type { Enqueue } from './queue.ts'
 
 /** The messages that are due because of one application, and the event of its step. */
@@ -50,8 +49,7 @@ export const createDelivery = ({ features, send, enqueue, clock, later }: Depend
       const messages = messagesOf(due)
       // a step gives its messages to only one of its events
       if (messages.length === 0) continue
-      const caused = (event: Event) => ({ ...event, extensions: { ...causedBy(cause), ...event.extensions } })
-      const sharing = sendingOnce(sending, (event) => send(caused(event), deadline))
+      const sharing = sendingOnce(sending, (event) => send(withCause(event, cause), deadline))
       const results = await sendAll(messages, sharing.send, clock)
       const note = noteOf(features, results)
       const until = clock.now() + NOTE_MILLISECONDS
@@ -78,6 +76,12 @@ export const createDelivery = ({ features, send, enqueue, clock, later }: Depend
   }
   return deliver
 }
+
+/** Adds the cause of an event. */
+export const withCause = (event: Event, cause: Event): Event => ({
+  ...event,
+  extensions: { ...causedBy(cause), ...event.extensions },
+})
 
 /** Nudges with data that are on their way, or not noted as sent yet, by the event's id. */
 type Sending = Map<string, Promise<Followed | undefined>>
@@ -146,12 +150,11 @@ const noteOf = (features: Pick<Features, 'announced'>, results: readonly Sent[])
   return {
     observation: true,
     note: true,
-    fold: (state) => ({ state: withSent(features.announced(state, numbers), sent) }),
+    fold: (state) => ({
+      state: sent.reduce((before, { key, shows }) => noteSent(before, key, shows), features.announced(state, numbers)),
+    }),
   }
 }
-
-const withSent = (state: State, sent: readonly Nudge[]): State =>
-  sent.reduce((before, { key, shows }) => noteSent(before, key, shows), state)
 
 type Sent = { message: Message; more?: Followed | undefined; error?: Error }
 

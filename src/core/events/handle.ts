@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../platform/base/clock.ts'
 import { Refused } from '../../platform/base/errors.ts'
-import type { Subject } from '../../platform/base/subject.ts'
 import type { Trace } from '../../platform/base/trace.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
 import {
@@ -20,7 +19,7 @@ import { type KubernetesObject, nameOf } from '../../platform/kubernetes/objects
 import type { Authenticate, Sender } from '../access/authenticate.ts'
 import { visibleTo } from '../access/visibility.ts'
 import type { Features } from '../feature/combine.ts'
-import { type FollowedStep, type Handled, UNCHANGED, withDelivered } from '../reconcile/outcome.ts'
+import { type Handled, UNCHANGED, withDelivered } from '../reconcile/outcome.ts'
 import type { Step } from '../reconcile/step.ts'
 import { createDelivery, type Followed, type Later, type Send } from './deliver.ts'
 import type { EventFunction } from './event-function.ts'
@@ -151,15 +150,12 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
     const { handled, followed } = await takeAndTell(event, deadline, { only, sender })
     if (followed === undefined) {
       const { effects } = handled
-      return effects ? { ...handled, effects: await visibleTo(sender, effects, itself) } : handled
+      return effects ? { ...handled, effects: await visibleTo(sender, effects, (step) => step) } : handled
     }
     const delivered = await deliver(followed.next, deadline)
-    return withDelivered(handled, { ...delivered, effects: await visibleTo(sender, delivered.effects, itself) })
+    return withDelivered(handled, { ...delivered, effects: await visibleTo(sender, delivered.effects, (step) => step) })
   }
 }
-
-/** Returns the application of a step. The step is visible to senders that may send events for that application. */
-const itself = ({ namespace, application }: FollowedStep): Subject => ({ namespace, application })
 
 const translated = async (
   kubernetes: Kubernetes,

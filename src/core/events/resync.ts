@@ -3,13 +3,13 @@ import type { Clock } from '../../platform/base/clock.ts'
 import { Unavailable } from '../../platform/base/errors.ts'
 import type { Trace } from '../../platform/base/trace.ts'
 import type { Event } from '../../platform/cloudevents/cloud-event.ts'
-import { causedBy, traceOf } from '../../platform/cloudevents/trace.ts'
+import { traceOf } from '../../platform/cloudevents/trace.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { createListed } from '../../platform/kubernetes/listed.ts'
 import type { Features } from '../feature/combine.ts'
 import { type FollowedStep, isSilent, type Outcome, UNCHANGED, withDelivered } from '../reconcile/outcome.ts'
 import type { Step } from '../reconcile/step.ts'
-import { type Deliver, effectOf, type Followed, type Send } from './deliver.ts'
+import { type Deliver, effectOf, type Followed, type Send, withCause } from './deliver.ts'
 import type { Received } from './event-function.ts'
 import type { Result } from './queue.ts'
 import { type Swept, sweep } from './sweep.ts'
@@ -110,11 +110,6 @@ const fromAny = <T>(items: readonly T[], clock: Clock): T[] => {
   const first = Math.floor(clock.random() * items.length)
   return [...items.slice(first), ...items.slice(0, first)]
 }
-
-const withCause = (event: Event, cause: Event): Event => ({
-  ...event,
-  extensions: { ...causedBy(cause), ...event.extensions },
-})
 
 const resyncOf = (namespace: string, { application, former, owned, documents, named }: Swept, id: string): Event => ({
   id,

@@ -9,7 +9,7 @@ import { APPLICATION_LABEL, MEMORY_SELECTOR } from '../../platform/kubernetes/ow
 import { isPodOf } from '../../platform/kubernetes/pods.ts'
 import type { Features } from '../feature/combine.ts'
 import { unlessForbidden } from '../reconcile/observe/cluster.ts'
-import { holdersOf, isLeftBy, type Owner, ownersIn, pagesOf, podHoldersOf } from '../reconcile/observe/field-owners.ts'
+import { holdersOf, isLeftBy, listEach, type Owner, ownersIn, podHoldersOf } from '../reconcile/observe/field-owners.ts'
 import { listRemotes } from '../relations/peers.ts'
 import { isEnrolling, takesLabels } from '../relations/requested-labels.ts'
 import { readDocument, rememberedDocuments } from '../relations/told/documents.ts'
@@ -48,12 +48,13 @@ export type Sweep = {
  * then unknown, so none are reported.
  */
 export const sweep = async (features: Features, kubernetes: Kubernetes, namespace: string): Promise<Sweep> => {
-  const list = pagesOf(kubernetes)
   const [memories, documents, owners, ...seen] = await Promise.all([
-    list('ConfigMap', namespace, MEMORY_SELECTOR, (memory) => rememberedIn(features, memory, kubernetes.memo)),
-    list('ConfigMap', namespace, DOCUMENT_SELECTOR, (object) => documentIn(features, object)),
+    listEach(kubernetes, 'ConfigMap', namespace, MEMORY_SELECTOR, (memory) =>
+      rememberedIn(features, memory, kubernetes.memo),
+    ),
+    listEach(kubernetes, 'ConfigMap', namespace, DOCUMENT_SELECTOR, (object) => documentIn(features, object)),
     ownersIn(kubernetes, namespace),
-    ...LABELLED.map((kind) => unlessForbidden(list(kind, namespace, undefined, seenIn))),
+    ...LABELLED.map((kind) => unlessForbidden(listEach(kubernetes, kind, namespace, undefined, seenIn))),
   ])
   const problems = seen.flatMap((one) => ('problem' in one ? one.problem : []))
   const isWhole = seen.every((one) => 'value' in one)

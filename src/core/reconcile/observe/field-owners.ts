@@ -13,23 +13,17 @@ import { isOfOneNamespace, listOwned, unlessForbidden } from './cluster.ts'
 /** An application that owns an object of a kind. Policies may be in other namespaces. */
 export type Owner = { readonly application: string; readonly kind: OwnedKind; readonly isFar: boolean }
 
-/** Lists the results of `of` for each object. */
-type ListOf = <T>(
+/** Lists objects page by page, and keeps only the result of `of` for each. */
+export const listEach = async <T>(
+  { pages }: Pick<Kubernetes, 'pages'>,
   kind: Kind,
   namespace: string | undefined,
   selector: string | undefined,
   of: (object: KubernetesObject) => readonly T[],
-) => Promise<readonly T[]>
-
-/** Lists objects page by page, and keeps only the result of `of` for each. */
-export const pagesOf =
-  ({ pages }: Pick<Kubernetes, 'pages'>): ListOf =>
-  async (kind, namespace, selector, of) =>
-    (await pages(kind, namespace, selector, (objects) => objects.flatMap(of))).flat()
+): Promise<readonly T[]> => (await pages(kind, namespace, selector, (objects) => objects.flatMap(of))).flat()
 
 /** Lists the applications of a namespace that own objects, with the kinds. Kinds that may not be listed are left out. */
 export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promise<Owner[]> => {
-  const list = pagesOf(kubernetes)
   const listed = await Promise.all(
     OwnedKind.options.map(async (kind) => {
       const owners = (object: KubernetesObject) => {
@@ -42,7 +36,7 @@ export const ownersIn = async (kubernetes: Kubernetes, namespace: string): Promi
         return 'value' in found && found.value ? owners(found.value) : []
       }
       const query = { kind, namespace, selector: ownerSelector({ namespace }) }
-      return (await listOwned({ ...query, list: (...where) => list(...where, owners) })).live ?? []
+      return (await listOwned({ ...query, list: (...where) => listEach(kubernetes, ...where, owners) })).live ?? []
     }),
   )
   return listed.flat()
