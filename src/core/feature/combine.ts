@@ -10,26 +10,32 @@ import { labelsThatStay } from '../relations/unknown.ts'
 import { type Config, commonConfig } from '../state/config.ts'
 import { createMemories, type Memories } from '../state/memory.ts'
 import type { OwnedKind } from '../state/owned-kinds.ts'
-import type { Relation } from '../state/relation.ts'
-import { commonState, type EffectiveState, type State, type StateParts } from '../state/state.ts'
+import { commonState, type StateParts } from '../state/state.ts'
 import type { ApplicationStatus } from '../units/report.ts'
-import type {
-  Announcement,
-  Contribution,
-  Derivation,
-  DesiredLabels,
-  Effect,
-  Feature,
-  FeatureInput,
-  Leftovers,
-  Publications,
-  Related,
-  Use,
-} from './feature.ts'
+import type { Contribution, DesiredLabels, Effect, Feature, FeatureInput, Related } from './feature.ts'
 import type { Mesh } from './mesh.ts'
 
+/** The hooks of a feature that have the same form when features are combined. */
+type Combined = Required<
+  Pick<
+    Feature,
+    | 'uses'
+    | 'leftovers'
+    | 'labels'
+    | 'publications'
+    | 'keeps'
+    | 'withdrawsNothing'
+    | 'dependsOnUnits'
+    | 'derive'
+    | 'plan'
+    | 'announcements'
+    | 'announced'
+    | 'unmet'
+  >
+>
+
 /** The combined features, in order of precedence. */
-export type Features = {
+export type Features = Combined & {
   readonly mesh: Mesh
   /** The schema of a config in memory: every key is optional, unknown keys are errors. */
   readonly config: z.ZodType<Config>
@@ -39,26 +45,13 @@ export type Features = {
   readonly configDocument: ConfigDocument
   readonly parts: StateParts
   readonly memories: Memories
-  /** The leftovers of another program that the application takes over. */
-  leftovers(subject: Subject, resolved: ResolvedRelations): readonly Leftovers[]
   effects(subject: Subject, config: Config): readonly Partial<Record<Effect, unknown>>[]
-  uses(subject: Subject, config: Config): readonly Use[]
   targets(application: string, config?: Config): LabelTarget[]
   services(application: string, config?: Config): string[]
   kinds(state: Related): OwnedKind[]
   lookups(subject: Subject, resolved: ResolvedRelations, seen: Lookups): Reference[]
-  labels(subject: Subject, resolved: ResolvedRelations): DesiredLabels
   desire(input: FeatureInput): readonly Contribution[]
-  publications(input: FeatureInput): Publications
-  keeps(resolved: ResolvedRelations, relation: Relation): boolean
-  withdrawsNothing(state: EffectiveState, relation: Relation): boolean
-  dependsOnUnits(state: Related): boolean
-  derive(state: State, derivation: Derivation): State
-  plan(state: State, resolved: ResolvedRelations, now: Date): State
-  announcements(subject: Subject, state: State): Announcement[]
-  announced(state: State, numbers: readonly number[]): State
   reports(subject: Subject, resolved: ResolvedRelations): ApplicationStatus[]
-  unmet: NonNullable<Feature['unmet']>
 }
 
 /** Combines features, in order of precedence, over a mesh. */
