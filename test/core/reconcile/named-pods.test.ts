@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/finding.ts'
-import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { configure, createMesh, edit, related, requires } from '../../helpers/beacon-world.ts'
 import type { World } from '../../helpers/world.ts'
+import { lintOf, viewOf } from '../answers.ts'
 
 const DB = { application: 'db' }
 const WEB = { application: 'web' }
@@ -37,10 +36,6 @@ const publish = (world: World): void => {
   edit(world, '/api/v1/namespaces/shop/services/db', { spec: { selector: { [NAME]: null, app: 'db' } } })
 }
 
-const viewOf = async ({ app }: World, name = 'db'): Promise<ApplicationView> =>
-  (await (await app.request(`/applications/shop/${name}`)).json()) as ApplicationView
-const lintOf = async ({ app }: World): Promise<Finding[]> =>
-  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
 const messagesOf = (conditions: readonly { message: string }[] = []) => conditions.map(({ message }) => message)
 
 const createShop = async (config: Record<string, unknown> = { policies: 'related' }): Promise<World> => {

@@ -1,17 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/finding.ts'
-import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { configure, createMesh, edit, requires } from '../../helpers/beacon-world.ts'
 import type { World } from '../../helpers/world.ts'
+import { lintOf, viewOf } from '../answers.ts'
 
 const DB = { application: 'db' }
 const KEY = 'istio.io/dataplane-mode'
 const LABELS = { labels: { [KEY]: 'none' } }
-
-const viewOf = async ({ app }: World): Promise<ApplicationView> =>
-  (await (await app.request('/applications/shop/db')).json()) as ApplicationView
-const lintOf = async ({ app }: World): Promise<Finding[]> =>
-  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
 
 const STATEFUL_SET = '/apis/apps/v1/namespaces/shop/statefulsets/db'
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/finding.ts'
 import { unlabelledWaits } from '../../../src/core/reconcile/record/unlabelled-pods.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'
-import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { application as page } from '../../../src/serve/page/views/application.ts'
 import { configure, createMesh, objectsOf, requires } from '../../helpers/beacon-world.ts'
 import { service, type World, workload } from '../../helpers/world.ts'
+import { lintOf, viewOf } from '../answers.ts'
 
 const DB = { application: 'db' }
 const SETS = '/apis/apps/v1/namespaces/shop/statefulsets/db'
@@ -33,10 +32,6 @@ const joined = async (kind: 'StatefulSet' | 'Deployment', change: object = {}): 
 }
 
 const resync = (world: World) => world.send('resync', DB)
-const viewOf = async ({ app }: World): Promise<ApplicationView> =>
-  (await (await app.request('/applications/shop/db')).json()) as ApplicationView
-const lintOf = async ({ app }: World): Promise<Finding[]> =>
-  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
 
 const ON_DELETE = { updateStrategy: { type: 'OnDelete', rollingUpdate: null } }
 

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/finding.ts'
 import { beginnings, isDatedAnew, waitsOf } from '../../../src/core/reconcile/record/waits.ts'
 import { emptyState } from '../../../src/core/state/state.ts'
 import { describeCondition, waitFor } from '../../../src/platform/base/condition.ts'
-import type { ApplicationView } from '../../../src/serve/http/applications.ts'
 import { application as page } from '../../../src/serve/page/views/application.ts'
 import { writesOf } from '../../helpers/application.ts'
 import { configure, createMesh, requires, writes } from '../../helpers/beacon-world.ts'
-import type { World } from '../../helpers/world.ts'
+import { lintOf, viewOf } from '../answers.ts'
 
 const NOW = new Date('2026-01-01T00:00:00Z')
 const SINCE = NOW.toISOString()
@@ -15,12 +13,6 @@ const wait = (object: string, more = {}) => ({
   ...waitFor(['shop/db'], 'NotReady', object, `${object} waits`),
   ...more,
 })
-
-const viewOf = async ({ app }: World, name: string): Promise<ApplicationView> =>
-  (await (await app.request(`/applications/shop/${name}`)).json()) as ApplicationView
-
-const lintOf = async ({ app }: World): Promise<Finding[]> =>
-  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
 
 describe('what is waited for is told alike', () => {
   test('a wait is in the outcome, the status, the questions, lint and the page, with its beginning', async () => {

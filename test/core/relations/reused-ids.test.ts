@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/ask/lint/finding.ts'
-import type { World } from '../../helpers/world.ts'
+import { lintOf } from '../answers.ts'
 import {
   atEveryWrite,
   calm,
@@ -15,9 +14,6 @@ import {
 } from './pair.ts'
 
 const OTHER = { ...MESH, requirer: 'reviews' }
-
-const lintOf = async ({ app }: World): Promise<Finding[]> =>
-  (await (await app.request('/lint?namespace=shop')).json()) as Finding[]
 
 const IN_USE = (id: number, between: string, side: string, holder: string): string =>
   `relation ${id} (service-mesh) with ${between} does not count, as ${side} has the id ${id} for ${holder} until that ends: give one of the two another id`

@@ -16,6 +16,7 @@ import {
   writesOf,
 } from '../../helpers/application.ts'
 import { event, isWrite, NAMESPACE, type World } from '../../helpers/world.ts'
+import { answerTo } from '../answers.ts'
 
 const STORE = 'meshstep-web-secrets'
 const HUSH = 'hush-hush-1'
@@ -44,11 +45,6 @@ const resolved = (world: World): (string | undefined)[] =>
 
 /** All that is stored, but for Secrets. */
 const inClear = (world: World): string => JSON.stringify(world.api.objects().filter(({ kind }) => kind !== 'Secret'))
-
-const answerTo = async (world: World, data: Record<string, unknown>) => {
-  const response = await world.post(event('config-changed', data))
-  return { status: response.status, text: await response.text() }
-}
 
 const running = async (data: Record<string, unknown>) => {
   const world = createEmptyWorld()

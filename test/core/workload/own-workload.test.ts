@@ -14,12 +14,8 @@ import {
   writesOf,
 } from '../../helpers/application.ts'
 import { createWorld, event, MESH_LABELS, meshRelation, service, type World, workload } from '../../helpers/world.ts'
+import { answerTo } from '../answers.ts'
 import { reordered } from './samples.ts'
-
-const answerTo = async (world: World, data: Record<string, unknown>) => {
-  const response = await world.post(event('config-changed', data))
-  return { status: response.status, text: await response.text() }
-}
 
 const running = async (data: Record<string, unknown> = deployed()) => {
   const world = createEmptyWorld()

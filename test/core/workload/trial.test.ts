@@ -8,17 +8,13 @@ import {
   view,
   writesOf,
 } from '../../helpers/application.ts'
-import { event, NAMESPACE, type World } from '../../helpers/world.ts'
+import { NAMESPACE, type World } from '../../helpers/world.ts'
+import { answerTo } from '../answers.ts'
 
 const GOOD = deployed()
 const BAD = deployed({ podSpec: podSpec('web:2', { livenesProbe: {} }) })
 
 const isTrial = (call: string): boolean => call.includes('dryRun=All')
-
-const answerTo = async (world: World, data: Record<string, unknown>) => {
-  const response = await world.post(event('config-changed', data))
-  return { status: response.status, text: await response.text() }
-}
 
 /** The config in a document. */
 const documented = ({ config }: ReturnType<typeof deployed>) => ({

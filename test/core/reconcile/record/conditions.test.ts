@@ -7,9 +7,9 @@ import { withReport } from '../../../../src/core/units/reports.ts'
 import { noUnits, observePods, Units } from '../../../../src/core/units/units.ts'
 import { condition, waitFor } from '../../../../src/platform/base/condition.ts'
 import type { KubernetesObject } from '../../../../src/platform/kubernetes/objects.ts'
-import type { ApplicationView } from '../../../../src/serve/http/applications.ts'
 import { configure, createMesh, edit, related, requires } from '../../../helpers/beacon-world.ts'
-import { FORBIDDEN, type World } from '../../../helpers/world.ts'
+import { FORBIDDEN } from '../../../helpers/world.ts'
+import { viewOf } from '../../answers.ts'
 
 const WEB = { workload: 'web', type: 'stateless' } as const
 const NOW = new Date('2026-01-01T00:10:00Z')
@@ -255,9 +255,6 @@ describe('who has no say', () => {
 })
 
 const DB = { application: 'db' }
-
-const viewOf = async ({ app }: World): Promise<ApplicationView> =>
-  (await (await app.request('/applications/shop/db')).json()) as ApplicationView
 
 describe('GET /applications has the conditions of an application', () => {
   test('GET /applications has the conditions of an application, until nothing is open', async () => {
