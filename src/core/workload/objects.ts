@@ -1,7 +1,7 @@
 import { canonicalHash } from '../../platform/base/canonical-hash.ts'
 import type { Subject } from '../../platform/base/subject.ts'
 import { truncateLabelValue } from '../../platform/kubernetes/label-values.ts'
-import { apiVersionOf, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
+import { apiVersionOf, type Kind, type KubernetesObject, nameOf } from '../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../platform/kubernetes/ownership-labels.ts'
 import { NAME_LABEL } from '../../platform/kubernetes/services.ts'
 import {
@@ -49,7 +49,9 @@ export const workloadObjects = (subject: Subject, workload: PodWorkload): Kubern
   const { type, service } = effectiveDeployment(workload)
   return [
     ...(isAccountOurs(workload) ? [serviceAccount(subject, workload)] : []),
-    ...Object.entries(workload.configMaps ?? {}).map(([name, data]) => configMap(subject, name, data)),
+    ...Object.entries(workload.configMaps ?? {}).map(([name, data]) =>
+      built('ConfigMap', metadata(subject, name), { data }),
+    ),
     type === 'stateful' ? statefulSet(subject, workload) : deployment(subject, workload),
     ...(type === 'stateful' && workload.serviceName === undefined ? [endpointsService(subject, workload)] : []),
     ...(service === 'omit' ? [] : [applicationService(subject, workload)]),
@@ -66,22 +68,18 @@ const metadata = ({ namespace, application }: Subject, name = application) => ({
   labels: podLabels(application),
 })
 
+const built = (
+  kind: Kind,
+  metadata: KubernetesObject['metadata'],
+  content: Partial<KubernetesObject> = {},
+): KubernetesObject => ({ apiVersion: apiVersionOf(kind), kind, metadata, ...content })
+
 /** Builds the account. The mesh identifies an application by its account, which has its name by default. */
-const serviceAccount = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
-  apiVersion: 'v1',
-  kind: 'ServiceAccount',
-  metadata: {
+const serviceAccount = (subject: Subject, workload: PodWorkload): KubernetesObject =>
+  built('ServiceAccount', {
     ...metadata(subject, accountOf(subject.application, workload)),
     ...(workload.serviceAccount?.annotations && { annotations: workload.serviceAccount.annotations }),
-  },
-})
-
-const configMap = (subject: Subject, name: string, data: Record<string, string>): KubernetesObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: metadata(subject, name),
-  data,
-})
+  })
 
 /** Builds the Secrets of a workload whose values are all stored. `unknown` names the others, which stay as they are. */
 export const secretObjects = (
@@ -97,41 +95,33 @@ export const secretObjects = (
   }
 }
 
-const secret = (subject: Subject, name: string, keys: Values, kept: Values): KubernetesObject => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: metadata(subject, name),
-  type: 'Opaque',
-  data: Object.fromEntries(Object.entries(keys).map(([key, place]) => [key, kept[place] ?? ''])),
-})
+const secret = (subject: Subject, name: string, keys: Values, kept: Values): KubernetesObject =>
+  built('Secret', metadata(subject, name), {
+    type: 'Opaque',
+    data: Object.fromEntries(Object.entries(keys).map(([key, place]) => [key, kept[place] ?? ''])),
+  })
 
-const disruptionBudget = (subject: Subject, budget: object): KubernetesObject => ({
-  apiVersion: apiVersionOf('PodDisruptionBudget'),
-  kind: 'PodDisruptionBudget',
-  metadata: metadata(subject),
-  spec: { ...budget, selector: { matchLabels: podLabels(subject.application) } },
-})
+const disruptionBudget = (subject: Subject, budget: object): KubernetesObject =>
+  built('PodDisruptionBudget', metadata(subject), {
+    spec: { ...budget, selector: { matchLabels: podLabels(subject.application) } },
+  })
 
-const deployment = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
-  apiVersion: apiVersionOf('Deployment'),
-  kind: 'Deployment',
-  metadata: metadata(subject),
-  spec: { ...commonSpec(subject, workload), ...(workload.strategy && { strategy: workload.strategy }) },
-})
+const deployment = (subject: Subject, workload: PodWorkload): KubernetesObject =>
+  built('Deployment', metadata(subject), {
+    spec: { ...commonSpec(subject, workload), ...(workload.strategy && { strategy: workload.strategy }) },
+  })
 
-const statefulSet = (subject: Subject, workload: PodWorkload): KubernetesObject => ({
-  apiVersion: apiVersionOf('StatefulSet'),
-  kind: 'StatefulSet',
-  metadata: metadata(subject),
-  spec: {
-    ...commonSpec(subject, workload),
-    serviceName: workload.serviceName ?? endpointsName(subject.application),
-    // with OrderedReady, a pod that never becomes ready would block its own correction
-    podManagementPolicy: workload.podManagementPolicy ?? 'Parallel',
-    ...(workload.updateStrategy && { updateStrategy: workload.updateStrategy }),
-    ...(workload.volumeClaimTemplates?.length && { volumeClaimTemplates: workload.volumeClaimTemplates }),
-  },
-})
+const statefulSet = (subject: Subject, workload: PodWorkload): KubernetesObject =>
+  built('StatefulSet', metadata(subject), {
+    spec: {
+      ...commonSpec(subject, workload),
+      serviceName: workload.serviceName ?? endpointsName(subject.application),
+      // with OrderedReady, a pod that never becomes ready would block its own correction
+      podManagementPolicy: workload.podManagementPolicy ?? 'Parallel',
+      ...(workload.updateStrategy && { updateStrategy: workload.updateStrategy }),
+      ...(workload.volumeClaimTemplates?.length && { volumeClaimTemplates: workload.volumeClaimTemplates }),
+    },
+  })
 
 /** Builds the spec that both kinds have in common. Without a number, a person or an autoscaler may set replicas. */
 const commonSpec = ({ application }: Subject, workload: PodWorkload) => ({
@@ -174,20 +164,6 @@ const withProtocols = (container: PodSpec['containers'][number]) => ({
   ...(container.ports && { ports: container.ports.map((port) => ({ ...port, protocol: port.protocol ?? 'TCP' })) }),
 })
 
-type Annotations = Readonly<Record<string, string>> | undefined
-
-const service = (
-  subject: Subject,
-  name: string,
-  spec: Record<string, unknown>,
-  annotations?: Annotations,
-): KubernetesObject => ({
-  apiVersion: apiVersionOf('Service'),
-  kind: 'Service',
-  metadata: { ...metadata(subject, name), ...(annotations && { annotations }) },
-  spec,
-})
-
 const applicationService = (subject: Subject, workload: PodWorkload): KubernetesObject => {
   const { deployment, service: settings } = workload
   const kind = effectiveDeployment(workload).service
@@ -196,16 +172,19 @@ const applicationService = (subject: Subject, workload: PodWorkload): Kubernetes
     kind === 'external'
       ? { type: 'ExternalName', externalName: deployment?.externalName }
       : { type, ...toPods(subject, exposedPorts(workload)) }
-  return service(subject, subject.application, spec, settings?.annotations)
+  const { annotations } = settings ?? {}
+  return built('Service', { ...metadata(subject), ...(annotations && { annotations }) }, { spec })
 }
 
 /** Builds a Service that publishes addresses before they are ready, so that peers find each other. */
 const endpointsService = (subject: Subject, workload: PodWorkload): KubernetesObject =>
-  service(subject, endpointsName(subject.application), {
-    type: 'ClusterIP',
-    clusterIP: 'None',
-    publishNotReadyAddresses: true,
-    ...toPods(subject, exposedPorts({ podSpec: workload.podSpec })),
+  built('Service', metadata(subject, endpointsName(subject.application)), {
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: 'None',
+      publishNotReadyAddresses: true,
+      ...toPods(subject, exposedPorts({ podSpec: workload.podSpec })),
+    },
   })
 
 const toPods = ({ application }: Subject, ports: readonly object[]) => ({
