@@ -4,6 +4,7 @@ import { OwnedKind, ownedName } from '../src/core/state/owned-kinds.ts'
 import { withPreviousTargets } from '../src/core/state/state.ts'
 import { DAY_MILLISECONDS } from '../src/platform/base/clock.ts'
 import { Application, ObjectName } from '../src/platform/base/names.ts'
+import { changed } from '../src/platform/base/own-value.ts'
 import { LabelTarget } from '../src/platform/kubernetes/label-target.ts'
 
 /**
@@ -27,18 +28,16 @@ export const resync = defineFunction({
   }),
   fold: (state, { former = [], owned = [] }, { now }) => {
     const isRecent = (since: string) => now.getTime() - Date.parse(since) <= DAY_MILLISECONDS
-    const { tombstones = {}, owned: _, ...others } = state
     const found = former.map((target) => ({ ...target, since: now.toISOString() }))
     const places = [...(state.previousTargets ?? []).filter(({ since }) => isRecent(since)), ...found]
     // what a lost memory owned may be in other namespaces
     const left = Object.fromEntries(owned.map((kind) => [ownedName(kind), now.toISOString()]))
     const kinds = { ...state.owned, ...left }
-    const tombs = Object.entries(tombstones).filter(([, { endedAt }]) => isRecent(endedAt))
-    const next = {
-      ...others,
-      ...(tombs.length > 0 && { tombstones: Object.fromEntries(tombs) }),
-      ...(Object.keys(kinds).length > 0 && { owned: kinds }),
-    }
+    const tombs = Object.entries(state.tombstones ?? {}).filter(([, { endedAt }]) => isRecent(endedAt))
+    const next = changed(state, {
+      tombstones: tombs.length > 0 ? Object.fromEntries(tombs) : undefined,
+      owned: Object.keys(kinds).length > 0 ? kinds : undefined,
+    })
     return { state: withPreviousTargets(next, places) }
   },
 })

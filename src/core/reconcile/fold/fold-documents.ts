@@ -12,7 +12,7 @@ import {
 import { type Document, rememberedDocuments } from '../../relations/told/documents.ts'
 import { withEntries } from '../../relations/told/entries.ts'
 import { isSameRelation, isToldLast, type RelationEntry, relationName } from '../../state/relation.ts'
-import type { State } from '../../state/state.ts'
+import { type State, withData } from '../../state/state.ts'
 
 /** The result of a search for documents: all that name the application, or some by name. */
 export type Documents = {
@@ -117,9 +117,8 @@ const withDocument = (state: State, document: Document, now: Date, known: KnownM
   if (!('config' in document)) return state
   const isKnown = state.document === document.name && isDeepStrictEqual(state.config, document.config)
   if (isKnown) return state
-  const { removed: _, ...others } = state
   const mark = markNow(state, state.marks?.config, now)
-  return { ...others, config: document.config, document: document.name, marks: { ...state.marks, config: mark } }
+  return { ...withData(state, { config: document.config }, document.name), marks: { ...state.marks, config: mark } }
 }
 
 /**

@@ -126,15 +126,12 @@ const allRemotes = (
   changes: readonly Change[],
   { found }: Documents,
 ): Subject[] => {
-  const { namespace, application } = subject
   const told = changes.flatMap(({ look }) => look?.remotes ?? [])
   const named = changes.flatMap(({ look }) => look?.named ?? []).map((name) => ({ application: name }))
   const documented = found.flatMap((document) =>
-    'announced' in document && document.application === application ? [document.announced.remote] : [],
+    'announced' in document && document.application === subject.application ? [document.announced.remote] : [],
   )
-  const remotes = [...told, ...named, ...documented].map((remote) =>
-    remoteSubject({ namespace, application }, { remote }),
-  )
+  const remotes = [...told, ...named, ...documented].map((remote) => remoteSubject(subject, { remote }))
   const others = remotes.filter(remoteTest(subject, state))
   const all = [...listRemotes(subject, state), ...others]
   return [...new Map(all.map((remote) => [subjectName(remote), remote])).values()]

@@ -1,4 +1,4 @@
-import { ownValue } from '../../../platform/base/own-value.ts'
+import { changed, ownValue } from '../../../platform/base/own-value.ts'
 import { readLabels } from '../../../platform/kubernetes/apply-labels.ts'
 import { isUnknown } from '../../../platform/kubernetes/label-difference.ts'
 import { objectKey } from '../../../platform/kubernetes/objects.ts'
@@ -37,7 +37,9 @@ export const finalMemory = (
   const libraryLabels = Object.entries(state.libraryLabels ?? {}).filter(
     ([key, value]) => isFailed || ownValue(desired.labels, key) === value || isUnknown(desired, key),
   )
-  const next = withLibraryLabels(withWorkloadKind(state, workload), libraryLabels)
+  const next = changed(withWorkloadKind(state, workload), {
+    libraryLabels: libraryLabels.length === 0 ? undefined : Object.fromEntries(libraryLabels),
+  })
   // an application whose traffic these labels lead must know that they exist
   const left = { ...(isCarried && memory.labels), ...handedOn, ...leftOn(failed) }
   if (isFailed) return { state: next, labels: { ...left, ...seenOn(places, application, state.libraryLabels) } }
@@ -132,13 +134,10 @@ export const withOwnedKinds = (
 const without = <T>(entries: Readonly<Record<string, T>>, others: Readonly<Record<string, T>>): Record<string, T> =>
   Object.fromEntries(Object.entries(entries).filter(([key]) => !Object.hasOwn(others, key)))
 
-const withLibraryLabels = ({ libraryLabels: _, ...state }: State, entries: readonly [string, string][]): State =>
-  entries.length === 0 ? state : { ...state, libraryLabels: Object.fromEntries(entries) }
-
 /** Remembers the kind to look for first. A temporarily missing workload does not change it. */
 const withWorkloadKind = (state: State, workload: Found | undefined): State => {
   if (workload?.target.kind !== 'Workload' || workload.target.on === 'pods' || workload.places?.[0] === undefined)
     return state
-  const { workloadKind: _, ...others } = state
-  return workload.places[0].object.kind === 'Deployment' ? { ...others, workloadKind: 'Deployment' } : others
+  const isDeployment = workload.places[0].object.kind === 'Deployment'
+  return changed(state, { workloadKind: isDeployment ? 'Deployment' : undefined })
 }

@@ -1,5 +1,5 @@
 import { DAY_MILLISECONDS } from '../../../platform/base/clock.ts'
-import { defined } from '../../../platform/base/own-value.ts'
+import { changed } from '../../../platform/base/own-value.ts'
 import type { Subject } from '../../../platform/base/subject.ts'
 import type { RelationEntry } from '../../state/relation.ts'
 import { type State, stands } from '../../state/state.ts'
@@ -22,27 +22,19 @@ export const withoutForgotten = (
   if (state.awaiting !== undefined || left.length > 0) return state
   const isOld = (since: string | undefined) =>
     since !== undefined && now.getTime() - Date.parse(since) > DAY_MILLISECONDS
-  const { removed, ...others } = withoutPreviousKinds(state, isOld)
+  const { removed } = state
   const relations = Object.entries(state.relations).filter(([key, entry]) => {
     const since = (entry.status === 'ended' ? entry.endedAt : undefined) ?? removed
     return stands(state, entry) || !isOld(since) || !isForgettable(subject, state, key, entry, peers)
   })
-  if (!isOld(removed) || relations.length > 0)
-    return defined({ ...others, removed, relations: Object.fromEntries(relations) })
-  const { marks: _, ...rest } = others
-  return { ...rest, relations: {} }
+  const next = { ...withoutPreviousKinds(state, isOld), relations: Object.fromEntries(relations) }
+  return isOld(removed) && relations.length === 0 ? changed(next, { removed: undefined, marks: undefined }) : next
 }
 
 /** Forgets previously owned kinds after a day. Until then, a step that began under an earlier config may still write such objects. */
-const withoutPreviousKinds = (
-  { owned = {}, ...state }: State,
-  isOld: (since: string | undefined) => boolean,
-): State => {
-  const kinds = Object.entries(owned).filter(([, since]) => !isOld(since ?? undefined))
-  return {
-    ...state,
-    ...(kinds.length > 0 && { owned: Object.fromEntries(kinds) }),
-  }
+const withoutPreviousKinds = (state: State, isOld: (since: string | undefined) => boolean): State => {
+  const kinds = Object.entries(state.owned ?? {}).filter(([, since]) => !isOld(since ?? undefined))
+  return changed(state, { owned: kinds.length > 0 ? Object.fromEntries(kinds) : undefined })
 }
 
 /** Tells if both sides have observed the end, and nothing is left. */
