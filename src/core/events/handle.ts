@@ -87,8 +87,7 @@ export const createHandler = (dependencies: HandlerDependencies): Handle => {
   const { features, functions, enqueue, step, connect, publish, authenticate, clock, timeoutMilliseconds } =
     dependencies
   const { onStep = () => undefined, watch = (event, take) => take(event), feedback } = dependencies
-  const { later = (work) => work } = dependencies
-  const newId = dependencies.newId ?? randomUUID
+  const { later = (work) => work, newId = randomUUID } = dependencies
 
   const take = async (
     sent: Event,
