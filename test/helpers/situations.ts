@@ -1,6 +1,7 @@
 import type { Desired } from '../../src/core/reconcile/decide/desired-state.ts'
 import type { Situation } from '../../src/core/reconcile/decide/situation.ts'
-import type { Found, Observed } from '../../src/core/reconcile/observe/cluster.ts'
+import type { Observed } from '../../src/core/reconcile/observe/cluster.ts'
+import type { Found } from '../../src/core/reconcile/observe/units.ts'
 import { unknownIn } from '../../src/core/relations/unknown.ts'
 import { emptyState } from '../../src/core/state/state.ts'
 import { workloadManager } from '../../src/core/workload/objects.ts'

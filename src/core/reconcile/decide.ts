@@ -1,8 +1,6 @@
-import type { Clock } from '../../platform/base/clock.ts'
 import type { Condition } from '../../platform/base/condition.ts'
 import { changed } from '../../platform/base/own-value.ts'
 import type { Subject } from '../../platform/base/subject.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import type { Features } from '../feature/combine.ts'
 import type { FeatureInput } from '../feature/feature.ts'
 import { withClaims } from '../relations/offers/claims.ts'
@@ -10,13 +8,11 @@ import { offersToHold } from '../relations/offers/held-offers.ts'
 import type { Peers } from '../relations/peers.ts'
 import { type ResolvedRelations, resolveRelations, withCarried, withEffective } from '../relations/resolve-relations.ts'
 import { withoutForgotten } from '../relations/told/forget.ts'
-import type { Memory } from '../state/memory.ts'
 import type { State } from '../state/state.ts'
-import type { Context } from './context.ts'
 import { limitDatabags, type PublishInput, publicationsIn, publishDatabags, sayingAsIn } from './decide/databags.ts'
 import type { Plan } from './decide/operation.ts'
 import { NOTHING_FAILED, plan } from './decide/plan.ts'
-import { readSituation } from './decide/read-situation.ts'
+import { type Decided, type Deciding, type Occasion, readSituation } from './decide/read-situation.ts'
 import { withWaits } from './decide/resolved-waits.ts'
 import type { Situation } from './decide/situation.ts'
 import { dueWrites } from './decide/writes-before-offers.ts'
@@ -25,13 +21,7 @@ import type { Surroundings } from './observe/surroundings.ts'
 import type { FoldedObservation, Observation } from './observe.ts'
 
 /** The decision of an attempt: the next memory, and the planned writes. */
-export type Decision = {
-  /** The memory as it was read. */
-  readonly memory: Memory
-  readonly next: State
-  readonly resolved: ResolvedRelations
-  readonly peers: Peers
-  readonly observed: Observed
+export type Decision = Decided & {
   /** All pods are listed, including those without a controller. */
   readonly isWhole: boolean
   readonly situation: Situation
@@ -46,25 +36,6 @@ export type Decision = {
   readonly units: State['units']
   /** Another writer was faster in an earlier attempt of this step. */
   readonly wasOvertaken: boolean
-}
-
-/** The reason for a decision: an attempt of a step, or a question. */
-export type Occasion = {
-  /** All pods are listed, including those without a controller. */
-  readonly isWhole: boolean
-  /** Relations that are over for long are forgotten. */
-  readonly isResync?: boolean
-  /** The write token of another step, whose late writes are to be fenced. */
-  readonly fence?: string | undefined
-  /** Another writer was faster in an earlier attempt of this step. */
-  readonly wasOvertaken?: boolean
-  /** Objects of other owners that show if the mesh reports acceptance. */
-  readonly witnesses?: readonly KubernetesObject[]
-}
-
-/** The application, and the dependencies of a decision. */
-export type Deciding = Pick<Context, 'subject' | 'features' | 'kubernetes' | 'environment' | 'recall'> & {
-  readonly clock: Pick<Clock, 'yieldTurn'>
 }
 
 /**

@@ -21,7 +21,6 @@ import type { State } from '../state/state.ts'
 import { labelsHeldAt } from '../workload/pod-labels.ts'
 import { type Observed, placesOf, workloadLabelsIn } from './observe/cluster.ts'
 import type { Surroundings } from './observe/surroundings.ts'
-import type { FoldedObservation } from './observe.ts'
 
 /**
  * Marks a memory as lost that was never written, where the application carries labels: then it was probably lost, or the charm library runs the
@@ -50,16 +49,16 @@ export const withLostMemory = async (
 
 const POLICIES = ownedName('AuthorizationPolicy')
 
-type Recovered = Pick<FoldedObservation, 'state' | 'resolved'>
+type Recovered = { readonly state: State; readonly resolved: ResolvedRelations }
 
 /** Recovers the content of a lost memory from labels and peers: labels that may be held, and endpoints whose relations are unknown. */
 export const recoverLostMemory = (
   features: Features,
   memory: Memory,
   subject: Subject,
-  { state, resolved, observed }: FoldedObservation,
+  { state, resolved, observed }: Recovered & { readonly observed: Observed },
   found: Surroundings,
-): FoldedObservation => {
+): Recovered & { readonly observed: Observed } => {
   const around = { observed, found }
   const labelled = withObservedLabels(features, memory, subject, state, { seen: resolved, ...around })
   return { ...withEndpoints(memory, subject, labelled, around), observed }

@@ -1,22 +1,54 @@
+import type { Clock } from '../../../platform/base/clock.ts'
 import { defined } from '../../../platform/base/own-value.ts'
+import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import type { FeatureInput } from '../../feature/feature.ts'
 import { keptFor, labelsAwaited, lateConsumers } from '../../relations/offers/awaited-peers.ts'
+import type { Peers } from '../../relations/peers.ts'
+import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
+import type { Memory } from '../../state/memory.ts'
 import type { State } from '../../state/state.ts'
-import type { Deciding, Decision, Occasion } from '../decide.ts'
+import type { Context } from '../context.ts'
 import { meshConfigs, toBeTaken } from '../observe/accepted-objects.ts'
-import { findNamesakes, seenIn } from '../observe/cluster.ts'
+import { findNamesakes, type Observed, seenIn } from '../observe/cluster.ts'
 import { forgottenConsumers } from '../observe/forgotten-consumers.ts'
 import { ledConsumers } from '../observe/led-consumers.ts'
 import { waitForPodsOnMesh } from '../observe/pods-on-mesh.ts'
 import { desiredState } from './desired-state.ts'
 import type { Planned, Situation } from './situation.ts'
 
-type Input = Pick<Decision, 'memory' | 'next' | 'resolved' | 'peers' | 'observed'>
+/** The application, and the dependencies of a decision. */
+export type Deciding = Pick<Context, 'subject' | 'features' | 'kubernetes' | 'environment' | 'recall'> & {
+  readonly clock: Pick<Clock, 'yieldTurn'>
+}
+
+/** The reason for a decision: an attempt of a step, or a question. */
+export type Occasion = {
+  /** All pods are listed, including those without a controller. */
+  readonly isWhole: boolean
+  /** Relations that are over for long are forgotten. */
+  readonly isResync?: boolean
+  /** The write token of another step, whose late writes are to be fenced. */
+  readonly fence?: string | undefined
+  /** Another writer was faster in an earlier attempt of this step. */
+  readonly wasOvertaken?: boolean
+  /** Objects of other owners that show if the mesh reports acceptance. */
+  readonly witnesses?: readonly KubernetesObject[]
+}
+
+/** The memory of an application before and after a decision, and what the decision was made of. */
+export type Decided = {
+  /** The memory as it was read. */
+  readonly memory: Memory
+  readonly next: State
+  readonly resolved: ResolvedRelations
+  readonly peers: Peers
+  readonly observed: Observed
+}
 
 /** Reads the objects that a plan needs besides the observed cluster, and joins all inputs of the plan. */
 export const readSituation = async (
   { subject, features, kubernetes, clock, environment, recall }: Deciding,
-  { memory, next, resolved, peers, observed }: Input,
+  { memory, next, resolved, peers, observed }: Decided,
   { isWhole, fence, witnesses = [] }: Occasion,
 ): Promise<Situation> => {
   const input = { subject, resolved, environment, seen: seenIn(observed) }

@@ -20,14 +20,7 @@ import { managerOf } from '../../workload/objects.ts'
 import { readHeld } from '../../workload/pod-labels.ts'
 import { secretsKept, storeReference } from '../../workload/secrets.ts'
 import type { Desired } from '../decide/desired-state.ts'
-import { observeRunning, type Running } from './units.ts'
-
-/** A target with the places of its labels. `places` is undefined if the target does not exist, or, with a problem, cannot be read. */
-export type Found = {
-  readonly target: LabelTarget
-  readonly places: readonly LabelLocation[] | undefined
-  readonly problem?: string
-}
+import { type Found, observeRunning, type Running } from './units.ts'
 
 /** Lists the places of all existing targets. */
 export const placesOf = (found: readonly Found[]): LabelLocation[] => found.flatMap(({ places }) => places ?? [])

@@ -1,7 +1,9 @@
 import type { Subject } from '../../../platform/base/subject.ts'
 import { describeRefusal, isForbidden } from '../../../platform/kubernetes/api-error.ts'
+import type { LabelLocation } from '../../../platform/kubernetes/apply-labels.ts'
 import type { Kubernetes } from '../../../platform/kubernetes/client.ts'
 import { listAppliers } from '../../../platform/kubernetes/field-managers.ts'
+import type { LabelTarget } from '../../../platform/kubernetes/label-target.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { isOfNamesake } from '../../../platform/kubernetes/ownership-labels.ts'
 import { selectedPods } from '../../../platform/kubernetes/pods.ts'
@@ -13,7 +15,13 @@ import { ownWorkload } from '../../workload/config.ts'
 import { deployedAs } from '../../workload/deployed-as.ts'
 import { isAvailable } from '../../workload/health.ts'
 import { workloadManager } from '../../workload/objects.ts'
-import type { Found } from './cluster.ts'
+
+/** A target with the places of its labels. `places` is undefined if the target does not exist, or, with a problem, cannot be read. */
+export type Found = {
+  readonly target: LabelTarget
+  readonly places: readonly LabelLocation[] | undefined
+  readonly problem?: string
+}
 
 /** The running application: its workload and live pods. Undefined if they are not known. */
 export type Running = {

@@ -10,7 +10,7 @@ import { labelsHeldAt } from '../../workload/pod-labels.ts'
 import type { Report } from '../apply/execute.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import type { Conflict, Operation, Plan } from '../decide/operation.ts'
-import type { Found } from '../observe/cluster.ts'
+import type { Found } from '../observe/units.ts'
 
 /** The result of labelling: the workload, its conflicts, and the failed operations on labels. */
 type Labelling = {

@@ -6,7 +6,7 @@ import {
   toBeTaken,
   withCauses,
 } from '../../../../src/core/reconcile/observe/accepted-objects.ts'
-import type { Found, Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
+import type { Observed } from '../../../../src/core/reconcile/observe/cluster.ts'
 import {
   findNamesakes,
   isDeployed,
@@ -27,6 +27,7 @@ import {
   podHoldersOf,
 } from '../../../../src/core/reconcile/observe/field-owners.ts'
 import { waitForPodsOnMesh, waitForRemainingPods } from '../../../../src/core/reconcile/observe/pods-on-mesh.ts'
+import type { Found } from '../../../../src/core/reconcile/observe/units.ts'
 import { dependsOnUnits, observeRunning, withUnits } from '../../../../src/core/reconcile/observe/units.ts'
 import { resolveRelations } from '../../../../src/core/relations/resolve-relations.ts'
 import { OwnedKind } from '../../../../src/core/state/owned-kinds.ts'

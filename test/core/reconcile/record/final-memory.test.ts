@@ -12,7 +12,7 @@ import {
   type Plan,
 } from '../../../../src/core/reconcile/decide/operation.ts'
 import { dueIn } from '../../../../src/core/reconcile/decide/plan.ts'
-import type { Found } from '../../../../src/core/reconcile/observe/cluster.ts'
+import type { Found } from '../../../../src/core/reconcile/observe/units.ts'
 import { finalMemory, withOwnedKinds, withRefusals } from '../../../../src/core/reconcile/record/final-memory.ts'
 import type { Memory } from '../../../../src/core/state/memory.ts'
 import type { State } from '../../../../src/core/state/state.ts'
