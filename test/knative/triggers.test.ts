@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { demoWaypointObjects as istioObjects } from '../../src/embedded/demo/waypoint-objects.ts'
-import { matches as selects } from '../../src/embedded/kinds/selector.ts'
 import { waypointObjects } from '../../src/mesh/istio/waypoint.ts'
-import type { JsonMap } from '../../src/platform/base/json.ts'
+import { LabelSelector, selects } from '../../src/platform/kubernetes/label-selector.ts'
 import { functions } from '../helpers/functions.ts'
 import { type Build, builds, cannotBuild, folder } from './builds.ts'
 import { type Attributes, matches } from './filters.ts'
@@ -129,7 +128,7 @@ describe.skipIf(cannotBuild)('triggers', () => {
       ["a beacon's waypoint", waypointLabels(), false],
     ])('that a pod of %s is added, by its labels %j, is sent: %s', (_, labels, isTold) => {
       const [source] = all(objects, ApiServerSource).filter(({ spec }) => spec.resources[0].kind === 'Pod')
-      expect(selects(source?.spec.resources[0].selector as JsonMap, labels)).toBe(isTold)
+      expect(selects(LabelSelector.parse(source?.spec.resources[0].selector), labels)).toBe(isTold)
     })
 
     test('each trigger delivers to the service that runs its function', () => {

@@ -76,7 +76,7 @@ const leanOf = (object: KubernetesObject): JsonMap => {
 /** Lists the selected objects of a kind at the present version, or those of the next page at the version of the first one. */
 export const list = ({ world, query, target }: Call): Result => {
   const { kind, namespace } = target
-  const isSelected = selected(kind, query)
+  const isSelected = selected(query)
   const all = () => world.store.list(kind, namespace).filter(isSelected)
   const { items, revision, next } = pageOf(world.store, query, all)
   // Items of built-in kinds leave out their kind and apiVersion, which the list implies.

@@ -32,7 +32,7 @@ export const deleteMany = (call: Call): Result => {
   const options = deleteOptions(call)
   const result = list(call)
   const { store } = call.world
-  for (const { metadata } of store.list(kind, namespace).filter(selected(kind, call.query))) {
+  for (const { metadata } of store.list(kind, namespace).filter(selected(call.query))) {
     const live = store.get(kind, metadata.namespace, metadata.name)
     if (live && live.metadata.uid === metadata.uid) removeOne(call, live, options)
   }

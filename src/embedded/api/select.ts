@@ -1,39 +1,41 @@
 import { at } from '../../platform/base/json.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
-import type { Kind } from '../kinds/kind.ts'
+import { parseSelector, selects } from '../../platform/kubernetes/label-selector.ts'
+import { labelProblem } from '../../platform/kubernetes/label-syntax.ts'
 import { badRequest } from '../kinds/status.ts'
-import { labelSelector } from './label-selector.ts'
 
-const always = ['metadata.name', 'metadata.namespace']
+type Labels = Readonly<Record<string, string>>
 
-const unsupportedField = (kind: Kind, path: string): Error =>
-  badRequest(
-    kind.selectable.length > 0
-      ? `field label not supported: ${path}`
-      : `"${path}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
-  )
+/** Reads a label selector (`a=b,c in (d,e),!f`); an invalid one is a 400. */
+export const labelSelector = (text: string): ((labels: Labels) => boolean) => {
+  if (text.trim() === '') return () => true
+  const selector = parseSelector(text)
+  const wanted = [
+    ...Object.entries(selector.matchLabels),
+    ...selector.matchExpressions.flatMap(({ key, values }) => ['', ...values].map((value) => [key, value] as const)),
+  ]
+  const isValid = wanted.every(([key, value]) => labelProblem(key, value) === undefined)
+  if (!isValid) throw badRequest(`unable to parse requirement: ${text}`)
+  return (labels) => selects(selector, labels)
+}
 
-type FieldRequirement = { readonly path: string; readonly value: string; readonly wanted: boolean }
-
-/** Reads a field selector, `metadata.name=a,status.phase!=Running`. */
-export const fieldSelector = (text: string): FieldRequirement[] =>
-  text
+/** Reads a field selector, `metadata.name=a,status.phase!=Running`; any field may be named. */
+export const fieldSelector = (text: string): ((object: KubernetesObject) => boolean) => {
+  const requirements = text
     .split(',')
     .filter((term) => term !== '')
     .map((term) => {
       const [, path, operator, value] = /^([^=!]*)(==|!=|=)(.*)$/.exec(term) ?? []
-      if (path === undefined || value === undefined) {
-        throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
-      }
-      return { path, value, wanted: operator !== '!=' }
+      if (path === undefined) throw badRequest(`invalid selector: '${text}'; can't understand '${term}'`)
+      return { path: path.split('.'), value, isWanted: operator !== '!=' }
     })
+  return (object) =>
+    requirements.every(({ path, value, isWanted }) => (String(at(object, ...path) ?? '') === value) === isWanted)
+}
 
 /** Matches the objects that `labelSelector` and `fieldSelector` of a list or watch select. */
-export const selected = (kind: Kind, query: URLSearchParams): ((object: KubernetesObject) => boolean) => {
+export const selected = (query: URLSearchParams): ((object: KubernetesObject) => boolean) => {
   const hasLabels = labelSelector(query.get('labelSelector') ?? '')
-  const fields = fieldSelector(query.get('fieldSelector') ?? '')
-  for (const { path } of fields) if (![...always, ...kind.selectable].includes(path)) throw unsupportedField(kind, path)
-  return (object) =>
-    hasLabels(object.metadata.labels ?? {}) &&
-    fields.every(({ path, value, wanted }) => (String(at(object, ...path.split('.')) ?? '') === value) === wanted)
+  const hasFields = fieldSelector(query.get('fieldSelector') ?? '')
+  return (object) => hasLabels(object.metadata.labels ?? {}) && hasFields(object)
 }

@@ -46,7 +46,7 @@ export const openWatch = (
   { query, send }: { query: URLSearchParams; send: (event: WatchEvent) => void },
 ): (() => void) => {
   const { kind, namespace } = target
-  const isSelected = selected(kind, query)
+  const isSelected = selected(query)
   const matches: Matches = (object) =>
     isSelected(object) && (target.name === undefined || target.name === object.metadata.name)
   const from = versionOf(query.get('resourceVersion'))

@@ -30,8 +30,6 @@ export type Kind = {
   readonly putNeedsVersion: boolean
   /** A delete answers with the object instead of a Status. */
   readonly deleteAnswersObject: boolean
-  /** Field selectors besides metadata.name and metadata.namespace. */
-  readonly selectable: readonly string[]
 }
 
 type Entry = Pick<Kind, 'kind'> & Partial<Kind>
@@ -59,7 +57,6 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
   createOnPut: false,
   putNeedsVersion: false,
   deleteAnswersObject: false,
-  selectable: [],
   ...entry,
 })
 

@@ -5,8 +5,6 @@ import type { OpenApi } from './open-api.ts'
 const emptyTemplate = { metadata: {}, spec: { containers: null } }
 const all = ['all']
 
-const involved = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath']
-
 const core = (entry: Parameters<typeof builtin>[2]): Kind => builtin('', 'v1', entry)
 
 const later = { status: true }
@@ -15,37 +13,28 @@ const admission = { namespaced: false, counted: true }
 /** The kinds served; another one is one more entry. */
 export const kinds: readonly Kind[] = [
   core({ kind: 'ConfigMap', shortNames: ['cm'] }),
-  core({ kind: 'Secret', selectable: ['type'] }),
+  core({ kind: 'Secret' }),
   core({
     ...{ kind: 'Namespace', shortNames: ['ns'], namespaced: false, status: true, names: 'label' },
-    ...{ zero: { spec: {}, status: {} }, deleteAnswersObject: true, selectable: ['status.phase'] },
+    ...{ zero: { spec: {}, status: {} }, deleteAnswersObject: true },
   }),
   core({
     ...{ kind: 'Service', shortNames: ['svc'], categories: all, status: true, names: 'label-1035', createOnPut: true },
     zero: { spec: {}, status: { loadBalancer: {} } },
-    ...{ deleteAnswersObject: true, selectable: ['spec.clusterIP', 'spec.type'] },
+    deleteAnswersObject: true,
   }),
   core({ kind: 'ServiceAccount', shortNames: ['sa'], deleteAnswersObject: true }),
   core({
     ...{ kind: 'Pod', shortNames: ['po'], categories: all, status: true, counted: true, deleteAnswersObject: true },
     zero: { spec: { containers: null }, status: {} },
-    selectable: ['spec.nodeName', 'spec.restartPolicy', 'spec.serviceAccountName', 'status.phase', 'status.podIP'],
   }),
   core({
     ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
     zero: { involvedObject: {}, source: {}, reportingComponent: '', reportingInstance: '' },
-    selectable: [
-      ...involved.map((field) => `involvedObject.${field}`),
-      'reason',
-      'reportingComponent',
-      'source',
-      'type',
-    ],
   }),
   // a real server keeps these and those of the core group as one
   builtin('events.k8s.io', 'v1', {
     ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
-    selectable: ['reason', 'type', 'regarding.kind', 'regarding.name', 'regarding.namespace', 'reportingController'],
   }),
   builtin('apps', 'v1', {
     ...{ kind: 'StatefulSet', shortNames: ['sts'], categories: all, ...later, counted: true, names: 'label' },

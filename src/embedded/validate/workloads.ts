@@ -1,5 +1,5 @@
 import { at, equal, type Json, type JsonMap, mapOf } from '../../platform/base/json.ts'
-import { matches } from '../kinds/selector.ts'
+import { LabelSelector, selects } from '../../platform/kubernetes/label-selector.ts'
 import type { FieldError } from '../kinds/status.ts'
 import { annotationErrors, forbiddenField, immutable, invalidValue, labelErrors, required } from './errors.ts'
 
@@ -8,9 +8,11 @@ const podsErrors = ({ spec }: JsonMap): FieldError[] => {
   const selector = at(spec, 'selector')
   const { labels, annotations } = mapOf(at(spec, 'template', 'metadata'))
   if (selector === undefined) return [required('spec.selector', 'a workload selects its pods')]
+  const { data } = LabelSelector.safeParse(selector)
+  const isSelected = data !== undefined && selects(data, mapOf(labels) as Record<string, string>)
   const why = '`selector` does not match template `labels`'
   return [
-    ...(matches(mapOf(selector), mapOf(labels)) ? [] : [invalidValue('spec.template.metadata.labels', labels, why)]),
+    ...(isSelected ? [] : [invalidValue('spec.template.metadata.labels', labels, why)]),
     ...labelErrors(labels, 'spec.template.labels'),
     ...annotationErrors(annotations, 'spec.template.annotations'),
   ]

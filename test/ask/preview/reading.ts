@@ -1,4 +1,4 @@
-import { labelSelector } from '../../../src/embedded/api/label-selector.ts'
+import { labelSelector } from '../../../src/embedded/api/select.ts'
 import { createMemo } from '../../../src/platform/base/memo.ts'
 import type { Kubernetes } from '../../../src/platform/kubernetes/client.ts'
 import type { KubernetesObject } from '../../../src/platform/kubernetes/objects.ts'

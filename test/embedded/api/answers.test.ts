@@ -5,7 +5,6 @@ import {
   configMap,
   createClient,
   DEPLOYMENTS,
-  PODS,
   POLICIES,
   SERVICES,
   STATEFUL_SETS,
@@ -218,19 +217,6 @@ const rows: Row[] = [
     have: one,
     call: ['PATCH', `${CONFIG_MAPS}/one`, { metadata: { resourceVersion: '1' } }, merge],
     want: { status: 409, message: `Operation cannot be fulfilled on configmaps "one": ${changed}` },
-  },
-  {
-    name: 'a field selector nobody knows',
-    call: ['GET', `${CONFIG_MAPS}?fieldSelector=data.a%3D1`],
-    want: {
-      status: 400,
-      message: '"data.a" is not a known field selector: only "metadata.name", "metadata.namespace"',
-    },
-  },
-  {
-    name: 'a list of pods by phase',
-    call: ['GET', `${PODS}?fieldSelector=status.phase%3DRunning`],
-    want: { status: 200 },
   },
 ]
 
