@@ -13,8 +13,8 @@ test('a workload selects its own pods, whose labels are valid', () => {
   expect(post({ selector: undefined })).toEqual([expect.stringMatching(/^spec.selector: Required value/)])
   expect(post({ selector: { matchLabels: { app: 'api' } } })).toEqual([expect.stringMatching(mismatch)])
   expect(post({}, { 'a b': 'c', team: 'not valid' })).toEqual([
-    expect.stringMatching(/^spec.template.labels: Invalid value: "a b"/),
-    expect.stringMatching(/^spec.template.labels: Invalid value: "not valid"/),
+    expect.stringMatching(/^spec.template.labels: Invalid value: {"a b":"c"}/),
+    expect.stringMatching(/^spec.template.labels: Invalid value: {"team":"not valid"}/),
   ])
 })
 
