@@ -6,7 +6,6 @@ import { kindOf } from '../kinds/kinds.ts'
 import { notAllowed, Refusal } from '../kinds/status.ts'
 import { Store } from '../store/store.ts'
 import type { World } from '../store/world.ts'
-import { mediaType } from './body.ts'
 import type { Result } from './call.ts'
 import { decodeObject } from './decode.ts'
 import { discovery } from './discovery.ts'
@@ -117,7 +116,7 @@ const special = (request: Request, pathname: string, reviewers: Reviewers): Answ
   const review = reviewOf(pathname)
   if (review === undefined) return undefined
   if (request.method !== 'POST') throw notAllowed()
-  const { object } = decodeObject(request.body ?? '', mediaType(request.headers), review.kind)
+  const { object } = decodeObject(request, review.kind)
   return json({ status: 201, object: review.answer(object, reviewers) })
 }
 

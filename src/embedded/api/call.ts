@@ -1,11 +1,14 @@
-import type { JsonMap } from '../../platform/base/json.ts'
+import { type JsonMap, mapOf } from '../../platform/base/json.ts'
+import { perObject } from '../../platform/base/per-object.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import type { Writer } from '../../platform/kubernetes/apply/owners.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
-import { notAllowed, notFound } from '../kinds/status.ts'
+import { badRequest, notAllowed, notFound } from '../kinds/status.ts'
+import { create } from '../store/create.ts'
+import { update } from '../store/update.ts'
 import type { World, Write } from '../store/world.ts'
 import { settle } from '../workloads/settle.ts'
-import { type Options, optionsOf } from './options.ts'
+import type { Options } from './options.ts'
 import { pageOf } from './pages.ts'
 import type { Request, Target } from './route.ts'
 import { selected } from './select.ts'
@@ -35,8 +38,16 @@ export const find = ({ store }: World, { kind, namespace, name }: Named): Kubern
   return found
 }
 
-export const optionsFor = ({ request, query }: Call, applies = false): Options =>
-  optionsOf(query, { userAgent: request.headers['user-agent'], applies })
+/** Refuses an object of another name or namespace than the path's. */
+export const checkAddress = ({ kind, namespace, name }: Target, object: JsonMap): void => {
+  const sent = mapOf(object.metadata)
+  if (name !== undefined && sent.name !== name)
+    throw badRequest(`the name of the object (${sent.name}) does not match the name on the URL (${name})`)
+  if (kind.namespaced && sent.namespace && sent.namespace !== namespace)
+    throw badRequest(
+      `the namespace of the object (${sent.namespace}) does not match that of the request (${namespace})`,
+    )
+}
 
 /** The write of a request, by the manager it names. */
 export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operation: Writer['operation']): Write => {
@@ -50,28 +61,23 @@ export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operatio
   return { kind, writer, dryRun }
 }
 
-/** The object as the controllers leave it after a write; `live` is the one stored before. */
-export const afterControllers = (
-  { world }: Call,
-  { kind, dryRun }: Write,
-  { object, live }: { object: KubernetesObject; live?: KubernetesObject },
-): KubernetesObject => {
-  if (dryRun || object === live) return object
+/** The object as the controllers leave it after a write. */
+const afterControllers = (world: World, { kind, dryRun }: Write, object: KubernetesObject): KubernetesObject => {
+  if (dryRun) return object
   settle(world, kind, object)
   const current = world.store.get(kind, object.metadata.namespace, object.metadata.name)
   return current?.metadata.uid === object.metadata.uid ? (current ?? object) : object
 }
 
-/** Stored objects are never changed in place. */
-const leans = new WeakMap<KubernetesObject, JsonMap>()
+export const created = ({ world, target }: Call, object: JsonMap, write: Write): KubernetesObject =>
+  afterControllers(world, write, create(world, object, write, target.namespace))
 
-const leanOf = (object: KubernetesObject): JsonMap => {
-  const known = leans.get(object)
-  if (known) return known
-  const { apiVersion: _, kind: __, ...lean } = object
-  leans.set(object, lean)
-  return lean
+export const updated = ({ world }: Call, live: KubernetesObject, object: JsonMap, write: Write): KubernetesObject => {
+  const stored = update(world, live, object, write)
+  return stored === live ? live : afterControllers(world, write, stored)
 }
+
+const leanOf = perObject(({ apiVersion: _, kind: __, ...lean }: KubernetesObject): JsonMap => lean)
 
 /** Lists the selected objects of a kind at the present version, or those of the next page at the version of the first one. */
 export const list = ({ world, query, target }: Call): Result => {

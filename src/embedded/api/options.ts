@@ -1,5 +1,6 @@
 import type { Json } from '../../platform/base/json.ts'
 import { Refusal } from '../kinds/status.ts'
+import type { Call } from './call.ts'
 
 const validations = ['Ignore', 'Strict', 'Warn'] as const
 
@@ -17,23 +18,20 @@ export type Options = {
 const invalidOption = (why: string): Refusal => new Refusal(422, 'Invalid', why)
 
 /** Refuses half a dry run: it would write. */
-export const checkDryRun = (values: readonly Json[]): void => {
-  if (values.some((value) => value !== 'All')) throw invalidOption('dryRun: expected All')
+export const isDryRun = (values: readonly Json[]): boolean => {
+  const asked = values.filter((value) => value !== '')
+  if (asked.some((value) => value !== 'All')) throw invalidOption('dryRun: expected All')
+  return asked.length > 0
 }
 
 /** Parses the options; an apply must name its manager, any other write may be known by its User-Agent. */
-export const optionsOf = (
-  query: URLSearchParams,
-  { userAgent, applies }: { userAgent: string | undefined; applies: boolean },
-): Options => {
+export const optionsOf = ({ request, query }: Call, applies = false): Options => {
   const manager = query.get('fieldManager')
-  const dryRun = query.getAll('dryRun').filter((value) => value !== '')
   const validation = query.get('fieldValidation')
-  checkDryRun(dryRun)
   if (applies && !manager) throw invalidOption('fieldManager: an apply names its manager')
   return {
-    manager: manager || (userAgent ?? '').split('/')[0] || 'unknown',
-    dryRun: dryRun.length > 0,
+    manager: manager || (request.headers['user-agent'] ?? '').split('/')[0] || 'unknown',
+    dryRun: isDryRun(query.getAll('dryRun')),
     force: query.get('force') === 'true',
     validation: validations.find((each) => each === validation) ?? 'Warn',
   }

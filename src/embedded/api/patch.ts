@@ -3,33 +3,19 @@ import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts
 import { jsonPatch, PatchFailure } from '../apply/json-patch.ts'
 import { mergePatch } from '../apply/merge-patch.ts'
 import { strategicMerge } from '../apply/strategic-merge.ts'
-import { typedProblem } from '../apply/typed-patch.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
-import { badRequest, invalid, Refusal, unsupportedMediaType } from '../kinds/status.ts'
+import { badRequest, invalid, Refusal } from '../kinds/status.ts'
 import { invalidValue } from '../validate/errors.ts'
-import { decodeInto } from '../validate/field-types.ts'
-import { isNestedTooDeep, mediaType, parseJson, parseYamlOrJson } from './body.ts'
-import { checkKind, declared, type ReadObject, warningsOf } from './decode.ts'
+import { readFields } from '../validate/fields.ts'
+import { checkKind, declared, mediaType, type ReadObject, readBody, readMap } from './decode.ts'
 import type { FieldValidation } from './options.ts'
 import type { Request } from './route.ts'
 
 export const applyType = 'application/apply-patch+yaml'
 
-const decoded = (read: { value: Json } | { error: string }): Json => {
-  if ('error' in read) throw badRequest(`error decoding patch: ${read.error}`)
-  return read.value
-}
-
-const decodedMap = (text: string): JsonMap => {
-  const value = decoded(parseJson(text))
-  if (!isMap(value)) throw badRequest('error decoding patch: expected an object')
-  return value
-}
-
-const withOperations = (live: KubernetesObject, text: string): Json => {
-  const operations = decoded(parseJson(text))
-  if (!Array.isArray(operations) || !operations.every(isMap))
-    throw badRequest('error decoding patch: expected a list of operations')
+const withOperations = (live: KubernetesObject, request: Request): Json => {
+  const operations = readBody(request)
+  if (!Array.isArray(operations) || !operations.every(isMap)) throw badRequest('expected a list of operations')
   try {
     return jsonPatch(live, operations)
   } catch (error) {
@@ -38,57 +24,53 @@ const withOperations = (live: KubernetesObject, text: string): Json => {
   }
 }
 
-type Patcher = (live: KubernetesObject, text: string, kind: Kind) => Json
+type Patcher = (live: KubernetesObject, request: Request, kind: Kind) => Json
 
-const patchers: Readonly<Record<string, Patcher>> = {
+const customPatchers: Readonly<Record<string, Patcher>> = {
   'application/json-patch+json': withOperations,
-  'application/merge-patch+json': (live, text) => mergePatch(live, decodedMap(text)),
-  'application/strategic-merge-patch+json': (live, text, kind) => strategicMerge(live, decodedMap(text), kind.shape),
+  'application/merge-patch+json': (live, request) => mergePatch(live, readMap(request)),
 }
 
-const customTypes = ['application/json-patch+json', 'application/merge-patch+json', applyType]
-
-/** The patch's media type; refuses one that the kind does not take. */
-export const patchType = ({ headers }: Request, kind: Kind): string => {
-  const type = mediaType(headers)
-  if (kind.custom && !customTypes.includes(type)) throw unsupportedMediaType(customTypes)
-  if (type !== applyType && !Object.hasOwn(patchers, type)) {
-    throw new Refusal(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
-  }
-  return type
+const patchers: typeof customPatchers = {
+  ...customPatchers,
+  'application/strategic-merge-patch+json': (live, request, kind) => strategicMerge(live, readMap(request), kind.shape),
 }
 
-/** The live object as the patch changes it, before defaults and validation, and the warnings for the sender. */
+/** The live object as a patch changes it, before defaults and validation, and the warnings for the sender. */
 export const patched = (
   live: KubernetesObject,
-  type: string,
-  text: string,
+  request: Request,
   { kind, validation }: { kind: Kind; validation: FieldValidation },
 ): ReadObject => {
-  const refusal = (error: string) => invalid({ group: '', kind: '' }, '', [invalidValue('patch', text, error)])
-  const changed = mapOf(patchers[type]?.(live, text, kind))
-  if (isNestedTooDeep(changed)) throw refusal('exceeded max depth')
-  const { object, unknown } = declared(changed, kind, refusal)
+  const type = mediaType(request)
+  const known = kind.custom ? customPatchers : patchers
+  const patcher = Object.hasOwn(known, type) ? known[type] : undefined
+  if (patcher === undefined) throw new Refusal(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
+  const refusal = (error: string) =>
+    invalid({ group: '', kind: '' }, '', [invalidValue('patch', request.body ?? '', error)])
+  const { object, warnings } = declared(mapOf(patcher(live, request, kind)), { kind, validation }, refusal)
   checkKind(object, kind)
-  return { object: withoutNulls(object) as JsonMap, warnings: warningsOf(unknown, validation, refusal) }
+  return { object: withoutNulls(object) as JsonMap, warnings }
 }
 
-/** The object of a server-side apply. */
+/** The object of a server-side apply. Its fields are compared one by one, so that each has to be declared. */
 export const appliedConfig = (
-  text: string,
+  request: Request,
   kind: Kind,
-  address: { namespace?: string | undefined; name: string },
+  { namespace = '', name }: { namespace?: string | undefined; name: string },
 ): JsonMap => {
-  const read = parseYamlOrJson(text)
-  if ('error' in read) throw badRequest(`error decoding YAML: ${read.error}`)
-  if (!isMap(read.value)) throw badRequest('error decoding YAML: not an object')
+  const config = readMap(request)
   // an apply names its kind
-  checkKind({ kind: null, apiVersion: null, ...read.value }, kind)
-  const place = `${address.namespace ?? ''}/${address.name}; ${apiVersionOf(kind)}, Kind=${kind.kind}`
-  const problem = typedProblem(read.value, kind.shape)
-  if (problem !== undefined) throw new Refusal(500, '', `failed to create typed patch object (${place}): ${problem}`)
-  const wrong = kind.custom ? undefined : decodeInto(read.value, kind.shape).wrong
-  if (wrong !== undefined)
-    throw new Refusal(500, '', `failed to convert new object (${place}) to proper version: ${wrong}`)
-  return read.value
+  checkKind({ kind: null, apiVersion: null, ...config }, kind)
+  const { problems } = readFields(config, kind.shape)
+  const place = `${namespace}/${name}; ${apiVersionOf(kind)}, Kind=${kind.kind}`
+  const untyped = problems.filter(({ sort }) => sort !== 'form').map(({ path, why }) => `${path}: ${why}`)
+  if (untyped.length > 0) {
+    const all = untyped.length > 1 ? ['errors:', ...untyped.map((problem) => `  ${problem}`)] : untyped
+    throw new Refusal(500, '', `failed to create typed patch object (${place}): ${all.join('\n')}`)
+  }
+  const [wrong] = kind.custom ? [] : problems
+  if (wrong)
+    throw new Refusal(500, '', `failed to convert new object (${place}) to proper version: ${wrong.path}: ${wrong.why}`)
+  return config
 }

@@ -1,46 +1,33 @@
 import type { Json, JsonMap } from '../../platform/base/json.ts'
 
 /**
- * Reads the Kubernetes protobuf encoding of the kinds that kubectl's own create commands send (configmap, namespace,
- * secret, serviceaccount): a magic number, then a message with apiVersion, kind and the encoded object. The numbers are
+ * Reads the Kubernetes protobuf encoding of what kubectl's own create commands send (configmap, namespace): a magic number, then a message with apiVersion, kind and the encoded object. The numbers are
  * those of the generated.proto files of the Kubernetes API.
  * See https://kubernetes.io/docs/reference/using-api/api-concepts/#alternate-representations-of-resources
  */
 
 type Field = {
   readonly name: string
-  readonly type: 'text' | 'bytes' | 'bool' | 'texts' | 'map' | 'bytesMap' | Message
+  readonly type: 'text' | 'bytes' | 'map' | 'bytesMap' | Message
 }
 type Message = { readonly [number: number]: Field }
 
 const objectMeta: Message = {
   1: { name: 'name', type: 'text' },
-  2: { name: 'generateName', type: 'text' },
   3: { name: 'namespace', type: 'text' },
   11: { name: 'labels', type: 'map' },
   12: { name: 'annotations', type: 'map' },
-  14: { name: 'finalizers', type: 'texts' },
 }
 
 const metadata: Field = { name: 'metadata', type: objectMeta }
-const immutable: Field = { name: 'immutable', type: 'bool' }
 
 const messages: Readonly<Record<string, Message>> = {
   ConfigMap: {
     1: metadata,
     2: { name: 'data', type: 'map' },
     3: { name: 'binaryData', type: 'bytesMap' },
-    4: immutable,
   },
   Namespace: { 1: metadata },
-  Secret: {
-    1: metadata,
-    2: { name: 'data', type: 'bytesMap' },
-    3: { name: 'type', type: 'text' },
-    4: { name: 'stringData', type: 'map' },
-    5: immutable,
-  },
-  ServiceAccount: { 1: metadata },
 }
 
 const envelope: Message = {
@@ -84,10 +71,9 @@ const entry = (bytes: Buffer, encoding: BufferEncoding): JsonMap => {
 }
 
 const added = (previous: Json | undefined, { type }: Field, value: number | Buffer): Json => {
-  if (typeof value === 'number') return type === 'bool' ? value === 1 : value
+  if (typeof value === 'number') return value
   if (type === 'map') return { ...(previous as JsonMap), ...entry(value, 'utf8') }
   if (type === 'bytesMap') return { ...(previous as JsonMap), ...entry(value, 'base64') }
-  if (type === 'texts') return [...((previous as Json[] | undefined) ?? []), value.toString()]
   if (type === 'bytes') return value.toString('latin1')
   return typeof type === 'object' ? decode(value, type) : value.toString()
 }
@@ -103,19 +89,14 @@ const decode = (bytes: Buffer, message: Message): JsonMap => {
   return out
 }
 
-/** The object, or the problem; the text holds one byte in each character. */
-export const parseProtobuf = (text: string): { value: Json } | { error: string } => {
+/** The object; the text holds one byte in each character. */
+export const parseProtobuf = (text: string): JsonMap => {
   const bytes = Buffer.from(text, 'latin1')
   if (!bytes.subarray(0, magic.length).equals(magic))
-    return { error: 'provided data does not appear to be a protobuf message' }
-  try {
-    const { type, raw } = decode(bytes.subarray(magic.length), envelope)
-    const { apiVersion, kind } = type as { apiVersion: string; kind: string }
-    const message = messages[kind]
-    if (message === undefined) return { error: `this server reads no protobuf of ${kind}, send JSON` }
-    const object = decode(Buffer.from(String(raw ?? ''), 'latin1'), message)
-    return { value: { apiVersion, kind, ...object } }
-  } catch (error) {
-    return { error: (error as Error).message }
-  }
+    throw new Error('provided data does not appear to be a protobuf message')
+  const { type, raw } = decode(bytes.subarray(magic.length), envelope)
+  const { apiVersion, kind } = type as { apiVersion: string; kind: string }
+  const message = messages[kind]
+  if (message === undefined) throw new Error(`this server reads no protobuf of ${kind}, send JSON`)
+  return { apiVersion, kind, ...decode(Buffer.from(String(raw ?? ''), 'latin1'), message) }
 }

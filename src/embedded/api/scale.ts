@@ -1,14 +1,11 @@
 import { at, type JsonMap, mapOf, withAt } from '../../platform/base/json.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { builtin } from '../kinds/kind.ts'
-import { notAllowed, unsupportedMediaType } from '../kinds/status.ts'
-import { update } from '../store/update.ts'
-import { mediaType } from './body.ts'
-import { afterControllers, type Call, find, named, optionsFor, type Result, writeOf } from './call.ts'
-import { decodeObject, type ReadObject } from './decode.ts'
-import type { Options } from './options.ts'
-import { applyType, patched, patchType } from './patch.ts'
-import { checkObjectName } from './request-checks.ts'
+import { notAllowed } from '../kinds/status.ts'
+import { type Call, checkAddress, find, named, type Result, updated, writeOf } from './call.ts'
+import { decodeObject } from './decode.ts'
+import { optionsOf } from './options.ts'
+import { patched } from './patch.ts'
 
 const scale = builtin('autoscaling', 'v1', { kind: 'Scale', plural: 'scales' })
 
@@ -34,32 +31,21 @@ const scaleOf = ({ metadata, spec, status }: KubernetesObject): KubernetesObject
   }
 }
 
-const write = (call: Call, live: KubernetesObject, options: Options, { object, warnings }: ReadObject): Result => {
-  checkObjectName({ ...named(call.target), kind: scale }, object)
-  const replicas = at(object, 'spec', 'replicas') ?? 0
-  const { managedFields: _, ...metadata } = live.metadata
-  const { resourceVersion } = mapOf(object.metadata)
-  const sent: JsonMap = { ...withAt(live, ['spec', 'replicas'], replicas), metadata: { ...metadata, resourceVersion } }
-  const written = writeOf(call, options, 'Update')
-  const updated = update(call.world, live, sent, written)
-  return { status: 200, object: scaleOf(afterControllers(call, written, { object: updated, live })), warnings }
-}
-
-const patch = (call: Call, live: KubernetesObject): Result => {
-  const type = patchType(call.request, call.target.kind)
-  if (type === applyType) throw unsupportedMediaType(['application/json-patch+json', 'application/merge-patch+json'])
-  const options = optionsFor(call)
-  const { validation } = options
-  return write(call, live, options, patched(scaleOf(live), type, call.request.body ?? '', { kind: scale, validation }))
-}
-
 /** Responds to a request on the scale of a workload. */
 export const onScale = (call: Call): Result => {
-  const { method, headers, body = '' } = call.request
-  const live = find(call.world, named(call.target))
-  if (method === 'GET') return { status: 200, object: scaleOf(live) }
-  if (method === 'PATCH') return patch(call, live)
-  if (method !== 'PUT') throw notAllowed()
-  const options = optionsFor(call)
-  return write(call, live, options, decodeObject(body, mediaType(headers), scale, options.validation))
+  const { request, target, world } = call
+  const live = find(world, named(target))
+  if (request.method === 'GET') return { status: 200, object: scaleOf(live) }
+  if (request.method !== 'PATCH' && request.method !== 'PUT') throw notAllowed()
+  const options = optionsOf(call)
+  const { object, warnings } =
+    request.method === 'PUT'
+      ? decodeObject(request, scale, options.validation)
+      : patched(scaleOf(live), request, { kind: scale, validation: options.validation })
+  checkAddress({ ...target, kind: scale }, object)
+  const { managedFields: _, ...metadata } = live.metadata
+  const { resourceVersion } = mapOf(object.metadata)
+  const replicas = at(object, 'spec', 'replicas') ?? 0
+  const sent: JsonMap = { ...withAt(live, ['spec', 'replicas'], replicas), metadata: { ...metadata, resourceVersion } }
+  return { status: 200, object: scaleOf(updated(call, live, sent, writeOf(call, options, 'Update'))), warnings }
 }

@@ -24,12 +24,6 @@ export type Kind = {
   readonly schema?: OpenApi
   /** The fields of an empty object of this kind. A client that first fills them does not own them. */
   readonly zero: JsonMap
-  /** A replace of a missing object creates it. */
-  readonly createOnPut: boolean
-  /** A replace must carry the resourceVersion. */
-  readonly putNeedsVersion: boolean
-  /** A delete answers with the object instead of a Status. */
-  readonly deleteAnswersObject: boolean
 }
 
 type Entry = Pick<Kind, 'kind'> & Partial<Kind>
@@ -54,9 +48,6 @@ export const builtin = (group: string, version: string, entry: Entry): Kind => (
   names: 'subdomain',
   shape: entry.shape ?? modelShape(modelOf(group, entry.kind, version)),
   zero: {},
-  createOnPut: false,
-  putNeedsVersion: false,
-  deleteAnswersObject: false,
   ...entry,
 })
 
@@ -66,7 +57,6 @@ export const custom = (group: string, version: string, entry: Entry & { schema: 
   custom: true,
   status: true,
   counted: true,
-  putNeedsVersion: true,
 })
 
 /** `v1`, `apps/v1`. */

@@ -16,25 +16,24 @@ export const kinds: readonly Kind[] = [
   core({ kind: 'Secret' }),
   core({
     ...{ kind: 'Namespace', shortNames: ['ns'], namespaced: false, status: true, names: 'label' },
-    ...{ zero: { spec: {}, status: {} }, deleteAnswersObject: true },
+    ...{ zero: { spec: {}, status: {} } },
   }),
   core({
-    ...{ kind: 'Service', shortNames: ['svc'], categories: all, status: true, names: 'label-1035', createOnPut: true },
+    ...{ kind: 'Service', shortNames: ['svc'], categories: all, status: true, names: 'label-1035' },
     zero: { spec: {}, status: { loadBalancer: {} } },
-    deleteAnswersObject: true,
   }),
-  core({ kind: 'ServiceAccount', shortNames: ['sa'], deleteAnswersObject: true }),
+  core({ kind: 'ServiceAccount', shortNames: ['sa'] }),
   core({
-    ...{ kind: 'Pod', shortNames: ['po'], categories: all, status: true, counted: true, deleteAnswersObject: true },
+    ...{ kind: 'Pod', shortNames: ['po'], categories: all, status: true, counted: true },
     zero: { spec: { containers: null }, status: {} },
   }),
   core({
-    ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
+    ...{ kind: 'Event', shortNames: ['ev'] },
     zero: { involvedObject: {}, source: {}, reportingComponent: '', reportingInstance: '' },
   }),
   // a real server keeps these and those of the core group as one
   builtin('events.k8s.io', 'v1', {
-    ...{ kind: 'Event', shortNames: ['ev'], createOnPut: true },
+    ...{ kind: 'Event', shortNames: ['ev'] },
   }),
   builtin('apps', 'v1', {
     ...{ kind: 'StatefulSet', shortNames: ['sts'], categories: all, ...later, counted: true, names: 'label' },
@@ -45,7 +44,7 @@ export const kinds: readonly Kind[] = [
     zero: { spec: { selector: null, template: emptyTemplate, strategy: {} }, status: {} },
   }),
   builtin('coordination.k8s.io', 'v1', {
-    ...{ kind: 'Lease', zero: { spec: {} }, createOnPut: true, putNeedsVersion: true },
+    ...{ kind: 'Lease', zero: { spec: {} } },
   }),
   builtin('autoscaling', 'v2', {
     ...{ kind: 'HorizontalPodAutoscaler', shortNames: ['hpa'], categories: all, ...later },

@@ -8,11 +8,9 @@ const decimals = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 const binaries = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 
 const one = 1_000_000_000n
-const milli = 1_000_000n
 
 // a larger exponent takes room
 const mostExponent = 40
-const mostBinary = one * (2n ** 63n - 1n)
 
 type Scale = { readonly form: 'decimal' | 'exponent' | 'binary'; readonly exponent: number }
 
@@ -44,7 +42,7 @@ const parsed = (value: Json | undefined): Quantity | undefined => {
   const shift = 9 - fraction.length + (isBinary ? 0 : scale.exponent)
   const mantissa = BigInt(whole + fraction) * (isBinary ? 1024n ** BigInt(scale.exponent) : 1n)
   const exact = shift < 0 ? divided(mantissa, 10n ** BigInt(-shift)) : mantissa * 10n ** BigInt(shift)
-  return { billionths: sign * (isBinary && exact > mostBinary ? mostBinary : exact), form: scale.form }
+  return { billionths: sign * exact, form: scale.form }
 }
 
 const shortest = (value: bigint, base: bigint, power = 0): { value: bigint; power: number } =>
@@ -70,16 +68,4 @@ export const canonical = (quantity: Json): Json => {
   return read === undefined ? quantity : written(read)
 }
 
-/** The same for the amount of a resource, of which the API server keeps thousandths. */
-export const canonicalAmount = (quantity: Json): Json => {
-  const read = parsed(quantity)
-  return read === undefined ? quantity : written({ ...read, billionths: divided(read.billionths, milli) * milli })
-}
-
-/** The API server's words for an invalid quantity. */
-export const quantityProblem = (value: Json): string | undefined => {
-  if (parsed(value) !== undefined) return undefined
-  return number.test(pattern.exec(String(value))?.[1] ?? '')
-    ? "unable to parse quantity's suffix"
-    : "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-}
+export const isQuantity = (value: Json): boolean => parsed(value) !== undefined

@@ -87,14 +87,7 @@ export const invalid = (kind: Pick<Named, 'group' | 'kind'>, name: string, error
   })
 }
 
-export const unsupportedMediaType = (accepted: readonly string[]): Refusal =>
-  new Refusal(
-    415,
-    'UnsupportedMediaType',
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
-  )
-
-/** The answer of a delete for kinds that do not return the deleted object. */
+/** The answer of a delete. */
 export const deleted = (kind: Named, name: string, uid: string): JsonMap => ({
   kind: 'Status',
   apiVersion: 'v1',

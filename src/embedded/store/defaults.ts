@@ -1,7 +1,7 @@
 import { isEmptyValue, isMap, type Json, type JsonMap, mapMembers } from '../../platform/base/json.ts'
 import { fieldOf, type Shape } from '../../platform/kubernetes/apply/shape.ts'
 import type { Kind } from '../kinds/kind.ts'
-import { canonical, canonicalAmount } from '../kinds/quantity.ts'
+import { canonical } from '../kinds/quantity.ts'
 import { kindDefaults, structDefaults } from './struct-defaults.ts'
 
 const filled = (map: JsonMap, defaults: JsonMap): JsonMap => {
@@ -37,7 +37,6 @@ const stored = (value: Json, shape: Shape | undefined): Json => {
     return items.every((item, index) => item === value[index]) ? value : items
   }
   if (!isMap(value) || !(shape?.fields || shape?.values)) return value
-  if (shape.values?.type === 'quantity') return mapMembers(value, canonicalAmount)
   const map = shape.fields ? struct(value, shape) : value
   return mapMembers(map, (member, key) => stored(member, fieldOf(shape, key)))
 }

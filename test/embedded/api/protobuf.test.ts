@@ -17,24 +17,27 @@ test.each([
         bytes(2, entry('l', 'v')),
     ),
     {
-      value: {
-        apiVersion: 'v1',
-        kind: 'ConfigMap',
-        metadata: { name: 'a', labels: { x: 'y' } },
-        data: { k: '', l: 'v' },
-      },
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a', labels: { x: 'y' } },
+      data: { k: '', l: 'v' },
     },
   ],
   [
-    'a Secret',
-    message('Secret', bytes(1, bytes(1, 's')) + bytes(2, entry('k', 'v')) + bytes(3, '')),
-    { value: { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { k: 'dg==' } } },
+    'a Namespace',
+    message('Namespace', bytes(1, bytes(1, 'n'))),
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } },
   ],
-  ['a kind that is not read', message('Pod', ''), { error: 'this server reads no protobuf of Pod, send JSON' }],
-  ['something else', '{}', { error: 'provided data does not appear to be a protobuf message' }],
-  ['a message that ends early', 'k8s\0\x0a', { error: 'unexpected EOF' }],
 ])('reads %s', (_, text, want) => {
   expect(parseProtobuf(text)).toEqual(want)
+})
+
+test.each([
+  ['a kind that is not read', message('Pod', ''), 'this server reads no protobuf of Pod, send JSON'],
+  ['something else', '{}', 'provided data does not appear to be a protobuf message'],
+  ['a message that ends early', 'k8s\0\x0a', 'unexpected EOF'],
+])('does not read %s', (_, text, problem) => {
+  expect(() => parseProtobuf(text)).toThrow(problem)
 })
 
 test('an object in protobuf is created', () => {

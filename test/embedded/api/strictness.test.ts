@@ -22,7 +22,7 @@ const containing = (fields: Body): Body =>
   })
 
 const typo = containing({ livenesProbe: {} })
-const PATH = 'spec.template.spec.containers[0].livenesProbe'
+const PATH = 'spec.template.spec.containers[name="c"].livenesProbe'
 
 describe('a field that is not declared', () => {
   test('is refused where it is asked to, left out with a warning by default, and left out in silence', () => {
@@ -35,7 +35,7 @@ describe('a field that is not declared', () => {
       message: `Deployment cannot be read: strict decoding error: unknown field "${PATH}"`,
     })
     const warned = post('')
-    expect(warned.headers.warning).toBe(`299 - "unknown field \\"${PATH}\\""`)
+    expect(warned.headers.warning).toBe(`299 - ${JSON.stringify(`unknown field "${PATH}"`)}`)
     expect(warned.body).not.toContain('livenesProbe')
     expect(post('&fieldValidation=Ignore')).toMatchObject({
       status: 201,
@@ -118,7 +118,6 @@ describe('a dry run', () => {
     ['PATCH', `${NAME}/scale`, { spec: { replicas: 3 } }, TYPES.merge],
     ['PATCH', `${NAME}/status`, { status: { replicas: 3 } }, TYPES.merge],
     ['DELETE', NAME, undefined, undefined],
-    ['DELETE', DEPLOYMENTS, undefined, undefined],
   ]
   test.each(verbs)('of %s %s writes nothing, and is refused as the write would be', (method, path, body, type) => {
     const client = createClient()

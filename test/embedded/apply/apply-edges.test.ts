@@ -54,27 +54,27 @@ const service = {
   spec: { ports, selector: { app: 'web' } },
 }
 
-const applyOf = (text: string) => {
+const applyOf = (fields: Record<string, unknown>) => {
   const api = createEmbeddedApi()
   api.seed([service], { manager: 'juju' })
   const answer = api.handle({
     method: 'PATCH',
     path: '/api/v1/namespaces/default/services/web?fieldManager=us',
     headers: { 'content-type': 'application/apply-patch+yaml' },
-    body: `{apiVersion: v1, kind: Service, ${text}}`,
+    body: JSON.stringify({ apiVersion: 'v1', kind: 'Service', ...fields }),
   })
   return { status: answer.status, object: JSON.parse(answer.body) }
 }
 
 test.each([
-  'metadata: {labels: }',
-  'metadata: {annotations: }',
-  'metadata: {finalizers: }',
-  'spec: ',
-  'spec: {ports: }',
-  'metadata: ',
-])('null is a map or list without members: an apply of %j leaves what others hold', (text) => {
-  const { status, object } = applyOf(text)
+  { metadata: { labels: null } },
+  { metadata: { annotations: null } },
+  { metadata: { finalizers: null } },
+  { spec: null },
+  { spec: { ports: null } },
+  { metadata: null },
+])('null is a map or list without members: an apply of %j leaves what others hold', (fields) => {
+  const { status, object } = applyOf(fields)
   expect(status).toBe(200)
   const { labels, annotations, finalizers, managedFields } = object.metadata
   expect({ labels, annotations, finalizers }).toEqual({
@@ -88,5 +88,5 @@ test.each([
 })
 
 test('null for what is held as a whole is a conflict', () => {
-  expect(applyOf('spec: {selector: }')).toMatchObject({ status: 409, object: { reason: 'Conflict' } })
+  expect(applyOf({ spec: { selector: null } })).toMatchObject({ status: 409, object: { reason: 'Conflict' } })
 })

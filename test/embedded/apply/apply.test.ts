@@ -242,14 +242,6 @@ test('status is owned, and written, apart', () => {
   expect(owners(object)).toContain('s Update status {"f:status":{".":{},"f:a":{}}}')
 })
 
-test('a YAML document is applied', () => {
-  const client = createClient()
-  const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: one\ndata:\n  k: "v"\n'
-  expect(client.call('PATCH', `${ONE}${applyAs('a')}`, text, 'application/apply-patch+yaml').object.data).toEqual({
-    k: 'v',
-  })
-})
-
 test('a dry run answers as if, and leaves nothing', () => {
   const client = createClient()
   const { status, object } = client.patch(`${ONE}${applyAs('a', '&dryRun=All')}`, 'apply', configMap('one', { k: 'v' }))
