@@ -1,91 +1,69 @@
-import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
+import { at, equal, isMap, type Json, type JsonMap, mapOf } from '../../platform/base/json.ts'
 
 /** An operation that cannot be done: a failed test, or a path that does not exist. */
 export class PatchFailure extends Error {
   override readonly name = 'PatchFailure'
 }
 
-const pointer = (path: Json | undefined): string[] => {
-  if (typeof path !== 'string' || !/^(\/|$)/.test(path))
-    throw new PatchFailure(`not a JSON pointer: ${JSON.stringify(path)}`)
+const keysOf = (path: Json | undefined): string[] => {
+  if (typeof path !== 'string' || !path.startsWith('/'))
+    throw new PatchFailure(`expected a path in the object, got ${JSON.stringify(path)}`)
   return path
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-const index = (list: readonly Json[], key: string, limit: number): number => {
-  const position = key === '-' ? list.length : Number(key)
-  if (!/^(-|0|[1-9]\d*)$/.test(key) || position > limit) throw new PatchFailure(`no index ${key}`)
-  return position
-}
-
-const child = (value: Json, key: string): Json => {
-  const found = Array.isArray(value) ? value[index(value, key, value.length - 1)] : at(value, key)
+const memberOf = (container: Json, key: string): Json => {
+  const isIndex = /^(0|[1-9]\d*)$/.test(key)
+  const found = Array.isArray(container) && isIndex ? container[Number(key)] : at(container, key)
   if (found === undefined) throw new PatchFailure(`no member ${key}`)
   return found
 }
 
-const valueAt = (value: Json, path: readonly string[]): Json => path.reduce(child, value)
+const withMember = (container: Json, key: string, value: Json): Json =>
+  Array.isArray(container) ? container.with(Number(key), value) : { ...(container as JsonMap), [key]: value }
 
-/** A copy with the container of the path's last key edited. */
-const edit = (value: Json, path: readonly string[], change: (container: Json, key: string) => Json): Json => {
-  const [key, ...rest] = path
-  if (key === undefined) throw new PatchFailure('the whole document cannot be removed')
-  if (rest.length === 0) return change(value, key)
-  const edited = edit(child(value, key), rest, change)
-  return Array.isArray(value) ? value.with(Number(key), edited) : { ...(value as object), [key]: edited }
-}
+type Operation = (container: Json, key: string, value: Json) => Json
 
-const add = (document: Json, path: readonly string[], added: Json): Json =>
-  path.length === 0
-    ? added
-    : edit(document, path, (container, key) => {
-        if (Array.isArray(container)) return container.toSpliced(index(container, key, container.length), 0, added)
-        if (isMap(container)) return { ...container, [key]: added }
-        throw new PatchFailure(`nothing to add ${key} to`)
-      })
-
-const remove = (document: Json, path: readonly string[]): Json =>
-  edit(document, path, (container, key) => {
-    child(container, key)
+const operations: Readonly<Record<string, Operation>> = {
+  add: (container, key, value) => {
+    if (isMap(container)) return withMember(container, key, value)
+    if (!Array.isArray(container)) throw new PatchFailure(`nothing to add ${key} to`)
+    if (key === '-') return [...container, value]
+    if (Number(key) !== container.length) memberOf(container, key)
+    return container.toSpliced(Number(key), 0, value)
+  },
+  remove: (container, key) => {
+    memberOf(container, key)
     if (Array.isArray(container)) return container.toSpliced(Number(key), 1)
-    const { [key]: _, ...others } = container as Record<string, Json>
+    const { [key]: _, ...others } = container as JsonMap
     return others
-  })
-
-const replace = (document: Json, path: readonly string[], value: Json): Json =>
-  path.length === 0
-    ? value
-    : edit(document, path, (container, key) => {
-        child(container, key)
-        return Array.isArray(container)
-          ? container.with(Number(key), value)
-          : { ...(container as object), [key]: value }
-      })
-
-const present = (value: Json | undefined): Json => {
-  if (value === undefined) throw new PatchFailure('value is missing')
-  return value
+  },
+  replace: (container, key, value) => {
+    memberOf(container, key)
+    return withMember(container, key, value)
+  },
+  test: (container, key, value) => {
+    if (!equal(memberOf(container, key), value)) throw new PatchFailure(`another value at ${key}`)
+    return container
+  },
 }
 
-const test = (document: Json, path: readonly string[], value: Json | undefined): Json => {
-  if (!equal(valueAt(document, path), value ?? null)) throw new PatchFailure(`test failed at /${path.join('/')}`)
-  return document
-}
+const perform = (
+  value: Json,
+  [key = '', ...rest]: readonly string[],
+  operation: (container: Json, key: string) => Json,
+): Json =>
+  rest.length === 0 ? operation(value, key) : withMember(value, key, perform(memberOf(value, key), rest, operation))
 
-const perform = (document: Json, { op, path, from, value }: JsonMap): Json => {
-  const to = pointer(path)
-  const source = (): Json => valueAt(document, pointer(from))
-  if (op === 'add') return add(document, to, present(value))
-  if (op === 'remove') return remove(document, to)
-  if (op === 'replace') return replace(document, to, present(value))
-  if (op === 'copy') return add(document, to, source())
-  if (op === 'move') return add(remove(document, pointer(from)), to, source())
-  if (op === 'test') return test(document, to, value)
-  throw new PatchFailure('unknown operation')
-}
-
-/** Applies the operations in order, or throws a PatchFailure. See RFC 6902. */
-export const jsonPatch = (document: Json, operations: Json): Json =>
-  listOf(operations).reduce<Json>((patched, operation) => perform(patched, mapOf(operation)), document)
+/**
+ * Applies the operations in order, or throws a PatchFailure. See RFC 6902; it has neither `move` nor `copy`, and no operation on the whole object.
+ */
+export const jsonPatch = (document: Json, patch: readonly Json[]): Json =>
+  patch.map(mapOf).reduce<Json>((patched, { op, path, value }) => {
+    const operation = typeof op === 'string' && Object.hasOwn(operations, op) ? operations[op] : undefined
+    if (operation === undefined) throw new PatchFailure('unknown operation')
+    if (value === undefined && op !== 'remove') throw new PatchFailure('value is missing')
+    return perform(patched, keysOf(path), (container, key) => operation(container, key, value ?? null))
+  }, document)

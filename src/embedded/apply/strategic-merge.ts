@@ -29,29 +29,21 @@ const mergeItems = (current: Json[], patch: Json[], key: string, shape: Shape | 
   return merged
 }
 
-const identity = (item: Json, key: string | undefined): Json | undefined =>
-  key === undefined ? item : mapOf(item)[key]
-
-const placeIn = (list: readonly Json[], item: Json, key: string | undefined): number =>
-  list.findIndex((each) => equal(identity(each, key), identity(item, key)))
-
-/** Orders items as in `order`, new ones first; the others keep their order. */
-const ordered = (items: Json[], order: Json[], live: Json[], key: string | undefined): Json[] => {
-  const placed = items.map((item) => ({ item, place: placeIn(order, item, key), before: placeIn(live, item, key) }))
-  const others = placed.filter(({ place }) => place < 0).toSorted((a, b) => a.before - b.before)
-  const named = placed.filter(({ place }) => place >= 0).toSorted((a, b) => a.place - b.place)
-  const sorted = named.flatMap((each) => {
-    const next = others.findIndex(({ before }) => before < 0 || before >= each.before)
-    return [...others.splice(0, next < 0 ? others.length : next), each]
-  })
-  return [...sorted, ...others].map(({ item }) => item)
+/** Orders items as in `order`; the others come after them. */
+const ordered = (items: readonly Json[], order: readonly Json[], key: string | undefined): Json[] => {
+  const identity = (item: Json): Json | undefined => (key === undefined ? item : mapOf(item)[key])
+  const placeOf = (item: Json): number => {
+    const place = order.findIndex((each) => equal(identity(each), identity(item)))
+    return place < 0 ? order.length : place
+  }
+  return items.toSorted((one, other) => placeOf(one) - placeOf(other))
 }
 
 const mergeList = (live: Json[], patch: Json[], shape: Shape | undefined): Json[] => {
   const [key] = Object.keys(shape?.keys ?? {})
   if (patch.some((item) => isMap(item) && item.$patch === 'replace')) return listOf(fresh(patch))
-  if (key !== undefined) return ordered(mergeItems(live, patch, key, shape), patch, live, key)
-  return shape?.set ? ordered([...new Set([...live, ...patch])], patch, live, undefined) : patch
+  if (key !== undefined) return mergeItems(live, patch, key, shape)
+  return shape?.set ? [...new Set([...live, ...patch])] : patch
 }
 
 const mergeMember = (current: Json | undefined, patch: Json, shape: Shape | undefined): Json => {
@@ -59,7 +51,7 @@ const mergeMember = (current: Json | undefined, patch: Json, shape: Shape | unde
   return isMap(patch) && isMap(current) ? strategicMerge(current, patch, shape) : fresh(patch)
 }
 
-const withDirectives = (merged: JsonMap, live: JsonMap, patch: JsonMap, shape: Shape | undefined): JsonMap => {
+const withDirectives = (merged: JsonMap, patch: JsonMap, shape: Shape | undefined): JsonMap => {
   const out = { ...merged }
   for (const [directive, value] of Object.entries(patch)) {
     const name = directive.slice(directive.indexOf('/') + 1)
@@ -68,7 +60,7 @@ const withDirectives = (merged: JsonMap, live: JsonMap, patch: JsonMap, shape: S
     }
     if (directive.startsWith(orderPrefix) && at(out, name) !== undefined) {
       const [key] = Object.keys(fieldOf(shape, name)?.keys ?? {})
-      out[name] = ordered(listOf(at(out, name)), listOf(value), listOf(at(live, name)), key)
+      out[name] = ordered(listOf(at(out, name)), listOf(value), key)
     }
   }
   const retained = patch.$retainKeys
@@ -91,5 +83,5 @@ export const strategicMerge = (current: Json | undefined, patch: Json, shape: Sh
     if (value === null || value === undefined) delete out[key]
     else out[key] = mergeMember(at(out, key), value, fieldOf(shape, key))
   }
-  return withDirectives(out, mapOf(current), patch, shape)
+  return withDirectives(out, patch, shape)
 }

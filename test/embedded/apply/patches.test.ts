@@ -30,7 +30,7 @@ test.each(merges)('merge patch: %j with %j is %j', (target, patch, result) => {
   expect(mergePatch(target, patch)).toEqual(result)
 })
 
-const operations: [document: Json, operations: Json, result: Json | 'fails'][] = [
+const operations: [document: Json, operations: Json[], result: Json | 'fails'][] = [
   [{ a: 1 }, [{ op: 'add', path: '/b', value: 2 }], { a: 1, b: 2 }],
   [{ a: [1, 3] }, [{ op: 'add', path: '/a/1', value: 2 }], { a: [1, 2, 3] }],
   [{ a: [1] }, [{ op: 'add', path: '/a/-', value: 2 }], { a: [1, 2] }],
@@ -41,8 +41,6 @@ const operations: [document: Json, operations: Json, result: Json | 'fails'][] =
   [{ a: 1 }, [{ op: 'remove', path: '/b' }], 'fails'],
   [{ a: 1 }, [{ op: 'replace', path: '/a', value: null }], { a: null }],
   [{ a: 1 }, [{ op: 'replace', path: '/b', value: 2 }], 'fails'],
-  [{ a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/c' }], { a: {}, c: 1 }],
-  [{ a: { b: 1 } }, [{ op: 'copy', from: '/a', path: '/c' }], { a: { b: 1 }, c: { b: 1 } }],
   [
     { 'a/b': 1, 'm~n': 2 },
     [
@@ -59,8 +57,7 @@ const operations: [document: Json, operations: Json, result: Json | 'fails'][] =
   [{ a: 1 }, [{ op: 'remove' }], 'fails'],
   [{ a: 1 }, [{ path: '/a' }], 'fails'],
   [{ a: 1 }, [{ op: 'remove', path: 1 }], 'fails'],
-  [{ a: 1 }, [{ op: 'copy', path: '/b' }], 'fails'],
-  [{ a: 1 }, [{ op: 'copy', from: '/constructor', path: '/b' }], 'fails'],
+  [{ a: 1 }, [{ op: 'test', path: '/constructor', value: 1 }], 'fails'],
 ]
 
 test.each(operations)('JSON patch: %j with %j is %j', (document, patch, result) => {
@@ -102,31 +99,19 @@ const strategic: { name: string; current: Json; patch: Json; result: Json }[] = 
     result: pod({ securityContext: { runAsUser: 3 } }),
   },
   {
-    name: 'new items of a keyed list come first',
-    current: containers({ name: 'a' }, { name: 'b' }),
-    patch: containers({ name: 'c' }, { name: 'd' }),
-    result: containers({ name: 'c' }, { name: 'd' }, { name: 'a' }, { name: 'b' }),
-  },
-  {
-    name: 'items that are not in the patch stay in front of those they were in front of',
-    current: containers({ name: 'a' }, { name: 'b' }, { name: 'c' }),
-    patch: containers({ name: 'b' }, { name: 'd' }),
-    result: containers({ name: 'a' }, { name: 'b' }, { name: 'd' }, { name: 'c' }),
-  },
-  {
-    name: '$setElementOrder orders what is there',
-    current: containers({ name: 'a' }, { name: 'b' }),
+    name: '$setElementOrder orders what is there, before items of others',
+    current: containers({ name: 'other' }, { name: 'a' }, { name: 'b' }),
     patch: pod({
       '$setElementOrder/containers': [{ name: 'b' }, { name: 'c' }, { name: 'a' }],
       containers: [{ name: 'c' }],
     }),
-    result: containers({ name: 'b' }, { name: 'c' }, { name: 'a' }),
+    result: containers({ name: 'b' }, { name: 'c' }, { name: 'a' }, { name: 'other' }),
   },
   {
     name: '$deleteFromPrimitiveList takes values out of a set',
     current: { metadata: { finalizers: ['a', 'b'] } },
     patch: { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'], finalizers: ['c'] } },
-    result: { metadata: { finalizers: ['c', 'b'] } },
+    result: { metadata: { finalizers: ['b', 'c'] } },
   },
   {
     name: '$retainKeys drops the other members',
