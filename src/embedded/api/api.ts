@@ -1,5 +1,5 @@
-import { copyOf, type JsonMap } from '../../platform/base/json.ts'
-import { createMemo } from '../../platform/base/memo.ts'
+import { copyOf, type JsonMap, mapOf } from '../../platform/base/json.ts'
+import { perObject } from '../../platform/base/per-object.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import type { KubernetesObject as PublicObject } from '../../platform/kubernetes/objects.ts'
 import { kindOf } from '../kinds/kinds.ts'
@@ -33,7 +33,7 @@ export type Reference = {
 }
 
 export type EmbeddedApi = {
-  /** Answers a request at once. A watch is answered with what it would send first. */
+  /** Answers a request at once. */
   handle(request: Request): Answer
   /** Tells every change of every kind after it was stored, in order; the answer ends it. */
   subscribe(listener: (event: ChangeEvent) => void): () => void
@@ -49,18 +49,12 @@ export type EmbeddedApi = {
   copy(options?: EmbeddedApiOptions): EmbeddedApi
 }
 
-/** Stored objects are never changed in place, and mostly read more often than they are written. */
-const texts = new WeakMap<object, string>()
-
-const textOf = (object: JsonMap): string => {
-  const text = texts.get(object) ?? (Array.isArray(object.items) ? textOfList(object) : JSON.stringify(object))
-  texts.set(object, text)
-  return text
-}
-
-/** A list changes with each write, and most of its items do not. */
-const textOfList = ({ items, ...list }: JsonMap): string =>
-  `${JSON.stringify(list).slice(0, -1)},"items":[${(items as JsonMap[]).map(textOf).join(',')}]}`
+/** Stored objects are mostly read more often than they are written. A list changes with each write, and most of its items do not. */
+const textOf = perObject((object: JsonMap): string => {
+  const { items, ...list } = object
+  if (!Array.isArray(items)) return JSON.stringify(object)
+  return `${JSON.stringify(list).slice(0, -1)},"items":[${items.map(mapOf).map(textOf).join(',')}]}`
+})
 
 // See https://www.rfc-editor.org/rfc/rfc7234#section-5.5
 const warned = (warnings: readonly string[]): Record<string, string> =>
@@ -86,29 +80,13 @@ const refused = (error: unknown): Answer => {
 
 const protobufOfOpenapi = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
 
-const healthPaths = ['/healthz', '/livez', '/readyz']
-
-const noQuery = new URLSearchParams()
-
-const known = createMemo()
-
-const queryOf = (text: string): URLSearchParams => new URLSearchParams(text)
-
 const split = (path: string): { pathname: string; query: URLSearchParams } => {
-  const end = path.indexOf('?')
-  const pathname = end < 0 ? path : path.slice(0, end)
-  return {
-    pathname: pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname,
-    query: end < 0 ? noQuery : known(path.slice(end + 1), queryOf),
-  }
+  const [pathname = '', ...query] = path.split('?')
+  return { pathname, query: new URLSearchParams(query.join('?')) }
 }
-
-const isWatch = (request: Request, query: URLSearchParams): boolean =>
-  request.method === 'GET' && ['true', '1'].includes(query.get('watch') ?? '')
 
 /** The documents and reviews that are not resources. */
 const special = (request: Request, pathname: string, reviewers: Reviewers): Answer | undefined => {
-  if (healthPaths.includes(pathname)) return text(200, 'ok')
   if (pathname === '/openapi/v2' && request.headers.accept?.includes('protobuf'))
     return { status: 200, headers: { 'content-type': protobufOfOpenapi }, body: openapiV2Message }
   const document = discovery.get(pathname) ?? openapi.get(pathname)
@@ -143,18 +121,10 @@ const serve = (
   const watch: EmbeddedApi['watch'] = (request, send) => {
     const { pathname, query } = split(request.path)
     try {
-      return openWatch(store, known(pathname, targetOf), { query, send })
+      return openWatch(store, targetOf(pathname), { query, send })
     } catch (error) {
       return refused(error)
     }
-  }
-
-  const firstOf = (request: Request): Answer => {
-    const events: WatchEvent[] = []
-    const opened = watch(request, (event) => events.push(event))
-    if (typeof opened !== 'function') return opened
-    opened()
-    return { ...json({ status: 200, object: {} }), body: events.map((event) => `${JSON.stringify(event)}\n`).join('') }
   }
 
   const answer = (request: Request): Answer => {
@@ -162,8 +132,7 @@ const serve = (
     try {
       const answered = special(request, pathname, { tokens, audiences, allows })
       if (answered) return answered
-      if (isWatch(request, query)) return firstOf(request)
-      return json(onResource({ world, request, query, target: known(pathname, targetOf) }))
+      return json(onResource({ world, request, query, target: targetOf(pathname) }))
     } catch (error) {
       return refused(error)
     }
@@ -181,8 +150,8 @@ const serve = (
     subscribe: (listener) => store.subscribe(({ type, object }) => listener({ type, object: object as PublicObject })),
     objects: () => store.all().map(({ object }) => object as PublicObject),
     find: ({ apiVersion, kind, metadata: { namespace, name } }) => {
-      const known = kindOf(apiVersion, kind)
-      return known && (store.get(known, namespace, name) as PublicObject | undefined)
+      const found = kindOf(apiVersion, kind)
+      return found && (store.get(found, namespace, name) as PublicObject | undefined)
     },
     seed: (objects, { manager = 'seed' } = {}) => {
       for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)

@@ -56,8 +56,7 @@ export const notAllowed = (): Refusal =>
 export const alreadyExists = (kind: Named, name: string): Refusal =>
   new Refusal(409, 'AlreadyExists', `${resourceName(kind)} "${name}" already exists`, detailsOf(kind, name))
 
-/** `kind` is the resource's plural for storage conflicts and its kind for delete preconditions. */
-export const conflict = (kind: { group: string; plural: string }, name: string, why: string): Refusal =>
+export const conflict = (kind: Named, name: string, why: string): Refusal =>
   new Refusal(
     409,
     'Conflict',

@@ -14,16 +14,12 @@ export type Removal = {
   readonly within?: ReadonlySet<unknown>
 }
 
-const checkPreconditions = (kind: Kind, live: KubernetesObject, { uid, resourceVersion }: JsonMap): void => {
-  const named = { group: kind.group, plural: kind.kind }
-  const { metadata } = live
-  if (uid !== undefined && uid !== metadata.uid) {
-    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`
-    throw conflict(named, metadata.name, why)
-  }
-  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`
-    throw conflict(named, metadata.name, why)
+const checkPreconditions = (kind: Kind, { metadata }: KubernetesObject, preconditions: JsonMap): void => {
+  for (const key of ['uid', 'resourceVersion']) {
+    const wanted = preconditions[key]
+    if (wanted === undefined || wanted === metadata[key]) continue
+    const why = `the ${key} in the precondition (${wanted}) does not match that in record (${metadata[key]})`
+    throw conflict(kind, metadata.name, why)
   }
 }
 

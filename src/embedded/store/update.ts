@@ -7,7 +7,6 @@ import {
   sameOwners,
   withOwners,
 } from '../../platform/kubernetes/apply/owners.ts'
-import { ownersSent } from '../apply/owners-sent.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { modified } from '../kinds/status.ts'
 import { assigned } from './assign.ts'
@@ -70,8 +69,9 @@ export const update = (world: World, live: KubernetesObject, sent: JsonMap, writ
   const metadata = writer.subresource === 'status' ? live.metadata : keptMetadata(live, mapOf(sent.metadata))
   const content = withDefaults({ ...contentOf(live, sent, write), metadata }, kind)
   const change = { before: live, after: content, kind }
-  const sentOwners = (): Owner[] => ownersSent(live, sent, writer.subresource)
-  const owners = write.owners ?? ownersAfterUpdate(change, sentOwners(), { writer, time: world.now() })
+  // one empty entry is how a client resets the recorded owners
+  const known = equal(mapOf(sent.metadata).managedFields, [{}]) ? [] : ownersOf(live)
+  const owners = write.owners ?? ownersAfterUpdate(change, known, { writer, time: world.now() })
   const object = counted(
     assigned(content, kind, live, () => world.store.nextSerial()),
     live,

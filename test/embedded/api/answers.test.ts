@@ -177,7 +177,7 @@ const rows: Row[] = [
     call: ['DELETE', `${CONFIG_MAPS}/one`, { preconditions: { resourceVersion: '1' } }],
     want: {
       status: 409,
-      message: /the ResourceVersion in the precondition \(1\) does not match the ResourceVersion in record/,
+      message: /the resourceVersion in the precondition \(1\) does not match that in record/,
     },
   },
   {

@@ -147,16 +147,6 @@ test('replicas that a JSON patch sets to null are those of the default', () => {
   expect(client.patch(`${STATEFUL_SETS}/web`, 'json', patch).object.spec.replicas).toBe(1)
 })
 
-test('managed fields that are no set of fields leave the recorded ones', () => {
-  const client = filled()
-  const before = client.get(one).object.metadata.managedFields
-  const entry = { manager: 'm', operation: 'Update', apiVersion: 'v1' }
-  for (const fieldsV1 of [{ 'k:{': {} }, { 'f:a': 'b' }, { a: {} }]) {
-    const answer = client.patch(one, 'merge', { metadata: { managedFields: [{ ...entry, fieldsV1 }] } })
-    expect(answer.object.metadata.managedFields).toEqual(before)
-  }
-})
-
 test('a workload whose name is too long for its pods is stored, without pods', () => {
   const client = createClient()
   const name = 'a'.repeat(63)
