@@ -1,6 +1,6 @@
 import { isScalable, type Kind } from '../kinds/kind.ts'
 import { kindByPlural } from '../kinds/kinds.ts'
-import { noResource, Refusal } from '../kinds/status.ts'
+import { Refusal } from '../kinds/status.ts'
 
 /** A request as it came, with lower-case header names; `path` includes the query. */
 export type Request = {
@@ -24,10 +24,6 @@ export type Target = {
 export class NoSuchPath extends Error {
   override readonly name = 'NoSuchPath'
 }
-
-const builtinVersions = ['v1', 'apps/v1', 'events.k8s.io/v1', 'coordination.k8s.io/v1', 'autoscaling/v2', 'policy/v1']
-
-const unknown = (apiVersion: string): Error => (builtinVersions.includes(apiVersion) ? noResource() : new NoSuchPath())
 
 const decoded = (part: string): string => {
   try {
@@ -63,8 +59,8 @@ export const targetOf = (path: string): Target => {
   const { apiVersion, namespace, rest } = addressOf(path)
   const [plural = '', name, subresource, more] = rest
   const kind = kindByPlural(apiVersion, plural)
-  if (kind === undefined || more !== undefined) throw unknown(apiVersion)
+  if (kind === undefined || more !== undefined) throw new NoSuchPath()
   const isMisplaced = kind.namespaced ? namespace === undefined && name !== undefined : namespace !== undefined
-  if (isMisplaced || !hasSubresource(kind, subresource)) throw unknown(apiVersion)
+  if (isMisplaced || !hasSubresource(kind, subresource)) throw new NoSuchPath()
   return { kind, namespace, name, subresource }
 }

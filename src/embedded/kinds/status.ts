@@ -46,10 +46,6 @@ export const badRequest = (message: string): Refusal => new Refusal(400, 'BadReq
 export const notFound = (kind: Named, name: string): Refusal =>
   new Refusal(404, 'NotFound', `${resourceName(kind)} "${name}" not found`, detailsOf(kind, name))
 
-/** For a path without a resource in a built-in group. */
-export const noResource = (): Refusal =>
-  new Refusal(404, 'NotFound', 'the server could not find the requested resource', {})
-
 export const notAllowed = (): Refusal =>
   new Refusal(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 
