@@ -1,6 +1,6 @@
 import type { Conflict } from '../../platform/kubernetes/apply/apply.ts'
 import type { Owner } from '../../platform/kubernetes/apply/owners.ts'
-import { applyConflict } from '../kinds/status.ts'
+import { Refusal } from '../kinds/status.ts'
 import { pathsOf } from './field-paths.ts'
 
 const described = ({ manager, operation, apiVersion, subresource }: Owner): string => {
@@ -30,5 +30,5 @@ export const refuseConflicts = (found: readonly Conflict[]): void => {
   const causes = conflicts.flatMap(({ owner, paths }) =>
     paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${described(owner)}`, field })),
   )
-  throw applyConflict(conflictMessage(conflicts), causes)
+  throw new Refusal(409, 'Conflict', conflictMessage(conflicts), { causes })
 }

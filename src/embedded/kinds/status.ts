@@ -63,22 +63,16 @@ export const conflict = (kind: Named, name: string, why: string): Refusal =>
 export const modified = (kind: Named, name: string): Refusal =>
   conflict(kind, name, 'the object has been modified; please apply your changes to the latest version and try again')
 
-export const applyConflict = (message: string, causes: FieldError[]): Refusal =>
-  new Refusal(409, 'Conflict', message, {
-    causes: causes.map(({ reason, message, field }) => ({ reason, message, field })),
-  })
-
 /** Every error is listed as a cause, and in the message. */
 export const invalid = (kind: Pick<Named, 'group' | 'kind'>, name: string, errors: readonly FieldError[]): Refusal => {
   const messages = errors.map(({ field, message }) => `${field}: ${message}`)
   const summary = messages.length === 1 ? messages[0] : `[${messages.join(', ')}]`
-  const causes = errors.map(({ reason, message, field }) => ({ reason, message, field }))
   const qualified = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
   return new Refusal(422, 'Invalid', `${qualified} "${name}" is invalid: ${summary}`, {
     name,
     ...grouped(kind.group),
     kind: kind.kind,
-    causes,
+    causes: [...errors],
   })
 }
 

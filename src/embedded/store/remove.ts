@@ -6,7 +6,7 @@ import { uidOf } from './hash.ts'
 import type { Stored } from './store.ts'
 import type { World } from './world.ts'
 
-export type Removal = {
+type Removal = {
   readonly preconditions?: JsonMap
   readonly dryRun: boolean
   readonly orphan: boolean

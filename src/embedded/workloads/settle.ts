@@ -19,7 +19,7 @@ const ownerOf = (pod: KubernetesObject): { kind: string; name: string } | undefi
   return owner.kind === 'StatefulSet' || owner.kind === 'ReplicaSet' ? ownerIn(owner) : undefined
 }
 
-export const podsOf = ({ store }: World, workload: KubernetesObject): KubernetesObject[] =>
+const podsOf = ({ store }: World, workload: KubernetesObject): KubernetesObject[] =>
   store
     .ownedBy(workload)
     .map(({ object }) => object)
@@ -70,7 +70,7 @@ const isWaiting = ({ spec, metadata }: KubernetesObject, pod: KubernetesObject):
     Number(at(spec, 'updateStrategy', 'rollingUpdate', 'partition') ?? 0)
 
 /** Makes the pods of a workload what its template and replicas say; pods of the current template are left alone. */
-export const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void => {
+const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void => {
   const podKind = kindOf('v1', 'Pod')
   const plan = plans[kind.kind]?.(workload)
   if (podKind === undefined || plan === undefined) return

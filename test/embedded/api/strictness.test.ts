@@ -130,13 +130,6 @@ describe('a dry run', () => {
     const bad = path.endsWith('status') ? { status: { replicas: 'x' } } : text
     expect(client.call(method, `${path}?dryRun=All`, bad, type).status).toBeGreaterThanOrEqual(400)
   })
-
-  test('of an apply writes nothing', () => {
-    const client = createClient()
-    const before = client.api.objects()
-    expect(client.patch(`${NAME}?fieldManager=m&dryRun=All`, 'apply', workload('Deployment')).status).toBe(201)
-    expect(client.api.objects()).toEqual(before)
-  })
 })
 
 describe('a scale', () => {
