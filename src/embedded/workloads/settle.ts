@@ -1,6 +1,5 @@
 import { at, type JsonMap, listOf, mapOf, withAt } from '../../platform/base/json.ts'
 import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
-import type { Writer } from '../../platform/kubernetes/apply/owners.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { Refusal } from '../kinds/status.ts'
@@ -12,7 +11,7 @@ import { update } from '../store/update.ts'
 import type { World } from '../store/world.ts'
 import { type Desired, plans } from './pod-plans.ts'
 
-const manager = 'kube-controller-manager'
+const controller = { manager: 'kube-controller-manager', operation: 'Update' } as const
 
 const ownerOf = (pod: KubernetesObject): { kind: string; name: string } | undefined => {
   const owner = mapOf(listOf(pod.metadata.ownerReferences).find((each) => at(each, 'controller') === true))
@@ -27,12 +26,6 @@ const podsOf = ({ store }: World, workload: KubernetesObject): KubernetesObject[
       const owner = object.kind === 'Pod' ? ownerOf(object) : undefined
       return owner?.kind === workload.kind && owner.name === workload.metadata.name
     })
-
-const writerOf = (subresource?: string): Pick<Writer, 'manager' | 'operation'> & { subresource?: string } => ({
-  manager,
-  operation: 'Update',
-  ...(subresource === undefined ? {} : { subresource }),
-})
 
 /** Adds a volume to the pods for each claim template. */
 const withClaims = (template: JsonMap, { volumeClaimTemplates }: JsonMap): JsonMap => {
@@ -51,7 +44,7 @@ const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadat
   if (typeof metadata.name === 'string' && world.store.get(kind, namespace, metadata.name)) return
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...spec, ...named } }
   try {
-    create(world, pod, { kind, writer: { ...writerOf(), apiVersion: 'v1' }, dryRun: false }, namespace)
+    create(world, pod, { kind, writer: { ...controller, apiVersion: 'v1' }, dryRun: false }, namespace)
   } catch (error) {
     // A template may be of pods that cannot be, e.g. when the workload's name is too long for their labels
     if (!(error instanceof Refusal)) throw error
@@ -90,7 +83,7 @@ const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void =
     ? plan.pods.slice(kept.length)
     : plan.pods.filter(({ metadata }) => !keptNames.has(String(metadata.name)))
   for (const desired of missing) makePod(world, podKind, workload, desired)
-  const writer = { ...writerOf('status'), apiVersion: 'apps/v1' }
+  const writer = { ...controller, apiVersion: 'apps/v1', subresource: 'status' }
   const made = podsOf(world, workload)
   const status = plan.status(made.filter(isReady).length, made.filter(isCurrent).length)
   update(world, workload, { ...workload, status }, { kind, writer, dryRun: false })
