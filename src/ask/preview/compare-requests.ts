@@ -72,7 +72,7 @@ export const compareRequests = (given: Pair, givenWays: readonly Pair[] = []): C
     ? merged(byHost[0]?.cells ?? [], {})
     : byHost.flatMap((one) => {
         const alike = byHost.filter((other) => text(other) === text(one)).flatMap(({ host }) => host.label ?? [])
-        return merged(one.cells, named('host', 'notHosts', one.host, alike))
+        return merged(one.cells, named('host', one.host, alike))
       })
   if (!isWhole) doubts.add(TOO_MANY)
   return { changes: [...changes, ...(seen ? plain(pair, changes, decide) : [])], doubts: [...doubts] }
@@ -178,7 +178,7 @@ const merged = (cells: readonly Cell[], asked: Partial<Change>): Change[] => {
       const theirs = cells.find((one) => one[by] === other)
       return theirs?.before === cell.before && theirs.after === cell.after
     })
-    return [{ ...asked, ...namedBy(by, witness, labelsOf(alike)), ...verdictsOf(cell) }]
+    return [{ ...asked, ...named(by, witness, labelsOf(alike)), ...verdictsOf(cell) }]
   }
   return [
     ...paths.flatMap((path) => row('path', path, paths)),
@@ -187,8 +187,8 @@ const merged = (cells: readonly Cell[], asked: Partial<Change>): Change[] => {
       .filter((cell) => !isCovered(cell))
       .map((cell) => ({
         ...asked,
-        ...namedBy('method', cell.method, []),
-        ...namedBy('path', cell.path, labelsOf(alikePaths(cells, cell))),
+        ...named('method', cell.method, []),
+        ...named('path', cell.path, labelsOf(alikePaths(cells, cell))),
         ...verdictsOf(cell),
       })),
   ]
@@ -212,16 +212,13 @@ const labelsOf = (some: readonly Witness[]): string[] => some.flatMap(({ label }
 
 const verdictsOf = ({ before, after }: Cell): Pick<Change, 'before' | 'after'> => ({ before, after })
 
-const namedBy = (by: 'method' | 'path', witness: Witness, alike: readonly string[]): Partial<Change> =>
-  by === 'method' ? named('method', 'notMethods', witness, alike) : named('path', 'notPaths', witness, alike)
+const EXCEPTIONS = { host: 'notHosts', method: 'notMethods', path: 'notPaths' } as const
 
 /** Names a witness. Narrower patterns are exceptions only if they change differently. */
-const named = (
-  field: 'host' | 'method' | 'path',
-  notField: 'notHosts' | 'notMethods' | 'notPaths',
-  { label, not }: Witness,
-  alike: readonly string[],
-): Partial<Change> => {
+const named = (field: keyof typeof EXCEPTIONS, { label, not }: Witness, alike: readonly string[]): Partial<Change> => {
   const excepted = label === undefined ? not : not.filter((one) => !alike.includes(one))
-  return { ...(label !== undefined && { [field]: label }), ...(excepted.length > 0 && { [notField]: excepted }) }
+  return {
+    ...(label !== undefined && { [field]: label }),
+    ...(excepted.length > 0 && { [EXCEPTIONS[field]]: excepted }),
+  }
 }

@@ -1,7 +1,6 @@
 import { GATEWAY_NAME } from '../authorization/pods.ts'
 import { increaseOf } from './expressions.ts'
-import type { QueryPrometheus, Series } from './prometheus.ts'
-import { rounded } from './rounded.ts'
+import { type QueryPrometheus, rounded, type Series } from './prometheus.ts'
 
 /**
  * The requests, or connections of TCP, of all clients that the dry runs at a port of a waypoint would have refused. The proxy decides on ALLOW and DENY

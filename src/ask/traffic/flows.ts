@@ -1,5 +1,4 @@
-import type { Series } from './prometheus.ts'
-import { rounded } from './rounded.ts'
+import { rounded, type Series } from './prometheus.ts'
 
 export type Way = 'service' | 'pod'
 

@@ -16,6 +16,9 @@ export type PrometheusSettings = {
 /** A series at one moment. A label that is missing is empty for Prometheus. */
 export type Series = { readonly labels: Readonly<Record<string, string>>; readonly value: number }
 
+/** Rounds a number that Prometheus extrapolated. What was seen at all is one at least. */
+export const rounded = (value: number): number => (value > 0 ? Math.max(1, Math.round(value)) : 0)
+
 /**
  * Evaluates an expression now. Rejects with Unavailable where a retry may help, with Refused, 413, where a smaller question would, and with
  * ConfigurationError where a person must repair a setting.
