@@ -13,7 +13,8 @@ export const serving = (objects: readonly KubernetesObject[]): Transport => {
     for (const path of new Set([pathOf({ kind }), pathOf({ kind, namespace: metadata.namespace })]))
       push(lists, path, one)
   }
-  return async ({ path }) => answer(path, lists, named)
+  // a dry run of what is not there yet, which is taken
+  return async ({ method, path, body = '' }) => (method === 'PATCH' ? ok(JSON.parse(body)) : answer(path, lists, named))
 }
 
 const answer = (
