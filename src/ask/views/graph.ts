@@ -1,5 +1,6 @@
 import { areEnrolling } from '../../core/relations/mesh-labels.ts'
 import type { Config } from '../../core/state/config.ts'
+import type { NodeKind } from './node-kind.ts'
 import type { RelationView } from './relations.ts'
 
 /** The part of an application's answer that the graph shows. */
@@ -12,9 +13,6 @@ export type Shown = {
   readonly labels: Readonly<Record<string, string>>
   readonly relations: readonly RelationView[]
 }
-
-/** An application that runs a mesh, is on one, or is on none. */
-export type NodeKind = 'beacon' | 'mesh' | 'off'
 
 /** An established relation, from its requirer to its provider. */
 export type Related = {

@@ -1,4 +1,4 @@
-import type { NodeKind } from '../../ask/views/graph.ts'
+import type { NodeKind } from '../../ask/views/node-kind.ts'
 
 export type MapNode = {
   readonly namespace: string
