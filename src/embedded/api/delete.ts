@@ -6,13 +6,13 @@ import { type Call, find, named, type Result } from './call.ts'
 import { readMap } from './decode.ts'
 import { isDryRun } from './options.ts'
 
-/** Deletes an object, by the DeleteOptions in the body if there is one. */
+/** Deletes an object, by the DeleteOptions in the body or in the query. */
 export const deleteOne = ({ world, target, request, query }: Call): Result => {
   const { kind, namespace, name } = named(target)
   if (target.subresource !== undefined) throw notAllowed()
   const options: JsonMap = request.body ? readMap(request) : {}
   const dryRun = isDryRun([...listOf(options.dryRun), ...query.getAll('dryRun')])
-  const orphan = options.propagationPolicy === 'Orphan'
+  const orphan = [options.propagationPolicy, query.get('propagationPolicy')].includes('Orphan')
   const live = find(world, { kind, namespace, name })
   const removed = remove(world, live, kind, { preconditions: mapOf(options.preconditions), dryRun, orphan })
   if (!dryRun && !orphan) settle(world, kind, removed)
