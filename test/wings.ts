@@ -90,7 +90,7 @@ export const WINGS: readonly Wing[] = [
     holds: 'code that knows nothing of meshes',
     rooms: {
       cloudevents: 'CloudEvents over HTTP; events of Knative’s sources (`knative/`)',
-      kubernetes: 'the API server: the client, ownership, who holds which field after an apply (`apply/`)',
+      kubernetes: 'the API server: the client, ownership, who holds which field (`managed-fields/`)',
       juju: 'Juju’s own form of a pod spec',
       base: 'the clock, errors, names, order of events, texts, JSON',
     },

@@ -4,8 +4,8 @@ import { ObjectName } from '../../platform/base/names.ts'
 import { ApiError, ifPermitted, isFailure, isNotFound, isNotPermitted } from '../../platform/kubernetes/api-error.ts'
 import type { Kubernetes } from '../../platform/kubernetes/client.ts'
 import { groupOf, isKind, type KubernetesObject, objectKey, type Reference } from '../../platform/kubernetes/objects.ts'
-import { KUBECTL, takenOver } from './client-side.ts'
 import type { PlannedCluster } from './cluster/planned-cluster.ts'
+import { KUBECTL, takenOver } from './last-applied.ts'
 
 /** Writes an object as kubectl does. Resolves to remarks. Rejects with Refused, 400, if the API server would refuse it. */
 type Writer = (object: KubernetesObject) => Promise<readonly string[]>

@@ -1,14 +1,20 @@
 import { isMap, type JsonMap, parsed } from '../../platform/base/json.ts'
-import { type FieldSet, fieldsOf, unionFields, withoutFields } from '../../platform/kubernetes/apply/field-set.ts'
-import type { KubernetesObject as Json } from '../../platform/kubernetes/apply/object.ts'
-import { ownersOf, tracked, withOwners } from '../../platform/kubernetes/apply/owners.ts'
+import {
+  type FieldSet,
+  fieldsOf,
+  unionFields,
+  withoutFields,
+} from '../../platform/kubernetes/managed-fields/field-set.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
+import { ownersOf, tracked, withOwners } from '../../platform/kubernetes/managed-fields/owners.ts'
 import type { KubernetesObject, ManagedFields } from '../../platform/kubernetes/objects.ts'
 import { shapeOf } from './cluster/shape-of.ts'
 
 /** The field manager of `kubectl apply --server-side`. */
 export const KUBECTL = 'kubectl'
 
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
+/** `kubectl apply` keeps in it what it was given, with all values. */
+export const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /**
  * Returns the field managers of an object after what it was given by client-side apply is held by kubectl alone. So what the next apply leaves out of
@@ -17,7 +23,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 export const takenOver = (found: KubernetesObject): ManagedFields[] | undefined => {
   const given = parsed(found.metadata.annotations?.[LAST_APPLIED] ?? '')
   if (!isMap(given)) return undefined
-  const owners = ownersOf(found as Json)
+  const owners = ownersOf(found as StoredObject)
   const sets = owners.map(({ fields }) => fields)
   const shape = shapeOf(sets, [found as JsonMap, given])
   const fields = fieldsOf(tracked(given, { shape, zero: {}, status: true, custom: false }, undefined), shape)
@@ -28,5 +34,5 @@ export const takenOver = (found: KubernetesObject): ManagedFields[] | undefined 
   })
   const held = owners.filter(isKubectl).reduce<FieldSet | undefined>((sum, one) => unionFields(sum, one.fields), fields)
   const own = { manager: KUBECTL, operation: 'Apply', apiVersion: found.apiVersion, fields: held ?? {} } as const
-  return withOwners(found as Json, [...others, own]).metadata.managedFields as ManagedFields[]
+  return withOwners(found as StoredObject, [...others, own]).metadata.managedFields as ManagedFields[]
 }

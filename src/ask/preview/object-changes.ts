@@ -1,6 +1,7 @@
 import { createTwoFilesPatch } from 'diff'
 import { stringify } from 'yaml'
 import { type KubernetesObject, objectKey } from '../../platform/kubernetes/objects.ts'
+import { LAST_APPLIED } from './last-applied.ts'
 
 /** The change of one object. A side is absent where the object does not exist. */
 export type ObjectChange = {
@@ -47,9 +48,6 @@ const changeOf = (
   )
   return { object, change, ...(before && { before }), ...(after && { after }), diff }
 }
-
-/** `kubectl apply` keeps what it was given there, with all values. */
-const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration'
 
 /** A Secret without its values: they are told apart from those `found` there, and shown to nobody. */
 const concealed = (

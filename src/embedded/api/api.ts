@@ -1,7 +1,7 @@
 import { copyOf, type JsonMap, mapOf } from '../../platform/base/json.ts'
 import { perObject } from '../../platform/base/per-object.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
-import type { KubernetesObject as PublicObject } from '../../platform/kubernetes/objects.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
+import type { KubernetesObject } from '../../platform/kubernetes/objects.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { notAllowed, Refusal } from '../kinds/status.ts'
 import { Store } from '../store/store.ts'
@@ -23,7 +23,7 @@ export type EmbeddedApiOptions = Partial<Reviewers> & {
   readonly uid?: () => string
 }
 
-export type ChangeEvent = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: PublicObject }
+export type ChangeEvent = { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject }
 
 /** Names an object. */
 export type Reference = {
@@ -40,11 +40,11 @@ export type EmbeddedApi = {
   /** Opens a watch: the answer is what to close it with, or the refusal. */
   watch(request: Request, send: (event: WatchEvent) => void): (() => void) | Answer
   /** Everything that is stored, as it is: nobody may change it. It takes as long as there are objects. */
-  objects(): readonly PublicObject[]
+  objects(): readonly KubernetesObject[]
   /** One object that is stored, as it is. */
-  find(reference: Reference): PublicObject | undefined
+  find(reference: Reference): KubernetesObject | undefined
   /** Creates objects on behalf of a field manager, and the namespaces they are in. */
-  seed(objects: readonly PublicObject[], options?: { manager?: string }): void
+  seed(objects: readonly KubernetesObject[], options?: { manager?: string }): void
   /** Another server that has what this one has now; nobody is subscribed to it. */
   copy(options?: EmbeddedApiOptions): EmbeddedApi
 }
@@ -147,14 +147,15 @@ const serve = (
       return answered
     },
     watch,
-    subscribe: (listener) => store.subscribe(({ type, object }) => listener({ type, object: object as PublicObject })),
-    objects: () => store.all().map(({ object }) => object as PublicObject),
+    subscribe: (listener) =>
+      store.subscribe(({ type, object }) => listener({ type, object: object as KubernetesObject })),
+    objects: () => store.all().map(({ object }) => object as KubernetesObject),
     find: ({ apiVersion, kind, metadata: { namespace, name } }) => {
       const found = kindOf(apiVersion, kind)
-      return found && (store.get(found, namespace, name) as PublicObject | undefined)
+      return found && (store.get(found, namespace, name) as KubernetesObject | undefined)
     },
     seed: (objects, { manager = 'seed' } = {}) => {
-      for (const object of objects) plant(world, copyOf(object as JsonMap) as KubernetesObject, manager)
+      for (const object of objects) plant(world, copyOf(object as JsonMap) as StoredObject, manager)
       store.announce()
     },
     copy: (other = {}) => serve(store.copy(), other),

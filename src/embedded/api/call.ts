@@ -1,7 +1,7 @@
 import { type JsonMap, mapOf } from '../../platform/base/json.ts'
 import { perObject } from '../../platform/base/per-object.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
-import type { Writer } from '../../platform/kubernetes/apply/owners.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
+import type { Writer } from '../../platform/kubernetes/managed-fields/owners.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import { badRequest, notAllowed, notFound } from '../kinds/status.ts'
 import { create } from '../store/create.ts'
@@ -32,7 +32,7 @@ export const named = ({ kind, namespace, name }: Target): Named => {
   return { kind, namespace, name }
 }
 
-export const find = ({ store }: World, { kind, namespace, name }: Named): KubernetesObject => {
+export const find = ({ store }: World, { kind, namespace, name }: Named): StoredObject => {
   const found = store.get(kind, namespace, name)
   if (found === undefined) throw notFound(kind, name)
   return found
@@ -62,22 +62,22 @@ export const writeOf = ({ target }: Call, { manager, dryRun }: Options, operatio
 }
 
 /** The object as the controllers leave it after a write. */
-const afterControllers = (world: World, { kind, dryRun }: Write, object: KubernetesObject): KubernetesObject => {
+const afterControllers = (world: World, { kind, dryRun }: Write, object: StoredObject): StoredObject => {
   if (dryRun) return object
   settle(world, kind, object)
   const current = world.store.get(kind, object.metadata.namespace, object.metadata.name)
   return current?.metadata.uid === object.metadata.uid ? (current ?? object) : object
 }
 
-export const created = ({ world, target }: Call, object: JsonMap, write: Write): KubernetesObject =>
+export const created = ({ world, target }: Call, object: JsonMap, write: Write): StoredObject =>
   afterControllers(world, write, create(world, object, write, target.namespace))
 
-export const updated = ({ world }: Call, live: KubernetesObject, object: JsonMap, write: Write): KubernetesObject => {
+export const updated = ({ world }: Call, live: StoredObject, object: JsonMap, write: Write): StoredObject => {
   const stored = update(world, live, object, write)
   return stored === live ? live : afterControllers(world, write, stored)
 }
 
-const leanOf = perObject(({ apiVersion: _, kind: __, ...lean }: KubernetesObject): JsonMap => lean)
+const leanOf = perObject(({ apiVersion: _, kind: __, ...lean }: StoredObject): JsonMap => lean)
 
 /** Lists the selected objects of a kind at the present version, or those of the next page at the version of the first one. */
 export const list = ({ world, query, target }: Call): Result => {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { Refusal } from '../kinds/status.ts'
 import type { Store } from '../store/store.ts'
 
 /** A list that goes on: what is left of it, as it was when it began. */
-type Rest = { readonly revision: number; readonly items: KubernetesObject[] }
+type Rest = { readonly revision: number; readonly items: StoredObject[] }
 
 /** Bounds the lists that are remembered; a real API server forgets one after minutes. */
 const MOST = 16
@@ -14,7 +14,7 @@ const begun = new WeakMap<Store, Map<string, Rest>>()
 type ListPage = Rest & { readonly next: string | undefined }
 
 /** Divides a list by the parameters `limit` and `continue`. Throws Refusal, 410, for the token of a list that is forgotten. */
-export const pageOf = (store: Store, query: URLSearchParams, all: () => KubernetesObject[]): ListPage => {
+export const pageOf = (store: Store, query: URLSearchParams, all: () => StoredObject[]): ListPage => {
   const rests = begun.get(store) ?? new Map<string, Rest>()
   begun.set(store, rests)
   const token = query.get('continue')

@@ -1,5 +1,5 @@
 import { isMap, type Json, type JsonMap, mapOf, withoutNulls } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { jsonPatch, PatchFailure } from '../apply/json-patch.ts'
 import { mergePatch } from '../apply/merge-patch.ts'
 import { strategicMerge } from '../apply/strategic-merge.ts'
@@ -13,7 +13,7 @@ import type { Request } from './route.ts'
 
 export const applyType = 'application/apply-patch+yaml'
 
-const withOperations = (live: KubernetesObject, request: Request): Json => {
+const withOperations = (live: StoredObject, request: Request): Json => {
   const operations = readBody(request)
   if (!Array.isArray(operations) || !operations.every(isMap)) throw badRequest('expected a list of operations')
   try {
@@ -24,7 +24,7 @@ const withOperations = (live: KubernetesObject, request: Request): Json => {
   }
 }
 
-type Patcher = (live: KubernetesObject, request: Request, kind: Kind) => Json
+type Patcher = (live: StoredObject, request: Request, kind: Kind) => Json
 
 const customPatchers: Readonly<Record<string, Patcher>> = {
   'application/json-patch+json': withOperations,
@@ -38,7 +38,7 @@ const patchers: typeof customPatchers = {
 
 /** The live object as a patch changes it, before defaults and validation, and the warnings for the sender. */
 export const patched = (
-  live: KubernetesObject,
+  live: StoredObject,
   request: Request,
   { kind, validation }: { kind: Kind; validation: FieldValidation },
 ): ReadObject => {

@@ -1,5 +1,5 @@
 import { type JsonMap, mapOf, withoutNulls } from '../../platform/base/json.ts'
-import { serverSideApply } from '../../platform/kubernetes/apply/apply.ts'
+import { serverSideApply } from '../../platform/kubernetes/managed-fields/apply.ts'
 import { refuseConflicts } from '../apply/conflicts.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import { badRequest, conflict, notAllowed, notFound, Refusal } from '../kinds/status.ts'

@@ -1,5 +1,5 @@
 import { at, type JsonMap, mapOf, withAt } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { builtin } from '../kinds/kind.ts'
 import { notAllowed } from '../kinds/status.ts'
 import { type Call, checkAddress, find, named, type Result, updated, writeOf } from './call.ts'
@@ -16,7 +16,7 @@ const selectorText = (labels: JsonMap): string =>
     .join(',')
 
 /** A workload as its autoscaler sees it. */
-const scaleOf = ({ metadata, spec, status }: KubernetesObject): KubernetesObject => {
+const scaleOf = ({ metadata, spec, status }: StoredObject): StoredObject => {
   const { name, namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = metadata
   const replicas = Number(at(spec, 'replicas') ?? 0)
   return {

@@ -1,4 +1,4 @@
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { apiVersionOf } from '../kinds/kind.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { create } from '../store/create.ts'
@@ -24,7 +24,7 @@ export const ensureNamespace = (world: World, name: string | undefined): void =>
 }
 
 /** Creates an object, with its status when it has one, as if a field manager had. */
-export const plant = (world: World, object: KubernetesObject, manager: string): void => {
+export const plant = (world: World, object: StoredObject, manager: string): void => {
   const { apiVersion, kind: named, metadata, status } = object
   const kind = kindOf(apiVersion, named)
   if (kind === undefined) throw new Error(`Expected a kind that is served, got ${apiVersion} ${named}`)

@@ -1,7 +1,7 @@
 import { at } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
 import { parseSelector, selects } from '../../platform/kubernetes/label-selector.ts'
 import { labelProblem } from '../../platform/kubernetes/label-syntax.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { badRequest } from '../kinds/status.ts'
 
 type Labels = Readonly<Record<string, string>>
@@ -20,7 +20,7 @@ export const labelSelector = (text: string): ((labels: Labels) => boolean) => {
 }
 
 /** Reads a field selector, `metadata.name=a,status.phase!=Running`; any field may be named. */
-export const fieldSelector = (text: string): ((object: KubernetesObject) => boolean) => {
+export const fieldSelector = (text: string): ((object: StoredObject) => boolean) => {
   const requirements = text
     .split(',')
     .filter((term) => term !== '')
@@ -34,7 +34,7 @@ export const fieldSelector = (text: string): ((object: KubernetesObject) => bool
 }
 
 /** Matches the objects that `labelSelector` and `fieldSelector` of a list or watch select. */
-export const selected = (query: URLSearchParams): ((object: KubernetesObject) => boolean) => {
+export const selected = (query: URLSearchParams): ((object: StoredObject) => boolean) => {
   const hasLabels = labelSelector(query.get('labelSelector') ?? '')
   const hasFields = fieldSelector(query.get('fieldSelector') ?? '')
   return (object) => hasLabels(object.metadata.labels ?? {}) && hasFields(object)

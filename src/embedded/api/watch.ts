@@ -1,5 +1,5 @@
 import type { JsonMap } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { apiVersionOf, type Kind } from '../kinds/kind.ts'
 import type { Change, Store } from '../store/store.ts'
 import { expired, versionOf } from './options.ts'
@@ -8,7 +8,7 @@ import { selected } from './select.ts'
 
 export type WatchEvent = { readonly type: Change['type'] | 'BOOKMARK' | 'ERROR'; readonly object: JsonMap }
 
-type Matches = (object: KubernetesObject) => boolean
+type Matches = (object: StoredObject) => boolean
 
 /** A change as one watch sees it: an object that leaves the selection is deleted, one that joins it is added. */
 const seen = ({ type, object, previous }: Change, matches: Matches): WatchEvent | undefined => {

@@ -1,5 +1,5 @@
-import type { Conflict } from '../../platform/kubernetes/apply/apply.ts'
-import type { Owner } from '../../platform/kubernetes/apply/owners.ts'
+import type { Conflict } from '../../platform/kubernetes/managed-fields/apply.ts'
+import type { Owner } from '../../platform/kubernetes/managed-fields/owners.ts'
 import { Refusal } from '../kinds/status.ts'
 import { pathsOf } from './field-paths.ts'
 

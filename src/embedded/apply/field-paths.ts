@@ -1,5 +1,5 @@
 import type { JsonMap } from '../../platform/base/json.ts'
-import { type FieldSet, includesItself } from '../../platform/kubernetes/apply/field-set.ts'
+import { type FieldSet, includesItself } from '../../platform/kubernetes/managed-fields/field-set.ts'
 
 const elementPath = (element: string): string => {
   const name = element.slice(2)

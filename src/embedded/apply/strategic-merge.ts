@@ -1,5 +1,5 @@
 import { at, equal, isMap, type Json, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
-import { fieldOf, type Shape } from '../../platform/kubernetes/apply/shape.ts'
+import { fieldOf, type Shape } from '../../platform/kubernetes/managed-fields/shape.ts'
 
 const orderPrefix = '$setElementOrder/'
 const deletePrefix = '$deleteFromPrimitiveList/'

@@ -1,5 +1,5 @@
 import type { JsonMap } from '../../platform/base/json.ts'
-import type { Shape } from '../../platform/kubernetes/apply/shape.ts'
+import type { Shape } from '../../platform/kubernetes/managed-fields/shape.ts'
 import { modelShape } from './models.ts'
 import { customShape, type OpenApi } from './open-api.ts'
 

@@ -1,5 +1,5 @@
 import type { Json } from '../../platform/base/json.ts'
-import type { Scalar, Shape } from '../../platform/kubernetes/apply/shape.ts'
+import type { Scalar, Shape } from '../../platform/kubernetes/managed-fields/shape.ts'
 import { type Attribute, attributesOf } from './attributes.ts'
 
 /** `x-kubernetes-list-map-keys` of the API, with the default of each key. */

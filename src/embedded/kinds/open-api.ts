@@ -1,5 +1,5 @@
 import type { Json } from '../../platform/base/json.ts'
-import type { Shape } from '../../platform/kubernetes/apply/shape.ts'
+import type { Shape } from '../../platform/kubernetes/managed-fields/shape.ts'
 import { modelShape } from './models.ts'
 
 /** The OpenAPI schema of a CustomResourceDefinition, as far as it is read here; Ajv reads the rest. */

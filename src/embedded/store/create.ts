@@ -1,6 +1,11 @@
 import { type JsonMap, mapOf } from '../../platform/base/json.ts'
-import type { KubernetesObject, ObjectMeta } from '../../platform/kubernetes/apply/object.ts'
-import { type Owner, ownersAfterUpdate, type Writer, withOwners } from '../../platform/kubernetes/apply/owners.ts'
+import type { ObjectMeta, StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
+import {
+  type Owner,
+  ownersAfterUpdate,
+  type Writer,
+  withOwners,
+} from '../../platform/kubernetes/managed-fields/owners.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { alreadyExists, notFound } from '../kinds/status.ts'
 import { assigned } from './assign.ts'
@@ -41,7 +46,7 @@ const startedBy = (object: JsonMap, { kind, writer }: Write, time: string): Owne
 }
 
 /** Stores a new object with its defaults, or refuses it as the API server does. */
-export const create = (world: World, sent: JsonMap, write: Write, namespace: string | undefined): KubernetesObject => {
+export const create = (world: World, sent: JsonMap, write: Write, namespace: string | undefined): StoredObject => {
   const { kind, writer } = write
   requireNamespace(world, namespace)
   const { status, ...content } = sent
@@ -52,6 +57,6 @@ export const create = (world: World, sent: JsonMap, write: Write, namespace: str
   const object = assigned(plain, kind, undefined, () => world.store.nextSerial())
   refuseInvalid(kind, object, undefined)
   if (world.store.get(kind, namespace, metadata.name)) throw alreadyExists(kind, metadata.name)
-  const complete = withOwners(object, [...owners, ...startedBy(object, write, time)]) as KubernetesObject
+  const complete = withOwners(object, [...owners, ...startedBy(object, write, time)]) as StoredObject
   return write.dryRun ? complete : world.store.put(kind, complete)
 }

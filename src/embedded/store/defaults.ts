@@ -1,5 +1,5 @@
 import { isEmptyValue, isMap, type Json, type JsonMap, mapMembers } from '../../platform/base/json.ts'
-import { fieldOf, type Shape } from '../../platform/kubernetes/apply/shape.ts'
+import { fieldOf, type Shape } from '../../platform/kubernetes/managed-fields/shape.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { canonical } from '../kinds/quantity.ts'
 import { kindDefaults, structDefaults } from './struct-defaults.ts'

@@ -1,5 +1,5 @@
 import { type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { kindOf } from '../kinds/kinds.ts'
 
 /** The place of an object that owns others. */
@@ -15,7 +15,7 @@ export const ownerIn = ({ kind, name }: JsonMap): Pick<Owner, 'kind' | 'name'> =
     : { kind: String(kind), name: String(name) }
 
 /** The owners that an object names. Each is in the namespace of the object, or in none. */
-export const ownersOf = ({ metadata: { namespace, ownerReferences } }: KubernetesObject): Owner[] =>
+export const ownersOf = ({ metadata: { namespace, ownerReferences } }: StoredObject): Owner[] =>
   listOf(ownerReferences).map((each) => {
     const reference = mapOf(each)
     const isAnywhere = kindOf(String(reference.apiVersion), String(reference.kind))?.namespaced === false

@@ -1,5 +1,5 @@
 import { isEmptyValue, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { conflict } from '../kinds/status.ts'
 import { uidOf } from './hash.ts'
@@ -14,7 +14,7 @@ type Removal = {
   readonly within?: ReadonlySet<unknown>
 }
 
-const checkPreconditions = (kind: Kind, { metadata }: KubernetesObject, preconditions: JsonMap): void => {
+const checkPreconditions = (kind: Kind, { metadata }: StoredObject, preconditions: JsonMap): void => {
   for (const key of ['uid', 'resourceVersion']) {
     const wanted = preconditions[key]
     if (wanted === undefined || wanted === metadata[key]) continue
@@ -23,7 +23,7 @@ const checkPreconditions = (kind: Kind, { metadata }: KubernetesObject, precondi
   }
 }
 
-const leaving = (world: World, live: KubernetesObject, kind: Kind): KubernetesObject => ({
+const leaving = (world: World, live: StoredObject, kind: Kind): StoredObject => ({
   ...live,
   ...(kind.kind === 'Namespace' ? { status: { phase: 'Terminating' } } : {}),
   metadata: {
@@ -34,7 +34,7 @@ const leaving = (world: World, live: KubernetesObject, kind: Kind): KubernetesOb
   },
 })
 
-const dependents = ({ store }: World, kind: Kind, live: KubernetesObject): Stored[] => {
+const dependents = ({ store }: World, kind: Kind, live: StoredObject): Stored[] => {
   const owned = store
     .ownedBy(live)
     .filter(({ object }) =>
@@ -48,7 +48,7 @@ const isOrIsOf = (uid: string | undefined, owner: JsonMap): boolean =>
   owner.uid === uid || (owner.kind === 'ReplicaSet' && owner.uid === uidOf(`${uid} ${owner.name}`))
 
 /** Deletes an object and its dependents; one with finalizers is only marked until they are gone. */
-export const remove = (world: World, live: KubernetesObject, kind: Kind, removal: Removal): KubernetesObject => {
+export const remove = (world: World, live: StoredObject, kind: Kind, removal: Removal): StoredObject => {
   checkPreconditions(kind, live, removal.preconditions ?? {})
   const last = leaving(world, live, kind)
   if (removal.dryRun) return last

@@ -1,13 +1,13 @@
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { kinds } from '../kinds/kinds.ts'
-import { type Owner, ownersOf } from './owners.ts'
+import { type Owner, ownersOf } from './owner-references.ts'
 
 export type Change = {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
-  readonly object: KubernetesObject
+  readonly object: StoredObject
   /** The object as stored before, for watches whose selector it left or joined. */
-  readonly previous: KubernetesObject | undefined
+  readonly previous: StoredObject | undefined
   readonly kind: Kind
   readonly revision: number
 }
@@ -15,7 +15,7 @@ export type Change = {
 // What a watch may still ask for, as etcd keeps it for five minutes.
 const historyLimit = 5000
 
-export type Stored = { readonly kind: Kind; readonly object: KubernetesObject }
+export type Stored = { readonly kind: Kind; readonly object: StoredObject }
 
 /** The key of objects without a namespace. */
 const NOWHERE = ''
@@ -52,12 +52,12 @@ export class Store {
     return this.#serial
   }
 
-  get(kind: Kind, namespace: string | undefined, name: string): KubernetesObject | undefined {
+  get(kind: Kind, namespace: string | undefined, name: string): StoredObject | undefined {
     return this.#stored(kind, namespace, name)?.object
   }
 
   /** The objects of a kind, of one namespace or of all, by namespace and name. */
-  list(kind: Kind, namespace?: string): KubernetesObject[] {
+  list(kind: Kind, namespace?: string): StoredObject[] {
     return this.#listed(kind, namespace).map(({ object }) => object)
   }
 
@@ -67,11 +67,11 @@ export class Store {
   }
 
   /** The objects that name one as an owner, by name. */
-  ownedBy({ kind, metadata: { namespace, name } }: KubernetesObject): Stored[] {
+  ownedBy({ kind, metadata: { namespace, name } }: StoredObject): Stored[] {
     return [...(this.#owned.get(ownerKey({ kind, namespace, name })) ?? [])].toSorted(byName)
   }
 
-  put(kind: Kind, object: KubernetesObject): KubernetesObject {
+  put(kind: Kind, object: StoredObject): StoredObject {
     const { namespace, name } = object.metadata
     const previous = this.get(kind, namespace, name)
     const stored = this.#stamped(object)
@@ -81,7 +81,7 @@ export class Store {
     return stored
   }
 
-  remove(kind: Kind, object: KubernetesObject): KubernetesObject {
+  remove(kind: Kind, object: StoredObject): StoredObject {
     const { namespace, name } = object.metadata
     const previous = this.get(kind, namespace, name)
     const last = this.#stamped(object)
@@ -158,7 +158,7 @@ export class Store {
     for (const key of ownersOf(stored.object).map(ownerKey)) this.#owned.get(key)?.delete(stored)
   }
 
-  #stamped(object: KubernetesObject): KubernetesObject {
+  #stamped(object: StoredObject): StoredObject {
     this.#revision += 1
     return { ...object, metadata: { ...object.metadata, resourceVersion: String(this.#revision) } }
   }

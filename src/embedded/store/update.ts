@@ -1,12 +1,12 @@
 import { equal, type JsonMap, listOf, mapOf } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import {
   type Owner,
   ownersAfterUpdate,
   ownersOf,
   sameOwners,
   withOwners,
-} from '../../platform/kubernetes/apply/owners.ts'
+} from '../../platform/kubernetes/managed-fields/owners.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { modified } from '../kinds/status.ts'
 import { assigned } from './assign.ts'
@@ -15,7 +15,7 @@ import { stateOf } from './pod-states.ts'
 import { refuseInvalid, type World, type Write } from './world.ts'
 
 /** The stored content of an update to the object or its status. */
-const contentOf = (live: KubernetesObject, sent: JsonMap, { kind, writer }: Write): JsonMap => {
+const contentOf = (live: StoredObject, sent: JsonMap, { kind, writer }: Write): JsonMap => {
   if (writer.subresource === 'status') return { ...live, status: sent.status }
   if (!kind.status) return sent
   const { status: _, ...content } = sent
@@ -30,7 +30,7 @@ const keptFields = [
   'resourceVersion',
 ]
 
-const keptMetadata = (live: KubernetesObject, sent: JsonMap): JsonMap => {
+const keptMetadata = (live: StoredObject, sent: JsonMap): JsonMap => {
   const { uid, namespace } = live.metadata
   const known: JsonMap = { ...(uid === undefined ? {} : { uid }), ...(namespace === undefined ? {} : { namespace }) }
   const metadata: JsonMap = { ...known, ...sent }
@@ -46,24 +46,24 @@ const keptMetadata = (live: KubernetesObject, sent: JsonMap): JsonMap => {
 const specOf = ({ apiVersion: _, kind: __, metadata, status: ___, ...spec }: JsonMap, kind: Kind): JsonMap =>
   kind.kind === 'Deployment' ? { ...spec, annotations: mapOf(metadata).annotations } : spec
 
-const counted = (object: JsonMap, live: KubernetesObject, { kind, writer }: Write): JsonMap => {
+const counted = (object: JsonMap, live: StoredObject, { kind, writer }: Write): JsonMap => {
   if (!kind.counted || writer.subresource === 'status') return object
   if (equal(specOf(object, kind), specOf(live, kind))) return object
   return { ...object, metadata: { ...mapOf(object.metadata), generation: Number(live.metadata.generation ?? 0) + 1 } }
 }
 
-const unchanged = (object: JsonMap, live: KubernetesObject, owners: readonly Owner[]): boolean =>
+const unchanged = (object: JsonMap, live: StoredObject, owners: readonly Owner[]): boolean =>
   sameOwners(owners, ownersOf(live)) && equal(withOwners(object, []), withOwners(live, []))
 
 /** Refuses a write that names another version than the stored one; an update may name none. */
-export const checkVersion = (kind: Kind, live: KubernetesObject, version: unknown): void => {
+export const checkVersion = (kind: Kind, live: StoredObject, version: unknown): void => {
   if (version !== undefined && version !== '' && version !== live.metadata.resourceVersion) {
     throw modified(kind, live.metadata.name)
   }
 }
 
 /** Stores a changed object; one that equals the stored one is not written, and keeps its resourceVersion. */
-export const update = (world: World, live: KubernetesObject, sent: JsonMap, write: Write): KubernetesObject => {
+export const update = (world: World, live: StoredObject, sent: JsonMap, write: Write): StoredObject => {
   const { kind, writer } = write
   checkVersion(kind, live, mapOf(sent.metadata).resourceVersion)
   const metadata = writer.subresource === 'status' ? live.metadata : keptMetadata(live, mapOf(sent.metadata))
@@ -79,7 +79,7 @@ export const update = (world: World, live: KubernetesObject, sent: JsonMap, writ
   )
   refuseInvalid(kind, object, live)
   if (unchanged(object, live, owners)) return live
-  const complete = withOwners(object, owners) as KubernetesObject
+  const complete = withOwners(object, owners) as StoredObject
   if (write.dryRun) return complete
   const finished =
     live.metadata.deletionTimestamp !== undefined &&

@@ -1,6 +1,6 @@
 import { type JsonMap, mapOf } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
-import type { Owner, Writer } from '../../platform/kubernetes/apply/owners.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
+import type { Owner, Writer } from '../../platform/kubernetes/managed-fields/owners.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { invalid } from '../kinds/status.ts'
 import { metadataErrors } from '../validate/metadata.ts'
@@ -19,7 +19,7 @@ export type Write = {
 }
 
 /** Refuses an invalid object; `previous` is the one it replaces. */
-export const refuseInvalid = (kind: Kind, object: JsonMap, previous: KubernetesObject | undefined): void => {
+export const refuseInvalid = (kind: Kind, object: JsonMap, previous: StoredObject | undefined): void => {
   const metadata = mapOf(object.metadata)
   const errors = [...metadataErrors(kind, metadata, previous?.metadata), ...objectErrors(kind, object, previous)]
   if (errors.length > 0) throw invalid(kind, String(metadata.name ?? ''), errors)

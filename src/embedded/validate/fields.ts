@@ -1,5 +1,5 @@
 import { isMap, type Json, type JsonMap, listOf, mapMembers, mapOf } from '../../platform/base/json.ts'
-import { fieldOf, type Shape } from '../../platform/kubernetes/apply/shape.ts'
+import { fieldOf, type Shape } from '../../platform/kubernetes/managed-fields/shape.ts'
 import { isQuantity } from '../kinds/quantity.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { at, type JsonMap, mapOf, sortedJson } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
 import { nameHash, uidOf } from '../store/hash.ts'
 
 /** A desired pod; one without a name gets one. */
@@ -26,11 +26,11 @@ const controlledBy = (apiVersion: string, kind: string, name: string, uid: strin
 // A real cluster runs out of nodes
 const mostPods = 500
 
-const replicasOf = ({ spec }: KubernetesObject): number => Math.min(Number(at(spec, 'replicas') ?? 1), mostPods)
+const replicasOf = ({ spec }: StoredObject): number => Math.min(Number(at(spec, 'replicas') ?? 1), mostPods)
 
-const templateHash = ({ spec }: KubernetesObject): string => nameHash(sortedJson(at(spec, 'template')), 10)
+const templateHash = ({ spec }: StoredObject): string => nameHash(sortedJson(at(spec, 'template')), 10)
 
-const podMetadata = (workload: KubernetesObject, labels: JsonMap, owner: JsonMap): JsonMap => {
+const podMetadata = (workload: StoredObject, labels: JsonMap, owner: JsonMap): JsonMap => {
   const { annotations, labels: own } = mapOf(at(workload.spec, 'template', 'metadata'))
   return {
     ...(annotations === undefined ? {} : { annotations }),
@@ -39,7 +39,7 @@ const podMetadata = (workload: KubernetesObject, labels: JsonMap, owner: JsonMap
   }
 }
 
-const replicaCounts = (workload: KubernetesObject, ready: number, updated: number): JsonMap => {
+const replicaCounts = (workload: StoredObject, ready: number, updated: number): JsonMap => {
   const replicas = replicasOf(workload)
   return {
     observedGeneration: workload.metadata.generation,
@@ -51,7 +51,7 @@ const replicaCounts = (workload: KubernetesObject, ready: number, updated: numbe
   }
 }
 
-const statefulSet = (workload: KubernetesObject): Plan => {
+const statefulSet = (workload: StoredObject): Plan => {
   const { name, uid } = workload.metadata
   const hash = `${name}-${templateHash(workload)}`
   const owner = controlledBy('apps/v1', 'StatefulSet', name, uid ?? '')
@@ -82,7 +82,7 @@ const statefulSet = (workload: KubernetesObject): Plan => {
   return { pods, hash, hashLabel: 'controller-revision-hash', status }
 }
 
-const deployment = (workload: KubernetesObject): Plan => {
+const deployment = (workload: StoredObject): Plan => {
   const { name, uid, creationTimestamp } = workload.metadata
   const hash = templateHash(workload)
   const replicaSet = `${name}-${hash}`
@@ -117,7 +117,7 @@ const deployment = (workload: KubernetesObject): Plan => {
 }
 
 /** The plans, by kind of workload. */
-export const plans: Readonly<Record<string, (workload: KubernetesObject) => Plan>> = {
+export const plans: Readonly<Record<string, (workload: StoredObject) => Plan>> = {
   StatefulSet: statefulSet,
   Deployment: deployment,
 }

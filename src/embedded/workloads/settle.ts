@@ -1,10 +1,12 @@
 import { at, type JsonMap, listOf, mapOf, withAt } from '../../platform/base/json.ts'
-import type { KubernetesObject } from '../../platform/kubernetes/apply/object.ts'
+import type { StoredObject } from '../../platform/kubernetes/managed-fields/object.ts'
+import { reasonToStay } from '../../platform/kubernetes/rollout.ts'
+import type { Typed } from '../../platform/kubernetes/typed.ts'
 import type { Kind } from '../kinds/kind.ts'
 import { kindOf } from '../kinds/kinds.ts'
 import { Refusal } from '../kinds/status.ts'
 import { create } from '../store/create.ts'
-import { ownerIn } from '../store/owners.ts'
+import { ownerIn } from '../store/owner-references.ts'
 import { isOver, isReady, stateOf } from '../store/pod-states.ts'
 import { remove } from '../store/remove.ts'
 import { update } from '../store/update.ts'
@@ -13,12 +15,12 @@ import { type Desired, plans } from './pod-plans.ts'
 
 const controller = { manager: 'kube-controller-manager', operation: 'Update' } as const
 
-const ownerOf = (pod: KubernetesObject): { kind: string; name: string } | undefined => {
+const ownerOf = (pod: StoredObject): { kind: string; name: string } | undefined => {
   const owner = mapOf(listOf(pod.metadata.ownerReferences).find((each) => at(each, 'controller') === true))
   return owner.kind === 'StatefulSet' || owner.kind === 'ReplicaSet' ? ownerIn(owner) : undefined
 }
 
-const podsOf = ({ store }: World, workload: KubernetesObject): KubernetesObject[] =>
+const podsOf = ({ store }: World, workload: StoredObject): StoredObject[] =>
   store
     .ownedBy(workload)
     .map(({ object }) => object)
@@ -35,7 +37,7 @@ const withClaims = (template: JsonMap, { volumeClaimTemplates }: JsonMap): JsonM
   return names.length === 0 ? template : withAt(template, ['spec', 'volumes'], [...claims, ...others])
 }
 
-const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadata }: Desired): void => {
+const makePod = (world: World, kind: Kind, workload: StoredObject, { metadata }: Desired): void => {
   const { namespace } = workload.metadata
   const template = withClaims(mapOf(at(workload.spec, 'template')), mapOf(workload.spec))
   const spec = mapOf(at(template, 'spec'))
@@ -51,19 +53,12 @@ const makePod = (world: World, kind: Kind, workload: KubernetesObject, { metadat
   }
 }
 
-const removePod = (world: World, kind: Kind, pod: KubernetesObject): void => {
+const removePod = (world: World, kind: Kind, pod: StoredObject): void => {
   remove(world, pod, kind, { dryRun: false, orphan: false })
 }
 
-/** Tells if a pod of an earlier template stays until somebody deletes it, resumes the rollout, or lowers the partition. */
-const isWaiting = ({ spec, metadata }: KubernetesObject, pod: KubernetesObject): boolean =>
-  at(spec, 'paused') === true ||
-  at(spec, 'updateStrategy', 'type') === 'OnDelete' ||
-  Number(pod.metadata.name.slice(metadata.name.length + 1)) <
-    Number(at(spec, 'updateStrategy', 'rollingUpdate', 'partition') ?? 0)
-
 /** Makes the pods of a workload what its template and replicas say; pods of the current template are left alone. */
-const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void => {
+const reconcile = (world: World, kind: Kind, workload: StoredObject): void => {
   const podKind = kindOf('v1', 'Pod')
   const plan = plans[kind.kind]?.(workload)
   if (podKind === undefined || plan === undefined) return
@@ -72,9 +67,9 @@ const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void =
   // a pod of a StatefulSet keeps its name while its object is there; pods that a template makes this way would be made for ever
   const isReplacing = kind.kind === 'Deployment' && stateOf(mapOf(at(workload.spec, 'template'))) === undefined
   const present = isReplacing ? all.filter((pod) => !isOver(pod)) : all
-  const isCurrent = (pod: KubernetesObject) => pod.metadata.labels?.[plan.hashLabel] === plan.hash
+  const isCurrent = (pod: StoredObject) => pod.metadata.labels?.[plan.hashLabel] === plan.hash
   const kept = present
-    .filter((pod) => isCurrent(pod) || isWaiting(workload, pod))
+    .filter((pod) => isCurrent(pod) || reasonToStay(workload as Typed<'Workload'>, pod as Typed<'Pod'>) !== undefined)
     .filter(({ metadata }) => names.has(undefined) || names.has(metadata.name))
     .slice(0, plan.pods.length)
   for (const pod of present) if (!kept.includes(pod)) removePod(world, podKind, pod)
@@ -90,7 +85,7 @@ const reconcile = (world: World, kind: Kind, workload: KubernetesObject): void =
 }
 
 /** Runs the controllers after a client's write. `object` is the one that was stored, or deleted. */
-export const settle = (world: World, kind: Kind, object: KubernetesObject): void => {
+export const settle = (world: World, kind: Kind, object: StoredObject): void => {
   const { namespace, name } = object.metadata
   const owner = kind.kind === 'Pod' ? ownerOf(object) : { kind: kind.kind, name }
   const workloadKind = owner && plans[owner.kind] ? kindOf('apps/v1', owner.kind) : undefined

@@ -20,10 +20,6 @@ export const at = (value: Json | undefined, ...path: string[]): Json | undefined
   return here
 }
 
-/** The value of a label. Keys come from outside: every map inherits a constructor. */
-export const labelOf = (labels: Readonly<Record<string, unknown>>, key: string): unknown =>
-  Object.hasOwn(labels, key) ? labels[key] : undefined
-
 /** A copy of the map with another value at the path; undefined removes it. Maps on the way are made as needed. */
 export const withAt = (map: JsonMap, path: readonly string[], value: Json | undefined): JsonMap => {
   const [key, ...rest] = path

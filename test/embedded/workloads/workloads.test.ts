@@ -109,6 +109,12 @@ test.each([
     { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } },
     { updateStrategy: { rollingUpdate: { partition: 0 } } },
   ],
+  [
+    'StatefulSet',
+    STATEFUL_SETS,
+    { ordinals: { start: 3 }, updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 2 } } },
+    { updateStrategy: { rollingUpdate: { partition: 0 } } },
+  ],
   ['Deployment', DEPLOYMENTS, { paused: true }, { paused: null }],
 ] as const)('a %s that waits with its rollout keeps its pods until it goes on', (kind, path, waiting, going) => {
   const client = createClient()

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { modelShape } from '../../../src/embedded/kinds/models.ts'
 import { nearestName } from '../../../src/platform/base/nearest-name.ts'
-import type { Shape } from '../../../src/platform/kubernetes/apply/shape.ts'
+import type { Shape } from '../../../src/platform/kubernetes/managed-fields/shape.ts'
 import { FIELD_NAMES } from '../../../src/platform/kubernetes/pod-field-names.ts'
 
 /** The fields of everything that a pod spec is made of. */

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
-import { reasonToStay } from '../../../core/reconcile/record/unlabelled-pods.ts'
 import { ENROLMENT_LABEL } from '../../../core/relations/mesh-labels.ts'
 import { desiredReplicas } from '../../../core/workload/health.ts'
 import { withMark } from '../../../mesh/istio/capture.ts'
 import type { Kind, KubernetesObject, Reference } from '../../../platform/kubernetes/objects.ts'
 import { podTemplate } from '../../../platform/kubernetes/pod-like.ts'
 import { isLive, isPodOf } from '../../../platform/kubernetes/pods.ts'
+import { reasonToStay } from '../../../platform/kubernetes/rollout.ts'
 import type { Typed } from '../../../platform/kubernetes/typed.ts'
 
 type Cluster = {
@@ -16,16 +16,16 @@ type Cluster = {
   readonly isMarking: boolean
 }
 
-type Followers = { readonly gone: readonly KubernetesObject[]; readonly put: readonly KubernetesObject[] }
+type Consequences = { readonly gone: readonly KubernetesObject[]; readonly put: readonly KubernetesObject[] }
 
-const NONE: Followers = { gone: [], put: [] }
+const NONE: Consequences = { gone: [], put: [] }
 
 /** Returns what a cluster does by itself after a write, as far as steps and questions see it. An object is undefined where it does not exist. */
-export const followersOf = async (
+export const consequencesOf = async (
   previous: KubernetesObject | undefined,
   object: KubernetesObject | undefined,
   cluster: Cluster,
-): Promise<Followers> => {
+): Promise<Consequences> => {
   const { kind, metadata } = (object ?? previous) as KubernetesObject
   const { namespace, name } = metadata
   const owned = object === undefined ? await ownedBy(previous as KubernetesObject, cluster) : []
@@ -61,12 +61,12 @@ const ownedBy = async ({ kind, metadata }: KubernetesObject, { read }: Cluster):
   return all.flat().filter(isOwned)
 }
 
-/** Returns the pods of a workload as its controller makes them, and the workload's status. New pods are as well as the earlier ones. */
+/** Returns the pods of a workload as its controller makes them, and the workload's status. New pods are as healthy as the earlier ones. */
 const podsAfter = (
   previous: KubernetesObject | undefined,
   workload: KubernetesObject | undefined,
   all: readonly KubernetesObject[],
-): Followers => {
+): Consequences => {
   const pods = all.filter((pod) => isLive(pod) && isPodOf((workload ?? previous) as KubernetesObject, pod))
   if (workload === undefined) return { gone: pods, put: [] }
   const isSame = previous !== undefined && isDeepStrictEqual(podTemplate(previous), podTemplate(workload))
@@ -80,12 +80,18 @@ const podsAfter = (
     .slice(0, replicas)
   const taken = new Set(staying.map(({ metadata }) => metadata.name))
   const missing = isOrdered ? names.filter((name) => !taken.has(name)) : names.slice(staying.length)
-  const made = missing.map((name, index) => podOf(workload, name, pods[index]?.status))
+  // a paused Deployment grows by pods of the template that it had
+  const source = workload.spec?.paused === true && previous ? previous : workload
+  const statusOf = (name: string, index: number) =>
+    (pods.find(({ metadata }) => metadata.name === name) ?? pods[index])?.status
+  const made = missing.map((name, index) => podOf(source, name, statusOf(name, index)))
   return {
     gone: pods.filter((pod) => !staying.includes(pod)),
-    put: [...made, withStatus(previous, workload, replicas, isSame ? 0 : staying.length)],
+    put: [...made, withStatus(previous, workload, replicas, isSame ? outdatedIn(previous) : staying.length)],
   }
 }
+
+const outdatedIn = ({ status }: Typed<'Workload'>): number => (status?.replicas ?? 0) - (status?.updatedReplicas ?? 0)
 
 /** A real cluster runs out of nodes. */
 const MOST_PODS = 500
@@ -142,7 +148,7 @@ const withStatus = (
 const NAME_LABEL = 'gateway.networking.k8s.io/gateway-name'
 
 /** Returns the workload that Istio runs for a waypoint, and the Gateway's status, as if nothing failed. */
-const waypointOf = async (namespace: string | undefined, name: string, { find }: Cluster): Promise<Followers> => {
+const waypointOf = async (namespace: string | undefined, name: string, { find }: Cluster): Promise<Consequences> => {
   const gateway = await find({ kind: 'Gateway', namespace, name })
   if (gateway?.spec?.gatewayClassName !== 'istio-waypoint') return NONE
   const { metadata, apiVersion, kind } = gateway
@@ -154,7 +160,7 @@ const waypointOf = async (namespace: string | undefined, name: string, { find }:
     [NAME_LABEL]: name,
     'gateway.istio.io/managed': 'istio.io-mesh-controller',
   }
-  const isOn = { [ENROLMENT_LABEL]: 'none', ...labels }
+  const podLabels = { [ENROLMENT_LABEL]: 'none', ...labels }
   const observedGeneration = metadata.generation
   const conditions = ['Accepted', 'Programmed'].map((type) => ({
     type,
@@ -174,7 +180,7 @@ const waypointOf = async (namespace: string | undefined, name: string, { find }:
     },
     spec: {
       selector: { matchLabels: { [NAME_LABEL]: name } },
-      template: { metadata: { labels: isOn }, spec: { serviceAccountName: name, containers: [] } },
+      template: { metadata: { labels: podLabels }, spec: { serviceAccountName: name, containers: [] } },
       ...live?.spec,
       replicas: typeof scaled === 'number' ? scaled : 1,
     },

@@ -5,11 +5,11 @@ import { Unavailable } from '../../../platform/base/errors.ts'
 import type { Event } from '../../../platform/cloudevents/cloud-event.ts'
 import { type ObjectEvent, sourceEvent } from '../../../platform/cloudevents/knative/source-event.ts'
 import { ApiError, isForbidden, isNotFound } from '../../../platform/kubernetes/api-error.ts'
-import type { KubernetesObject as Json } from '../../../platform/kubernetes/apply/object.ts'
-import { ownersOf, sameOwners } from '../../../platform/kubernetes/apply/owners.ts'
 import { type Kubernetes, keptOf } from '../../../platform/kubernetes/client.ts'
 import { parseSelector, selects } from '../../../platform/kubernetes/label-selector.ts'
 import { listReadable } from '../../../platform/kubernetes/list-readable.ts'
+import type { StoredObject } from '../../../platform/kubernetes/managed-fields/object.ts'
+import { ownersOf, sameOwners } from '../../../platform/kubernetes/managed-fields/owners.ts'
 import {
   apiVersionOf,
   isClusterScoped,
@@ -20,7 +20,7 @@ import {
   type Reference,
   referenceTo,
 } from '../../../platform/kubernetes/objects.ts'
-import { followersOf } from './followers.ts'
+import { consequencesOf } from './controllers.ts'
 import { applied, patched, updated } from './written.ts'
 
 /** A cluster as a plan changes it: plain objects in memory. */
@@ -124,7 +124,7 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
   ): Promise<void> => {
     const read = async (kind: Kind, namespace: string | undefined) =>
       (await listReadable(kubernetes, kind, namespace)) ?? []
-    const { gone, put: made } = await followersOf(previous, object, { find, read, isMarking: isMarking() })
+    const { gone, put: made } = await consequencesOf(previous, object, { find, read, isMarking: isMarking() })
     for (const one of gone) if (after.has(objectKey(one))) await drop(one)
     for (const one of made) await put(one, after.get(objectKey(one)))
   }
@@ -230,7 +230,7 @@ const isAtItsEnd = (object: KubernetesObject): boolean =>
 /** Tells if a write changes nothing. The time of an apply that changes nothing does not count. */
 const isSame = (one: KubernetesObject, other: KubernetesObject): boolean =>
   isDeepStrictEqual(withoutOwners(one), withoutOwners(other)) &&
-  sameOwners(ownersOf(one as Json), ownersOf(other as Json))
+  sameOwners(ownersOf(one as StoredObject), ownersOf(other as StoredObject))
 
 const withoutOwners = ({
   metadata: { managedFields: _, resourceVersion: _v, ...metadata },

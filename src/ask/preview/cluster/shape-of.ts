@@ -1,6 +1,6 @@
 import { at, isMap, type Json } from '../../../platform/base/json.ts'
-import type { FieldSet } from '../../../platform/kubernetes/apply/field-set.ts'
-import type { Shape } from '../../../platform/kubernetes/apply/shape.ts'
+import type { FieldSet } from '../../../platform/kubernetes/managed-fields/field-set.ts'
+import type { Shape } from '../../../platform/kubernetes/managed-fields/shape.ts'
 
 /** Keys of list items that the API server fills in where they are left out. */
 const DEFAULT_KEYS: Readonly<Record<string, string>> = { protocol: 'TCP' }

@@ -1,10 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../../platform/base/clock.ts'
 import { at, type JsonMap, withAt } from '../../../platform/base/json.ts'
-import { serverSideApply } from '../../../platform/kubernetes/apply/apply.ts'
-import type { KubernetesObject as Json } from '../../../platform/kubernetes/apply/object.ts'
-import { type Applicable, ownersAfterUpdate, ownersOf, withOwners } from '../../../platform/kubernetes/apply/owners.ts'
 import type { PatchOperation } from '../../../platform/kubernetes/client.ts'
+import { serverSideApply } from '../../../platform/kubernetes/managed-fields/apply.ts'
+import type { StoredObject } from '../../../platform/kubernetes/managed-fields/object.ts'
+import {
+  type Applicable,
+  ownersAfterUpdate,
+  ownersOf,
+  withOwners,
+} from '../../../platform/kubernetes/managed-fields/owners.ts'
 import type { KubernetesObject } from '../../../platform/kubernetes/objects.ts'
 import { shapeOf } from './shape-of.ts'
 
@@ -13,7 +18,7 @@ type Writer = { readonly manager: string; readonly clock: Pick<Clock, 'now'> }
 /** Applies an object over a live one by force, or as a new one. Nothing is defaulted, and nothing is checked. */
 export const applied = (live: KubernetesObject | undefined, sent: KubernetesObject, by: Writer): KubernetesObject => {
   const writer = { manager: by.manager, operation: 'Apply', apiVersion: sent.apiVersion } as const
-  const target = { live: live as Json | undefined, config: sent as JsonMap, kind: kindOf(live, sent) }
+  const target = { live: live as StoredObject | undefined, config: sent as JsonMap, kind: kindOf(live, sent) }
   const { object, owners } = serverSideApply(target, { writer, time: timeOf(by) })
   return withOwners(object, owners) as KubernetesObject
 }
@@ -22,10 +27,14 @@ export const applied = (live: KubernetesObject | undefined, sent: KubernetesObje
 export const updated = (live: KubernetesObject | undefined, sent: KubernetesObject, by: Writer): KubernetesObject => {
   const writer = { manager: by.manager, operation: 'Update', apiVersion: sent.apiVersion } as const
   const change = { before: (live ?? {}) as JsonMap, after: sent as JsonMap, kind: kindOf(live, sent) }
-  const owners = ownersAfterUpdate(change, ownersOf((sent.metadata.managedFields ? sent : live) as Json | undefined), {
-    writer,
-    time: timeOf(by),
-  })
+  const owners = ownersAfterUpdate(
+    change,
+    ownersOf((sent.metadata.managedFields ? sent : live) as StoredObject | undefined),
+    {
+      writer,
+      time: timeOf(by),
+    },
+  )
   return withOwners(sent as JsonMap, owners) as KubernetesObject
 }
 
@@ -46,7 +55,7 @@ export const patched = (
 const timeOf = ({ clock }: Writer): string => new Date(clock.now()).toISOString()
 
 const kindOf = (live: KubernetesObject | undefined, sent: KubernetesObject): Applicable => {
-  const owners = ownersOf(live as Json | undefined)
+  const owners = ownersOf(live as StoredObject | undefined)
   const shape = shapeOf(
     owners.map(({ fields }) => fields),
     [(live ?? {}) as JsonMap, sent as JsonMap],

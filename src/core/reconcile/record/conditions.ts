@@ -1,6 +1,7 @@
 import { type Condition, condition, waitFor } from '../../../platform/base/condition.ts'
 import { type Subject, subjectName } from '../../../platform/base/subject.ts'
 import { objectKey } from '../../../platform/kubernetes/objects.ts'
+import { isLeavingPods } from '../../../platform/kubernetes/rollout.ts'
 import type { Features } from '../../feature/combine.ts'
 import type { DesiredLabels } from '../../feature/feature.ts'
 import type { ResolvedRelations } from '../../relations/resolve-relations.ts'
@@ -12,7 +13,6 @@ import { ownWorkload } from '../../workload/config.ts'
 import { desiredReplicas, isRollingOut, reportHealth } from '../../workload/health.ts'
 import type { Desired } from '../decide/desired-state.ts'
 import type { Running } from '../observe/units.ts'
-import { isLeavingPods } from './unlabelled-pods.ts'
 
 /** The observation of an application, and what is desired and cannot be. */
 export type Sight = {

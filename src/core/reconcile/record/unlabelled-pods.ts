@@ -4,15 +4,12 @@ import type { Subject } from '../../../platform/base/subject.ts'
 import { type KubernetesObject, nameOf } from '../../../platform/kubernetes/objects.ts'
 import { fieldManager } from '../../../platform/kubernetes/ownership-labels.ts'
 import { podLabels, podTemplate } from '../../../platform/kubernetes/pod-like.ts'
-import type { Typed } from '../../../platform/kubernetes/typed.ts'
+import { reasonToStay, type Stays } from '../../../platform/kubernetes/rollout.ts'
 import { isAvailable } from '../../workload/health.ts'
 import { workloadManager } from '../../workload/objects.ts'
 import type { Running } from '../observe/units.ts'
 
 type Labels = Readonly<Record<string, string>>
-
-/** The reason why a pod is not replaced, and the remedy. */
-type Stays = { readonly why: string; readonly end: string }
 
 /** A pod that lacks labels of its workload's template, and that is not being replaced. */
 type Left = Stays & { readonly pod: KubernetesObject; readonly lacks: readonly string[] }
@@ -31,16 +28,15 @@ export const unlabelledWaits = (
   const wanted = Object.entries(desired).filter(([key, value]) => ownValue(template, key) === value)
   const left = [...pods, ...unowned].flatMap((pod): Left[] => {
     const lacks = wanted.filter(([key, value]) => ownValue(pod.metadata.labels, key) !== value)
-    const reason =
-      lacks.length === 0
-        ? undefined
-        : unowned.includes(pod)
-          ? UNOWNED
-          : (reasonToStay(workload, pod) ?? (isAvailable(workload) ? CHANGED : undefined))
+    const reason = lacks.length === 0 ? undefined : unowned.includes(pod) ? UNOWNED : reasonIn(workload, pod)
     return reason === undefined ? [] : [{ ...reason, pod, lacks: lacks.map((label) => label.join('=')) }]
   })
   return [...Map.groupBy(left, ({ why }) => why).values()].map((alike) => leftWait(subject, workload, alike))
 }
+
+/** Returns the reason why a pod lacks labels for good. Undefined if it is being replaced. */
+const reasonIn = (workload: KubernetesObject, pod: KubernetesObject): Stays | undefined =>
+  reasonToStay(workload, pod) ?? (isAvailable(workload) ? CHANGED : undefined)
 
 /** Returns the wait for a pod that is labelled in place and is newer than the labels of its application. */
 const newPodWait = ({ kind, metadata }: KubernetesObject, desired: Labels): Condition[] => {
@@ -55,35 +51,6 @@ const UNOWNED: Stays = { why: 'no workload controls them', end: 'delete them, or
 const CHANGED: Stays = {
   why: 'somebody has changed their labels',
   end: 'delete them; if new ones lack the labels as well, an admission webhook takes them off',
-}
-
-const rolloutOf = ({ spec }: Typed<'Workload'>) => {
-  const { paused, ordinals, updateStrategy } = spec ?? {}
-  return {
-    paused,
-    updateStrategy,
-    first: ordinals?.start ?? 0,
-    partition: updateStrategy?.rollingUpdate?.partition ?? 0,
-  }
-}
-
-/** Tells if a workload may keep pods of an earlier template. */
-export const isLeavingPods = (workload: KubernetesObject): boolean => {
-  const { paused, updateStrategy, partition } = rolloutOf(workload)
-  return paused === true || updateStrategy?.type === 'OnDelete' || partition > 0
-}
-
-/** Returns the reason why the workload's controller keeps a pod of an earlier template. Undefined if it replaces the pod. */
-export const reasonToStay = (
-  workload: KubernetesObject,
-  { metadata: { name } }: KubernetesObject,
-): Stays | undefined => {
-  const { paused, updateStrategy, first, partition } = rolloutOf(workload)
-  if (paused === true) return { why: 'it is paused', end: 'resume its rollout' }
-  if (updateStrategy?.type === 'OnDelete') return { why: 'its updateStrategy is OnDelete', end: 'delete them' }
-  if (Number(name.slice(workload.metadata.name.length + 1)) < first + partition)
-    return { why: `its updateStrategy has the partition ${partition}`, end: 'lower the partition' }
-  return undefined
 }
 
 const MOST_NAMED = 3

@@ -10,7 +10,7 @@ import {
   prune,
   unionFields,
 } from './field-set.ts'
-import type { KubernetesObject } from './object.ts'
+import type { StoredObject } from './object.ts'
 import {
   type Applicable,
   isWriter,
@@ -60,12 +60,7 @@ const merge = (live: Json | undefined, config: Json, shape: Shape | undefined): 
 }
 
 /** Attributes an untracked object to a manager once, so that the first apply meets conflicts. */
-const ownersBefore = (
-  live: KubernetesObject | undefined,
-  kind: Applicable,
-  apiVersion: string,
-  time: string,
-): Owner[] => {
+const ownersBefore = (live: StoredObject | undefined, kind: Applicable, apiVersion: string, time: string): Owner[] => {
   const owners = ownersOf(live)
   if (live === undefined || owners.length > 0) return owners
   const writer: Writer = { manager: 'before-first-apply', operation: 'Update', apiVersion }
@@ -100,7 +95,7 @@ export type Applied = {
  * https://kubernetes.io/docs/reference/using-api/server-side-apply/
  */
 export const serverSideApply = (
-  { live, config, kind }: { live: KubernetesObject | undefined; config: JsonMap; kind: Applicable },
+  { live, config, kind }: { live: StoredObject | undefined; config: JsonMap; kind: Applicable },
   { writer, time }: { writer: Writer; time: string },
 ): Applied => {
   const owners = ownersBefore(live, kind, writer.apiVersion, time)

@@ -13,4 +13,4 @@ export type ObjectMeta = JsonMap & {
 }
 
 /** An object as the API server stores it. Stored objects are never changed in place. */
-export type KubernetesObject = JsonMap & { apiVersion: string; kind: string; metadata: ObjectMeta }
+export type StoredObject = JsonMap & { apiVersion: string; kind: string; metadata: ObjectMeta }

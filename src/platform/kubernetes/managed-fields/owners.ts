@@ -1,6 +1,6 @@
 import { equal, type JsonMap, listOf, mapOf } from '../../base/json.ts'
 import { difference, type FieldSet, unionFields, withoutFields } from './field-set.ts'
-import type { KubernetesObject } from './object.ts'
+import type { StoredObject } from './object.ts'
 import type { Shape } from './shape.ts'
 
 /** The facts of a kind that ownership depends on. */
@@ -45,7 +45,7 @@ export const tracked = (object: JsonMap, kind: Applicable, subresource: string |
   return { ...rest, metadata: kept }
 }
 
-export const ownersOf = (object: KubernetesObject | undefined): Owner[] =>
+export const ownersOf = (object: StoredObject | undefined): Owner[] =>
   listOf(object?.metadata.managedFields).map((entry) => {
     const { fieldsV1, fieldsType: _, ...owner } = mapOf(entry)
     return { ...owner, fields: mapOf(fieldsV1) } as unknown as Owner

@@ -176,6 +176,16 @@ describe('a planned cluster', () => {
     )
   })
 
+  test('gives a paused Deployment that grows pods of the template that it had', async () => {
+    const { planned, base } = place()
+    base.seed([workload('Deployment', 'api')])
+    const spec = { paused: true, replicas: 3, template: { metadata: { labels: { team: 'red' } } } }
+    const applied = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'api', namespace: 'shop' }, spec }
+    await planned.kubernetes.apply(applied, 'person', { force: true })
+    const pods = await planned.kubernetes.list('Pod', 'shop', 'app.kubernetes.io/name=api')
+    expect(pods.map(({ metadata }) => metadata.labels?.team)).toEqual(['blue', 'blue', 'blue'])
+  })
+
   test.each([true, false])('marks new pods where its cluster marks them, and nowhere else: %s', async (isMarking) => {
     const { planned, base } = place()
     const labels = { 'istio.io/dataplane-mode': 'ambient' }
