@@ -13,7 +13,7 @@ type Cluster = {
   /** Lists a kind in a namespace, as far as that is permitted. */
   read(kind: Kind, namespace: string | undefined): Promise<readonly KubernetesObject[]>
   /** Tells if Istio's CNI marks the pods that it captures. */
-  readonly isMarking: boolean
+  isMarking(): boolean
 }
 
 type Consequences = { readonly gone: readonly KubernetesObject[]; readonly put: readonly KubernetesObject[] }
@@ -35,11 +35,11 @@ export const consequencesOf = async (
   }
   if (object === undefined) return { gone: owned, put: [] }
   if (kind === 'Gateway' || kind === 'HorizontalPodAutoscaler') return await waypointOf(namespace, name, cluster)
-  if (!cluster.isMarking) return NONE
-  if (kind === 'Pod')
-    return { gone: [], put: marked([object], await cluster.find({ kind: 'Namespace', name: namespace })) }
-  if (kind !== 'Namespace' || isDeepStrictEqual(previous?.metadata.labels, metadata.labels)) return NONE
-  return { gone: [], put: marked(await cluster.read('Pod', name), object) }
+  const isConcerned =
+    kind === 'Pod' || (kind === 'Namespace' && !isDeepStrictEqual(previous?.metadata.labels, metadata.labels))
+  if (!isConcerned || !cluster.isMarking()) return NONE
+  if (kind === 'Namespace') return { gone: [], put: marked(await cluster.read('Pod', name), object) }
+  return { gone: [], put: marked([object], await cluster.find({ kind: 'Namespace', name: namespace })) }
 }
 
 const marked = (pods: readonly KubernetesObject[], home: KubernetesObject | undefined): KubernetesObject[] =>

@@ -124,7 +124,7 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
   ): Promise<void> => {
     const read = async (kind: Kind, namespace: string | undefined) =>
       (await listReadable(kubernetes, kind, namespace)) ?? []
-    const { gone, put: made } = await consequencesOf(previous, object, { find, read, isMarking: isMarking() })
+    const { gone, put: made } = await consequencesOf(previous, object, { find, read, isMarking })
     for (const one of gone) if (after.has(objectKey(one))) await drop(one)
     for (const one of made) await put(one, after.get(objectKey(one)))
   }
@@ -223,9 +223,14 @@ export const createPlannedCluster = (cluster: Kubernetes, clock: Clock, deadline
 const finalizersOf = ({ metadata: { finalizers } }: KubernetesObject): readonly unknown[] =>
   Array.isArray(finalizers) ? finalizers : []
 
-/** Tells if a deleted object has lost its last finalizer. A pod has time to end. */
+/** Kinds whose deleted objects stay without a finalizer: a pod has time to end, and a namespace ends after all that is in it. */
+const ENDING_LATER = ['Pod', 'Namespace']
+
+/** Tells if a deleted object has lost its last finalizer. */
 const isAtItsEnd = (object: KubernetesObject): boolean =>
-  object.kind !== 'Pod' && object.metadata.deletionTimestamp !== undefined && finalizersOf(object).length === 0
+  !ENDING_LATER.includes(object.kind) &&
+  object.metadata.deletionTimestamp !== undefined &&
+  finalizersOf(object).length === 0
 
 /** Tells if a write changes nothing. The time of an apply that changes nothing does not count. */
 const isSame = (one: KubernetesObject, other: KubernetesObject): boolean =>

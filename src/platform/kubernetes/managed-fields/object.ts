@@ -1,16 +1,10 @@
 import type { JsonMap } from '../../base/json.ts'
+import type { KubernetesObject, Metadata } from '../objects.ts'
 
-export type ObjectMeta = JsonMap & {
-  name: string
-  namespace?: string
-  uid?: string
-  resourceVersion?: string
-  generation?: number
-  creationTimestamp?: string
-  deletionTimestamp?: string
-  labels?: { [key: string]: string }
-  annotations?: { [key: string]: string }
-}
+type Named = 'name' | 'namespace' | 'uid' | 'resourceVersion'
+type Dated = 'generation' | 'creationTimestamp' | 'deletionTimestamp'
+
+export type ObjectMeta = JsonMap & Pick<Metadata, Named | Dated | 'labels' | 'annotations'>
 
 /** An object as the API server stores it. Stored objects are never changed in place. */
-export type StoredObject = JsonMap & { apiVersion: string; kind: string; metadata: ObjectMeta }
+export type StoredObject = JsonMap & Pick<KubernetesObject, 'apiVersion' | 'kind'> & { metadata: ObjectMeta }

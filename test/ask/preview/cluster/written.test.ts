@@ -137,6 +137,16 @@ describe('a planned cluster', () => {
     expect(await kubernetes.list('Pod', 'shop', 'app.kubernetes.io/name in (web),!x')).toEqual([])
   })
 
+  test('keeps a namespace that is being deleted while it is written, as it ends with all that is in it', async () => {
+    const { planned } = place()
+    const metadata = { name: 'ending', deletionTimestamp: '2026-01-01T00:00:00Z' }
+    await planned.take({ apiVersion: 'v1', kind: 'Namespace', metadata })
+    const labelled = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ending', labels: { a: '1' } } }
+    await planned.kubernetes.apply(labelled, 'one', { force: true })
+    const found = await planned.kubernetes.find({ kind: 'Namespace', name: 'ending' })
+    expect(found?.metadata).toMatchObject({ labels: { a: '1' }, deletionTimestamp: expect.any(String) })
+  })
+
   test('lists by any selector, beside what it wrote', async () => {
     const { kubernetes } = place().planned
     const policy = (name: string, labels: Labels): KubernetesObject => ({
